@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release import analyse_scored
 from hellofresh.core.clock import now
@@ -29,20 +28,21 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from tests.cli.conftest import Cli
 
 QUARTER = Quarter(2023, 2)
 
 
 @pytest.fixture
-def workspace(make: Any, tmp_path: Path) -> Workspace:
+def workspace(make: Any, place: Path) -> Workspace:
     """A quarter of notes, scored with two baselines, and revealed."""
-    place: Workspace = make.workspace()
-    make.release(make.notes(5, 5), workspace=place)
+    found: Workspace = make.workspace()
+    make.release(make.notes(5, 5), workspace=found)
     for model in ("coin", "always-yes"):
-        evaluate(place, Evaluation(QUARTER, get_task("x-notes"), model), lambda _: None)
-    reveal(place, QUARTER, get_task("x-notes"), now())
-    score_quarter(place, QUARTER, tmp_path / "none")
-    return place
+        evaluate(found, Evaluation(QUARTER, get_task("x-notes"), model), lambda _: None)
+    reveal(found, QUARTER, get_task("x-notes"), now())
+    score_quarter(found, QUARTER, place / "none")
+    return found
 
 
 @pytest.fixture
@@ -73,13 +73,11 @@ def test_all_are_made_once_without_png_and_stand_on_the_board(workspace: Workspa
 
 @pytest.mark.parametrize("command", [["analyse", "all"], ["analyse", "all", "--html"]])
 def test_a_workspace_that_cannot_be_written_is_named_in_a_clear_error(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, cli: Cli, command: list[str]
 ) -> None:
     """As on a read-only file system, where also the deletion of an outdated file fails."""
-    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     arguments = [*command, "--quarter", "2023Q2"]
-    assert main(arguments) == 0
-    capsys.readouterr()
+    cli(*arguments)
     for path in folder(workspace).iterdir():
         path.write_bytes(b"outdated")
 
@@ -89,8 +87,7 @@ def test_a_workspace_that_cannot_be_written_is_named_in_a_clear_error(
     for name in ("unlink", "rename", "replace", "write_bytes", "write_text", "mkdir"):
         monkeypatch.setattr(Path, name, refuse)
     monkeypatch.setattr(tempfile, "mkstemp", lambda **where: refuse(where["dir"]))
-    assert main(arguments) == 2
-    said = " ".join(capsys.readouterr().err.split())
+    said = cli(*arguments, code=2)
     assert "Read-only file system" in said and "[unwritable]" in said
     assert str(workspace.root) in said.replace(" ", "")
 
@@ -124,23 +121,21 @@ def test_without_the_converter_there_is_a_note_and_no_analysis(
 
 @pytest.mark.parametrize("source", ["a-real-source", "bundled-sample"])
 def test_a_quarter_that_is_not_revealed_has_none_but_in_private(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], source: str
+    make: Any, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cli: Cli, source: str
 ) -> None:
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-10-18T00:00:00Z")  # after the deadline, before the reveal
-    place = make.workspace()
-    monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
-    make.release(make.notes(5, 5), workspace=place, source=source)
-    evaluate(place, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
-    score_quarter(place, QUARTER, tmp_path / "none")
-    (place.root / "analyses/2023Q2/x-notes").mkdir(parents=True)  # as an earlier version left it
-    analyse_scored(place, tmp_path / "none", CommandOutput(as_json=False))
+    workspace = make.workspace()
+    make.release(make.notes(5, 5), workspace=workspace, source=source)
+    evaluate(workspace, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
+    score_quarter(workspace, QUARTER, place / "none")
+    (workspace.root / "analyses/2023Q2/x-notes").mkdir(parents=True)  # as an earlier version left it
+    analyse_scored(workspace, place / "none", CommandOutput(as_json=False))
     assert "note: no analyses of x-notes 2023Q2 yet" in capsys.readouterr().err
     for command in (["analyse", "cost"], ["analyse", "all", "--html"]):
-        assert main([*command, "--quarter", "2023Q2"]) == 1
-        assert "[not-revealed]" in capsys.readouterr().err
-    assert main(["analyse", "cost", "--quarter", "2023Q2", "--private"]) == 0
-    assert main(["analyse", "all", "--html", "--quarter", "2023Q2", "--private"]) == 0
-    assert not list((place.root / "analyses").glob("*/*"))
-    assert (place.root / "private/analyses/2023Q2/report.html").is_file()
-    assert not (build_board(place).folder / "analyses").exists()
-    assert (build_board(place, private=True).folder / "analyses/2023Q2/x-notes/index.json").is_file()
+        assert "[not-revealed]" in cli(*command, "--quarter", "2023Q2", code=1)
+    cli("analyse", "cost", "--quarter", "2023Q2", "--private")
+    cli("analyse", "all", "--html", "--quarter", "2023Q2", "--private")
+    assert not list((workspace.root / "analyses").glob("*/*"))
+    assert (workspace.root / "private/analyses/2023Q2/report.html").is_file()
+    assert not (build_board(workspace).folder / "analyses").exists()
+    assert (build_board(workspace, private=True).folder / "analyses/2023Q2/x-notes/index.json").is_file()

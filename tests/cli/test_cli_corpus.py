@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli.arguments.training import FORMATS
 from hellofresh.evidence.retrieval.sources import SOURCES
+from tests.cli.conftest import Cli
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    folder = tmp_path / "source"
+def source(place: Path) -> Path:
+    folder = place / "source"
     rows = [{"id": item.id, "title": item.title, "text": item.text} for item in small_documents()]
     write_rows(folder / "documents.jsonl", rows)
     write_rows(folder / "queries.jsonl", [query.model_dump() for query in small_queries()])
@@ -25,58 +24,49 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 0) -> tuple[str, str]:
-    assert main([*map(str, arguments)]) == code
-    said = capsys.readouterr()
-    return said.out, said.err
-
-
 def test_the_formats_of_the_command_line_are_those_that_can_be_read() -> None:
     assert tuple(SOURCES) == FORMATS
 
 
-def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, "corpus", "import", "jsonl", source, "--name", "small", "--json")
-    assert json.loads(out)["documents"] == 48
-    assert "unchanged" in run(capsys, "corpus", "show", "small", "--check")[0]
-    assert "small" in run(capsys, "corpus", "show")[0]
-    assert "otters of the river" in run(capsys, "corpus", "show", "small", "otters-river")[0]
-    assert "Do otters come" in run(capsys, "corpus", "show", "small", "q0")[0]
+def test_a_corpus_goes_from_its_source_to_figures(source: Path, cli: Cli) -> None:
+    assert cli.json("corpus", "import", "jsonl", source, "--name", "small")["documents"] == 48
+    assert "unchanged" in cli("corpus", "show", "small", "--check")
+    assert "small" in cli("corpus", "show")
+    assert "otters of the river" in cli("corpus", "show", "small", "otters-river")
+    assert "Do otters come" in cli("corpus", "show", "small", "q0")
     compare = ("corpus", "compare", "small", "--retrievers", "bm25,tf-idf")
-    assert "no-shards" in run(capsys, *compare, "--merge", code=2)[1]
-    run(capsys, *compare, "--shard", "2/2", "--executor", "concurrent.futures:ThreadPoolExecutor")
-    assert "shards 1 of 2 missing" in run(capsys, *compare, "--merge", code=1)[1]
-    run(capsys, *compare, "--shard", "1/2")
-    run(capsys, *compare, "--merge")
-    out, _ = run(capsys, "corpus", "show", "small", "--search", "otters of the hill", "--json")
-    assert json.loads(out)[0]["document"] == "otters-hill"
+    assert "no-shards" in cli(*compare, "--merge", code=2)
+    cli(*compare, "--shard", "2/2", "--executor", "concurrent.futures:ThreadPoolExecutor")
+    assert "shards 1 of 2 missing" in cli(*compare, "--merge", code=1)
+    cli(*compare, "--shard", "1/2")
+    cli(*compare, "--merge")
+    assert cli.json("corpus", "show", "small", "--search", "otters of the hill")[0]["document"] == "otters-hill"
 
 
 def test_retrievers_are_compared_with_intervals_and_their_rankings_written(
-    source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    source: Path, cli: Cli, tmp_path: Path
 ) -> None:
-    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+    cli("corpus", "import", "jsonl", source, "--name", "small")
     command = ("corpus", "compare", "small", "--split", "dev", "--retrievers", "tf-idf,bm25")
-    out, _ = run(capsys, *command, "--runs", tmp_path / "runs", "--json")
-    found = json.loads(out)
+    found = cli.json(*command, "--runs", tmp_path / "runs")
     assert found["queries"] == 16
     one = found["retrievers"]["bm25"]["ndcg@10"]
     assert 0.5 < one["low"] <= one["value"] <= one["high"] <= 1
     assert len(found["steps"]["ndcg@10"]) == 1
     first = (tmp_path / "runs" / "small.dev.bm25.run").read_text().splitlines()[0].split()
     assert first[:4] == ["q0", "Q0", "otters-river", "1"]
-    assert "95% interval" in run(capsys, *command)[0]
+    assert "95% interval" in cli(*command)
 
 
-def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+def test_a_pool_is_built_from_corpora(source: Path, cli: Cli, tmp_path: Path) -> None:
+    cli("corpus", "import", "jsonl", source, "--name", "small")
     others = [{"id": str(n), "title": f"Other {n}", "text": f"Something else, number {n}."} for n in range(30)]
     write_rows(tmp_path / "others.jsonl", others)
-    run(capsys, "corpus", "import", "jsonl", tmp_path / "others.jsonl", "--name", "others")
-    build = ("corpus", "import", "pool", "small", "others", "--name", "pool", "--size", "60", "--json")
-    first = json.loads(run(capsys, *build)[0])
+    cli("corpus", "import", "jsonl", tmp_path / "others.jsonl", "--name", "others")
+    build = ("corpus", "import", "pool", "small", "others", "--name", "pool", "--size", "60")
+    first = cli.json(*build)
     assert first["documents"] == 60
-    assert json.loads(run(capsys, *build)[0]) == first
+    assert cli.json(*build) == first
 
 
 @pytest.mark.parametrize(
@@ -91,45 +81,33 @@ def test_a_pool_is_built_from_corpora(source: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_what_is_not_there_is_a_plain_error(
-    source: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, message: str
+    source: Path, cli: Cli, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
-    assert message in run(capsys, "corpus", *arguments, code=code)[1]
+    cli("corpus", "import", "jsonl", source, "--name", "small")
+    assert message in cli("corpus", *arguments, code=code)
 
 
-def test_claims_of_ones_own_are_frozen_with_a_corpus(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
+def test_claims_of_ones_own_are_frozen_with_a_corpus(source: Path, tmp_path: Path, cli: Cli) -> None:
+    cli("corpus", "import", "jsonl", source, "--name", "small")
     path = tmp_path / "posts.csv"
     path.write_text("id,tweet,label\n1,Otters sing.,fake\n2,Kites vanish.,real\n3,otters sing.,fake\n4,No.,fake\n")
-    command = ("corpus", "freeze", "small", "--task", "claim-responses", "--published", "2021-02-01", "--json")
+    command = ("corpus", "freeze", "small", "--task", "claim-responses", "--published", "2021-02-01")
     own = (*command, "--claims", path, "--columns", "claim=tweet")
-    found = json.loads(run(capsys, *own, "--only", "label=fake")[0])
+    found = cli.json(*own, "--only", "label=fake")
     assert found["samples"] == 2
-    assert json.loads(run(capsys, *own)[0])["edition"] != found["edition"]
-    assert json.loads(run(capsys, *command, "--split", "dev")[0])["samples"] == 16
-    run(capsys, *own, "--only", "label=none", code=1)
-    run(capsys, *command, "--claims", path, code=1)
+    assert cli.json(*own)["edition"] != found["edition"]
+    assert cli.json(*command, "--split", "dev")["samples"] == 16
+    cli(*own, "--only", "label=none", code=1)
+    cli(*command, "--claims", path, code=1)
 
 
-def test_runs_and_exports_carry_ir_metadata(source: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    run(capsys, "corpus", "import", "jsonl", source, "--name", "small")
-    run(capsys, "corpus", "compare", "small", "--split", "dev", "--retrievers", "bm25", "--runs", tmp_path / "runs")
+def test_runs_and_exports_carry_ir_metadata(source: Path, cli: Cli, tmp_path: Path) -> None:
+    cli("corpus", "import", "jsonl", source, "--name", "small")
+    cli("corpus", "compare", "small", "--split", "dev", "--retrievers", "bm25", "--runs", tmp_path / "runs")
     said = json.loads((tmp_path / "runs" / "small.dev.bm25.ir-metadata.yml").read_text())
     assert said["method"]["retrieval"][0]["name"] == "bm25" and said["data"]["test collection"]["split"] == "dev"
-    run(capsys, "corpus", "show", "small", "--export", tmp_path / "out")
+    cli("corpus", "show", "small", "--export", tmp_path / "out")
     assert json.loads((tmp_path / "out" / "ir-metadata.yml").read_text())["data"]["test collection"]["name"] == "small"
-    run(capsys, "corpus", "import", "beir", tmp_path / "out", "--name", "again", "--ignore-identical-ids")
-    refused = (
-        "corpus",
-        "freeze",
-        "again",
-        "--task",
-        "scifact-retrieval",
-        "--split",
-        "dev",
-        "--published",
-        "2020-01-01",
-    )
-    assert main(refused) == 2 and "identical-ids" in "".join(capsys.readouterr())
+    cli("corpus", "import", "beir", tmp_path / "out", "--name", "again", "--ignore-identical-ids")
+    frozen = ("corpus", "freeze", "again", "--task", "scifact-retrieval", "--split", "dev", "--published", "2020-01-01")
+    assert "identical-ids" in cli(*frozen, code=2)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.rows import Collection
@@ -21,10 +19,9 @@ TEXTS = ("The Moon has a side that never sees any sunlight.", "Searing meat seal
 
 
 @pytest.fixture
-def posts(make, monkeypatch) -> Workspace:
+def posts(make, place: Path) -> Workspace:
     """Two posts of our own as an edition of corrections."""
     workspace = make.workspace()
-    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     about = {"task": "corrections", "edition": "posts@1", "period": "all", "license": "CC0-1.0", "modality": ""}
     when, more = datetime(2026, 9, 1, 12, tzinfo=UTC), {"domain": "", "address": ""}
     samples = [
@@ -37,29 +34,21 @@ def posts(make, monkeypatch) -> Workspace:
     return workspace
 
 
-def shown(capsys, *command: str) -> list[dict]:
-    capsys.readouterr()
-    assert main([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    return found if isinstance(found, list) else [found]
-
-
-def test_ablations_are_swept_without_ratings_and_each_step_is_accounted_for(posts, capsys, tmp_path: Path) -> None:
+def test_ablations_are_swept_without_ratings_and_each_step_is_accounted_for(posts, cli, tmp_path: Path) -> None:
     (tmp_path / "low.txt").write_text("skywatch.example\nplain-page.example\n")
-    (imported,) = shown(capsys, "dataset", "import", "publishers", "--priority", f"low={tmp_path / 'low.txt'}")
+    imported = cli.json("dataset", "import", "publishers", "--priority", f"low={tmp_path / 'low.txt'}")
     assert imported["priorities"] == {"high": 0, "medium": 0, "low": 2}
     sweep = ["sweep", "--edition", "posts@1", "--task", "corrections", "--regime", "correction", "--model", "scripted"]
-    found = shown(capsys, *sweep, "--prompts", "manual", "--set", "retrieval=true,false")
+    found = cli.json(*sweep, "--prompts", "manual", "--set", "retrieval=true,false")
     rows = next(item["comparison"] for item in found if "comparison" in item)
     assert [row["variant"] for row in rows] == ["retrieval=true", "retrieval=false"]
     assert [row["refuting_pages"] > 0 for row in rows] == [True, False]
     assert [row["links"] for row in rows] == [1.0, 0.0] and all("value" not in row for row in rows)
-    runs = {folder.name: shown(capsys, "runs", "show", folder.name)[0]["steps"] for folder in posts.runs.iterdir()}
+    runs = {folder.name: cli.json("runs", "show", folder.name)["steps"] for folder in posts.runs.iterdir()}
     steps = sorted([step["step"] for step in found] for found in runs.values())
     assert steps == [["queries", "evidence", "respond"], ["respond"]]
     assert all(step["requests"] > 0 and step["cost_usd"] == 0 for found in runs.values() for step in found)
 
 
-def test_nothing_to_import_is_said(capsys) -> None:
-    assert main(["dataset", "import", "publishers"]) == 2
-    assert "--priority high=FILE" in capsys.readouterr().err
+def test_nothing_to_import_is_said(cli) -> None:
+    assert "--priority high=FILE" in cli("dataset", "import", "publishers", code=2)

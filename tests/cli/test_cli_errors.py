@@ -7,27 +7,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
+from tests.cli.conftest import Cli
 
-
-@pytest.fixture(autouse=True)
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to work in."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
-    return tmp_path
-
-
-def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    """Exit code and message of a command that must fail."""
-    try:
-        code = main(list(arguments))
-    except SystemExit as exit_:
-        code = int(exit_.code or 0)
-    message = capsys.readouterr().err
-    assert "Traceback" not in message
-    return code, message
+pytestmark = pytest.mark.usefixtures("place")
 
 
 @pytest.mark.parametrize(
@@ -81,60 +63,66 @@ def failing(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
         (("help",), 2, "hellofresh --help"),
         (("resume",), 2, "hellofresh runs resume RUN"),
         (("collect", "notes"), 2, "Did you mean 'x-notes'?"),
+        (("collect", "wikipedia-edits", "--quarter", "2023Q2", "--kinds", "poetry"), 2, "poetry"),
+        (("archive", "x-notes", "--date", "23.7.2026"), 2, "such as 2023-04-03"),
+        (("archive", "x-notes", "--date", "2026-02-30"), 2, "2026-02-30: "),
+        (("collect", "x-notes", "--quarter", "2026Q2"), 2, "--dump"),
+        (("collect", "x-notes", "--quarter", "2026Q2", "--dump", "x", "--download"), 2, "two-sources"),
+        (("collect", "x-notes", "--quarter", "2026Q2", "--dump", "x", "--ratings"), 2, "no-download"),
+        (("release", "verify", "nowhere"), 2, "manifest.json"),
+        (("release", "verify", "ftp://host/x"), 2, "https://HOST/PATH"),
+        (("release", "verify", "--figure", "coin"), 2, "EDITION/TASK"),
+        (("release", "verify", "--known", "abc"), 2, "64 hexadecimal"),
+        (("release", "takedown", "xn-1"), 2, "--reason"),
+        (("release", "takedown", "xn-1", "--reason", "x", "--gone"), 2, "--gone alone"),
+        (("release", "takedown", "xn-1", "--reason", "x"), 2, "xn-1"),
+        (("release", "takedown", "--gone"), 0, "Nothing to take down"),
     ],
 )
 def test_a_wrong_request_is_answered_with_what_to_do(
-    arguments: tuple[str, ...], code: int, words: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], code: int, words: str, cli: Cli
 ) -> None:
-    found, message = failing(capsys, *arguments)
-    assert found == code
+    message = cli(*arguments, code=code)
     assert words in message
     assert "usage:" not in message  # fourteen lines of options are no answer
 
 
 @pytest.mark.parametrize(("words", "verb"), [((), "evaluate"), (("runs",), "resume"), (("submission",), "check")])
-def test_a_noun_alone_lists_what_can_follow(
-    words: tuple[str, ...], verb: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(words) == 0
-    assert f"    {verb} " in capsys.readouterr().out
+def test_a_noun_alone_lists_what_can_follow(words: tuple[str, ...], verb: str, cli: Cli) -> None:
+    cli(*words)
+    assert f"    {verb} " in cli.out
 
 
-def test_an_unknown_model_is_named_with_the_known_ones(capsys: pytest.CaptureFixture[str], make: Any) -> None:
+def test_an_unknown_model_is_named_with_the_known_ones(cli: Cli, make: Any) -> None:
     make.release(make.notes(4, 4))
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "cion")
-    code, message = failing(capsys, *arguments)
-    assert code == 2
+    message = cli(*arguments, code=2)
     assert "Did you mean 'coin'?" in message
     assert not (make.workspace().root / "runs").exists()
 
 
-def test_a_misspelt_setting_is_refused(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
-    (empty / "hellofresh.toml").write_text("[relase]\nseed = 'x'\n")
-    code, message = failing(capsys, "release", "run")
-    assert code == 2
+def test_a_misspelt_setting_is_refused(cli: Cli, place: Path) -> None:
+    (place / "hellofresh.toml").write_text("[relase]\nseed = 'x'\n")
+    message = cli("release", "run", code=2)
     assert "relase" in message and "hellofresh.toml" in message
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that not even root can write to is /proc")
-def test_an_unwritable_folder_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_folder_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", "/proc/self/data")
-    code, message = failing(capsys, "release", "run")
-    assert code == 2
+    message = cli("release", "run", code=2)
     assert "HELLOFRESH_DATA" in message and "/proc/self/data" in message
 
 
-def test_a_data_folder_that_is_a_file_is_named(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
-    (empty / "data").write_text("not a folder")
-    code, message = failing(capsys, "release", "run")
-    assert code == 2
-    assert "HELLOFRESH_DATA" in message and str(empty / "data") in message
+def test_a_data_folder_that_is_a_file_is_named(cli: Cli, place: Path) -> None:
+    (place / "data").write_text("not a folder")
+    message = cli("release", "run", code=2)
+    assert "HELLOFRESH_DATA" in message and str(place / "data") in message
 
 
-def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(capsys: pytest.CaptureFixture[str], empty: Path) -> None:
-    assert main(["archive", "sample", "--to", str(empty / "source")]) == 0
-    dump = str(empty / "source" / "x-notes")
-    code, message = failing(capsys, "collect", "x-notes", "--quarter", "2019Q1", "--dump", dump)
-    assert code == 1
+def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(cli: Cli, place: Path) -> None:
+    cli("archive", "sample", "--to", place / "source")
+    dump = str(place / "source" / "x-notes")
+    message = cli("collect", "x-notes", "--quarter", "2019Q1", "--dump", dump, code=1)
     assert "other-quarter" in message
-    assert not list((empty / "data").rglob("*.parquet"))
+    assert not list((place / "data").rglob("*.parquet"))

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS
 from tests import batchserver, loopback
+from tests.cli.conftest import Cli
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -38,13 +38,11 @@ model = "u"
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder and a workspace of one's own, and a key."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+def elsewhere(place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    """A folder and a workspace of one's own, and a key that nobody sees."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("LAB_KEY", KEY)
+    cli.secrets.add(KEY)
 
 
 @pytest.fixture
@@ -66,38 +64,21 @@ def account() -> Iterator[Any]:
     server.close()
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
-    """All that a command prints."""
-    capsys.readouterr()
-    assert main(list(arguments)) == code
-    captured = capsys.readouterr()
-    assert KEY not in captured.out + captured.err
-    return captured.out + captured.err
-
-
-def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    """What a command prints with --json."""
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    captured = capsys.readouterr()
-    assert KEY not in captured.out + captured.err
-    return json.loads(captured.out)
-
-
-def test_the_list_says_what_is_known_and_what_is_not(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = {row["name"]: row for row in result(capsys, "models")}
+def test_the_list_says_what_is_known_and_what_is_not(chat: Any, cli: Cli) -> None:
+    rows = {row["name"]: row for row in cli.json("models")}
     assert rows["lab-model"]["price"]["as_of"] == "2026-10-14"
     assert (rows["lab-model"]["knowledge_cutoff"], rows["lab-model"]["has_key"]) == ("2026-01-31", True)
     assert (rows["unpriced"]["price"], rows["unpriced"]["free"]) == (None, False)
     assert rows["gpt-4.1-mini"]["has_key"] is False
-    lines = {line.split()[0]: line for line in shown(capsys, "models").splitlines() if line}
+    cli("models")
+    lines = {line.split()[0]: line for line in cli.out.splitlines() if line}
     assert "unknown" in lines["unpriced"] and "yes" in lines["lab-model"]
     assert "needs OPENAI_API_KEY" in lines["gpt-4.1-mini"]
     assert not chat.bodies
 
 
-def test_a_check_asks_once_and_shows_all(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    facts = result(capsys, "models", "lab-model", "--check", "Is it?")
+def test_a_check_asks_once_and_shows_all(chat: Any, cli: Cli) -> None:
+    facts = cli.json("models", "lab-model", "--check", "Is it?")
     assert [body["messages"] for body in chat.bodies] == [[{"role": "user", "content": "Is it?"}]]
     assert chat.bodies[0]["max_completion_tokens"] == 115
     assert facts["answer"] == "Yes." and facts["finish"] == "stop"
@@ -106,26 +87,24 @@ def test_a_check_asks_once_and_shows_all(chat: Any, capsys: pytest.CaptureFixtur
     assert facts["parameters_dropped"] == ["temperature"]
 
 
-def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "models", "unpriced", "--check")
-    (line,) = [line for line in text.splitlines() if line.startswith("cost")]
+def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, cli: Cli) -> None:
+    cli("models", "unpriced", "--check")
+    (line,) = [line for line in cli.out.splitlines() if line.startswith("cost")]
     assert line.split()[-1] == "unknown"
 
 
-def test_a_check_that_fails_says_why(chat: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_check_that_fails_says_why(chat: Any, cli: Cli) -> None:
     reply = loopback.Reply
     chat.behave = lambda _n, _body: reply(json.dumps({"error": {"message": f"bad key {KEY}"}}).encode(), 401)
-    text = shown(capsys, "models", "lab-model", "--check", code=1)
+    text = cli("models", "lab-model", "--check", code=1)
     assert "Check the key." in text and "not-authorised" in text
 
 
 @pytest.mark.parametrize(
     ("name", "words"), [("gpt-4.1-mini", "OPENAI_API_KEY"), ("coin", "baseline"), ("lab-modell", "lab-model")]
 )
-def test_what_cannot_be_checked_is_refused(
-    chat: Any, capsys: pytest.CaptureFixture[str], name: str, words: str
-) -> None:
-    assert words in shown(capsys, "models", name, "--check", code=2)
+def test_what_cannot_be_checked_is_refused(chat: Any, cli: Cli, name: str, words: str) -> None:
+    assert words in cli("models", name, "--check", code=2)
     assert not chat.bodies
 
 
@@ -133,23 +112,23 @@ EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "
 
 
 def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are_in_flight(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+    chat: Any, make: Any, cli: Cli
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     Path("hellofresh.toml").unlink()
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
-    said = shown(capsys, *arguments, "--model", "openai:m/1", "--base-url", chat.base_url)
-    assert "up to 8 requests to openai:m/1 are in flight at once" in " ".join(said.split())
+    said = cli(*arguments, "--model", "openai:m/1", "--base-url", chat.base_url)
+    assert "up to 8 requests to openai:m/1 are in flight at once" in said
     assert len(chat.bodies) == 4 and {body["model"] for body in chat.bodies} == {"m/1"}
-    (run,) = result(capsys, "runs", "show")
+    (run,) = cli.json("runs", "show")
     assert ":" not in run["run"] and "/" not in run["run"]
-    assert result(capsys, "runs", "resume", run["run"])["judged"] == 4
+    assert cli.json("runs", "resume", run["run"])["judged"] == 4
     assert len(chat.bodies) == 4
-    assert "no-endpoint-model" in shown(capsys, *arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
+    assert "no-endpoint-model" in cli(*arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
 
 
 def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_elsewhere(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     make.release(make.notes(2, 2, months=(4,)))
@@ -161,152 +140,135 @@ def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_el
         (f"openai:m@{bare}", ()),
         ("openai:models.example.org:8471/v1", ()),
     ):
-        said = " ".join(shown(capsys, *arguments, "--model", model, *more, code=2).split())
+        said = cli(*arguments, "--model", model, *more, code=2)
         assert "bad-endpoint" in said and "without http:// or https://" in said and "sk-secret" not in said
     assert chat.bodies == []
-    shown(capsys, *arguments, "--model", "openai:m", "--base-url", bare)
+    cli(*arguments, "--model", "openai:m", "--base-url", bare)
     assert len(chat.bodies) == 2 and {body["model"] for body in chat.bodies} == {"m"}
 
 
 def test_one_command_in_an_empty_folder_gives_a_first_result(
-    chat: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    chat: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("hellofresh.toml").unlink()
     command = ("evaluate", "--model", "openai:qwen3", "--base-url", chat.base_url, "--limit", "20")
-    assert "dry run builds nothing" in shown(capsys, *command, "--dry-run", code=2)
-    assert main(list(command)) == 0
-    printed = capsys.readouterr()
-    said = [line for line in printed.err.splitlines() if "x-notes" not in line or "bundled" in line]
+    assert "dry run builds nothing" in cli(*command, "--dry-run", code=2)
+    cli(*command)
+    said = [line for line in cli.err.splitlines() if "x-notes" not in line or "bundled" in line]
     assert said[0].startswith("x-notes 2026Q2: the bundled sample")
     assert said[1] == f"note: openai:qwen3: asked at {chat.base_url.split('/')[2]}"
-    table = printed.out.split("F1 beside the baselines and others")[1].splitlines()
+    table = cli.out.split("F1 beside the baselines and others")[1].splitlines()
     assert [line.split()[0] for line in table[2:5]] == ["openai:qwen3", "always-yes", "coin"]
     assert all("[" in line for line in table[2:5])
     lines = [line.split(":")[0] for line in table if not line.startswith(" ")]
     assert sorted(lines[-5:-3]) == ["right", "wrong"] and lines[-3:] == ["next"] * 3
     asked = len(chat.bodies)
-    again = shown(capsys, *command)  # the same run goes on, on the edition that is there now
+    again = cli(*command)  # the same run goes on, on the edition that is there now
     assert "x-notes 2026Q2: the newest with public labels in" in again and len(chat.bodies) == asked
-    assert result(capsys, "models", "openai:qwen3", "--check", "--base-url", chat.base_url)["answer"] == "Yes."
-    assert "no-release" in shown(capsys, *command, "--task", "liar-new", code=2)
+    assert cli.json("models", "openai:qwen3", "--check", "--base-url", chat.base_url)["answer"] == "Yes."
+    assert "no-release" in cli(*command, "--task", "liar-new", code=2)
     monkeypatch.setenv("OPENAI_BASE_URL", chat.base_url)
-    shown(capsys, "evaluate", "--model", "openai:qwen3", "--limit", "20")
+    cli("evaluate", "--model", "openai:qwen3", "--limit", "20")
     assert len(chat.bodies) == asked + 1
 
 
 def test_the_address_of_the_environment_holds_for_every_model_of_openai_and_for_no_other(
-    chat: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    chat: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
     monkeypatch.setenv("OPENAI_BASE_URL", chat.base_url)
-    assert result(capsys, "models", "gpt-4.1-mini", "--check")["answer"] == "Yes." and len(chat.bodies) == 1
+    assert cli.json("models", "gpt-4.1-mini", "--check")["answer"] == "Yes." and len(chat.bodies) == 1
     places = {name: model.service.base_url for name, model in hosted_models().items() if model.provider != "lab"}
     assert {name for name, url in places.items() if url == chat.base_url} == {
         name for name, model in hosted_models().items() if model.provider in ("openai", "openai-responses")
     }
     monkeypatch.setenv("OPENAI_BASE_URL", "models.example.org/v1")
-    said = shown(capsys, "models", "gpt-4.1-mini", "--check", code=2)
+    said = cli("models", "gpt-4.1-mini", "--check", code=2)
     assert "OPENAI_BASE_URL" in said and "bad-endpoint" in said
 
 
-def test_an_evaluation_by_batches_is_one_like_any_other(
-    account: Any, make: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_evaluation_by_batches_is_one_like_any_other(account: Any, make: Any, cli: Cli) -> None:
     make.release(make.notes(2, 2, months=(4,)))
-    ahead = result(capsys, *EVALUATE, "--batch", "--dry-run")
-    singly = result(capsys, *EVALUATE, "--dry-run")
+    ahead = cli.json(*EVALUATE, "--batch", "--dry-run")
+    singly = cli.json(*EVALUATE, "--dry-run")
     assert ahead["cost_usd"] == pytest.approx(singly["cost_usd"] / 2)
     assert not account.calls
-    done = result(capsys, *EVALUATE, "--batch")
+    done = cli.json(*EVALUATE, "--batch")
     assert (done["judged"], done["tally"]["asked"], account.submitted) == (4, 20, 1)
     assert done["cost_usd"] == pytest.approx(20 * (100 + 20) / 1e6 / 2)
     record = json.loads((Path(done["folder"]) / "run.json").read_text())
     assert record["cost_usd"] == done["cost_usd"] == pytest.approx(record["usage"]["main"]["cost_usd"])
-    again = result(capsys, *EVALUATE)
+    again = cli.json(*EVALUATE)
     assert (again["tally"]["asked"], again["run_id"], again["cost_usd"]) == (0, done["run_id"], done["cost_usd"])
     kept = b"".join(path.read_bytes() for path in sorted(Path(done["folder"]).iterdir()) if path.is_file())
     assert KEY.encode() not in kept
 
 
-def test_asking_singly_what_a_batch_is_asked_already_is_refused(
-    account: Any, make: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_asking_singly_what_a_batch_is_asked_already_is_refused(account: Any, make: Any, cli: Cli) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     account.fault = lambda method, _path: 403 if method == "GET" else None
-    shown(capsys, *EVALUATE, "--batch", code=1)
-    assert "--batch" in shown(capsys, *EVALUATE, code=2)
+    cli(*EVALUATE, "--batch", code=1)
+    assert "--batch" in cli(*EVALUATE, code=2)
     account.fault = lambda _method, _path: None
-    shown(capsys, *EVALUATE, "--batch")
+    cli(*EVALUATE, "--batch")
     assert account.submitted == 1
 
 
-def test_a_model_without_batches_is_refused(account: Any, make: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
-    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "coin", "--batch")
-    for more in ((), ("--dry-run",)):
-        assert "no-batches" in shown(capsys, *arguments, *more, code=2)
-    assert result(capsys, "runs", "show") == []
-
-
-def test_batches_for_a_regime_of_several_steps_are_refused_before_anything_is_written(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
-    assert "no-batch-regime" in shown(capsys, *EVALUATE, "--regime", "web-search", "--batch", code=2)
-    assert result(capsys, "runs", "show") == []
-    assert not chat.bodies
-
-
-def test_looking_ahead_needs_no_key(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
-    with_key = [result(capsys, *EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))]
-    monkeypatch.delenv("LAB_KEY")
-    assert [result(capsys, *EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
-    assert "missing-key" in shown(capsys, *EVALUATE, code=2)
-    assert result(capsys, "runs", "show") == []
-    assert not chat.bodies
-
-
-def test_a_web_that_cannot_be_opened_leaves_no_run_behind(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("more", "settings", "words"),
+    [
+        (("--model", "coin", "--batch"), "", "no-batches"),
+        (("--model", "coin", "--batch", "--dry-run"), "", "no-batches"),
+        (("--regime", "web-search", "--batch"), "", "no-batch-regime"),
+        (("--regime", "web-search"), '[web]\nprovider = "brave"\n', "BRAVE_API_KEY"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_refused_before_anything_is_written(
+    chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], settings: str, words: str
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     monkeypatch.delenv("BRAVE_API_KEY", raising=False)
     with Path("hellofresh.toml").open("a") as file:
-        file.write('\n[web]\nprovider = "brave"\n')
-    assert "BRAVE_API_KEY" in shown(capsys, *EVALUATE, "--regime", "web-search", code=2)
-    assert result(capsys, "runs", "show") == []
+        file.write(settings)
+    assert words in cli(*EVALUATE, *more, code=2)
+    assert cli.json("runs", "show") == []
+    assert not chat.bodies
+
+
+def test_looking_ahead_needs_no_key(chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    make.release(make.notes(2, 2, months=(4,)))
+    with_key = [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))]
+    monkeypatch.delenv("LAB_KEY")
+    assert [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
+    assert "missing-key" in cli(*EVALUATE, code=2)
+    assert cli.json("runs", "show") == []
     assert not chat.bodies
 
 
 def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
+    chat: Any, make: Any, cli: Cli
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
-    done = result(capsys, *EVALUATE, "--limit", "1", "--prompts", "manual")
+    done = cli.json(*EVALUATE, "--limit", "1", "--prompts", "manual")
     broken = Path(done["folder"]).parent / "broken"
     broken.mkdir()
     (broken / "plan.json").write_text("{")
-    rows = {row["run"]: row["state"] for row in result(capsys, "runs", "show")}
+    rows = {row["run"]: row["state"] for row in cli.json("runs", "show")}
     assert rows == {"broken": "damaged plan", done["run_id"]: "finished"}
-    assert "damaged-run" in shown(capsys, "runs", "resume", "broken", code=1)
-    text = " ".join(shown(capsys, "runs", "show", done["run_id"]).split())
+    assert "damaged-run" in cli("runs", "resume", "broken", code=1)
+    text = cli("runs", "show", done["run_id"])
     assert "max_completion_tokens" in text and "standard" in text
 
 
-def test_a_replay_of_what_was_never_searched_judges_nothing(
-    chat: Any, make: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_replay_of_what_was_never_searched_judges_nothing(chat: Any, make: Any, cli: Cli) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     searching = (*EVALUATE, "--regime", "web-search", "--prompts", "manual", "--limit", "1")
-    assert "not-recorded" in shown(capsys, *searching, "--replay", code=1)
-    assert [row["state"] for row in result(capsys, "runs", "show")] == ["unfinished"]
-    done = result(capsys, *searching)
+    assert "not-recorded" in cli(*searching, "--replay", code=1)
+    assert [row["state"] for row in cli.json("runs", "show")] == ["unfinished"]
+    done = cli.json(*searching)
     files = {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")}
     asked = len(chat.bodies)
-    assert result(capsys, *searching, "--replay")["tally"]["asked"] == 0
+    assert cli.json(*searching, "--replay")["tally"]["asked"] == 0
     assert {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")} == files
     assert len(chat.bodies) == asked
     responses = [json.loads(line) for line in files["responses.jsonl"].splitlines()]
@@ -314,23 +276,23 @@ def test_a_replay_of_what_was_never_searched_judges_nothing(
 
 
 def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(
-    make: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make.release(make.notes(2, 2, months=(4,)))
     command = ("evaluate", "--edition", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--board")
-    assert "analyses" not in shown(capsys, *command)
+    assert "analyses" not in cli(*command)
     Path("data/analyses/2023Q2/x-notes").mkdir(parents=True)
-    assert "hellofresh analyse all --edition 2023Q2" in shown(capsys, *command)
+    assert "hellofresh analyse all --edition 2023Q2" in cli(*command)
 
     def refusing(*_: object, **__: object) -> None:
         raise ReleaseError("the published predictions are final: hellofresh/simple-rules would go", code="published")
 
     monkeypatch.setattr("hellofresh.cli.evaluate.run_score", refusing)
-    said = " ".join(shown(capsys, *command, code=1).split())
+    said = cli(*command, code=1)
     assert "simple-rules would go" in said and "submissions: " in said and "--submissions DIR" in said
 
 
-def test_a_task_with_one_regime_takes_it(make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_with_one_regime_takes_it(make: Any, cli: Cli) -> None:
     regimes = {name: usual_regime(task) for name, task in TASKS.items()}
     assert (regimes["x-notes"], regimes["corrections"], regimes["scifact-retrieval"]) == (
         "zero-shot",

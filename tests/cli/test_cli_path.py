@@ -8,13 +8,13 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
+from tests.cli.conftest import Cli
 
 BASELINES = ("--models", "always-yes", "coin", "tfidf-logreg")
 
@@ -45,13 +45,6 @@ def at_finished(finished: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> 
     monkeypatch.chdir(root)
     monkeypatch.setenv("HELLOFRESH_DATA", str(finished))
     return finished
-
-
-def output_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    """What a command prints with --json."""
-    capsys.readouterr()
-    assert main([*arguments, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
 
 
 def test_releases_are_balanced_in_every_period(finished: Path) -> None:
@@ -99,12 +92,11 @@ def test_nothing_public_names_people_or_labels(finished: Path) -> None:
         assert stat.S_IMODE(private.stat().st_mode) == 0o600
 
 
-def test_a_second_run_changes_nothing_and_says_so(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_run_changes_nothing_and_says_so(at_finished: Path, cli: Cli) -> None:
     before = hashes(at_finished)
-    assert main(["release", "run", *BASELINES]) == 0
-    captured = capsys.readouterr()
-    assert captured.err.count("unchanged, skipped") == 8
-    assert "0 answers asked for" in captured.err
+    cli("release", "run", *BASELINES)
+    assert cli.err.count("unchanged, skipped") == 8
+    assert "0 answers asked for" in cli.err
     after = hashes(at_finished)
     assert {name for name in before if not name.startswith("runs/")} <= after.keys()
     changed = {name for name in before if before[name] != after.get(name)}
@@ -127,60 +119,24 @@ def test_releases_are_the_same_bytes_in_another_workspace(
     }
 
 
-def test_the_example_submission_passes_and_stands_on_the_board(
-    at_finished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_example_submission_passes_and_stands_on_the_board(at_finished: Path, cli: Cli) -> None:
     for quarter in ("2026Q2", "2026Q3"):
         folder = f"submissions/{quarter}/hellofresh/simple-rules"
-        checked = output_json(capsys, "submission", "check", folder, "--quarter", quarter)
+        checked = cli.json("submission", "check", folder, "--quarter", quarter)
         assert (checked["ok"], checked["faults"], checked["warnings"]) == (True, [], [])
         assert checked["scored"].keys() == {"x-notes", "wikipedia-edits"}
-    scores = output_json(capsys, "score", "--quarter", "2026Q2")
+    scores = cli.json("score", "--quarter", "2026Q2")
     assert {row["provenance"] for row in scores if row["system"] == "Simple rules"} == {"uploaded"}
 
 
-def test_nothing_handed_in_is_scored_before_the_deadline(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    assert main(["score", "--quarter", "2026Q3"]) == 0
-    captured = capsys.readouterr()
-    assert "Simple rules" not in captured.out
-    assert "scored after the deadline, 2027-01-15T00:00:00Z" in captured.err
+def test_nothing_handed_in_is_scored_before_the_deadline(at_finished: Path, cli: Cli) -> None:
+    assert "scored after the deadline, 2027-01-15T00:00:00Z" in cli("score", "--quarter", "2026Q3")
+    assert "Simple rules" not in cli.out
 
 
-def test_a_submission_with_a_fault_is_refused_with_exit_code_1(
-    at_finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / "team" / "system"
-    shutil.copytree("submissions/2026Q3/hellofresh/simple-rules", folder)
-    lines = (folder / "predictions.jsonl").read_text().splitlines()
-    (folder / "predictions.jsonl").write_text("\n".join(lines[1:]) + "\n")
-    assert main(["submission", "check", str(folder), "--quarter", "2026Q3"]) == 1
-    assert "missing-id" in capsys.readouterr().out
-
-
-def test_every_score_has_an_interval_around_it(at_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    scores = output_json(capsys, "score", "--quarter", "2026Q3", "--private")
-    assert {row["period"] for row in scores if row["task"] == "x-notes"} == {"all", "2026-07", "2026-08", "2026-09"}
-    for row in scores:
-        assert 0 <= row["low"] <= row["value"] <= row["high"] <= 1
-    assert {row["metric"] for row in scores} == {"precision", "recall", "f1", "accuracy"}
-
-
-def test_always_yes_has_the_f1_that_balance_makes_it_have(
-    at_finished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    scores = output_json(capsys, "score", "--quarter", "2026Q2")
-    mine = [row for row in scores if row["system"] == "always-yes" and row["period"] == "all"]
-    values = [(row["metric"], row["value"]) for row in mine if row["metric"] != "accuracy"]
-    assert values == [("f1", pytest.approx(2 / 3)), ("precision", 0.5), ("recall", 1.0)] * 2
-
-
-def test_the_first_quarter_has_nothing_to_train_on_and_the_second_has(
-    at_finished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_first_quarter_has_nothing_to_train_on_and_the_second_has(at_finished: Path, cli: Cli) -> None:
     systems = {
-        quarter: {row["system"] for row in output_json(capsys, "score", "--quarter", quarter)}
-        for quarter in ("2026Q2", "2026Q3")
+        quarter: {row["system"] for row in cli.json("score", "--quarter", quarter)} for quarter in ("2026Q2", "2026Q3")
     }
     assert "tfidf-logreg" not in systems["2026Q2"]
     assert "tfidf-logreg" in systems["2026Q3"]
@@ -204,19 +160,15 @@ def test_the_embedded_model_gives_the_same_bytes_twice(
 
 
 def test_a_run_that_nobody_scored_is_named_and_board_puts_it_there(
-    finished: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    finished: Path, tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     workspace = tmp_path / "data"
     shutil.copytree(finished, workspace)
     monkeypatch.chdir(root)
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace))
     asked = ("evaluate", "--edition", "2026Q2", "--task", "x-notes", "--model", "scripted", "--limit", "10")
-    assert main(asked) == 0
-    assert "next: hellofresh score --edition 2026Q2" in capsys.readouterr().out
-    assert main(["board", "build"]) == 0
-    assert "is not scored yet. Run: hellofresh score --edition 2026Q2" in capsys.readouterr().err
-    assert main([*asked, "--board"]) == 0
-    printed = capsys.readouterr()
-    assert "not scored" not in printed.err
-    assert printed.out.endswith("next: make leaderboard\n")
+    assert "next: hellofresh score --edition 2026Q2" in cli(*asked)
+    assert "is not scored yet. Run: hellofresh score --edition 2026Q2" in cli("board", "build")
+    assert "not scored" not in cli(*asked, "--board")
+    assert cli.out.endswith("next: make leaderboard\n")
     assert "scripted" in pl.read_parquet(workspace / "board" / "scores.parquet")["system"].to_list()

@@ -19,6 +19,9 @@ GOOD = (
     "correct, to the point, fair and based on sources? Say 'yes' if so, otherwise say 'no'."
 )
 
+HERE = ("--quarter", "2023Q2", "--task", "x-notes")
+pytestmark = pytest.mark.usefixtures("place")
+
 
 class Writer:
     """A model that says one thing."""
@@ -43,15 +46,8 @@ def writer(monkeypatch) -> Writer:
     return model
 
 
-def run(capsys, *arguments: str):
-    code = main([*arguments, "--json"])
-    printed = capsys.readouterr()
-    return code, json.loads(printed.out) if printed.out else None, printed.err
-
-
-def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
-    code, rows, _ = run(capsys, "prompts")
-    assert code == 0
+def test_list_names_every_prompt_of_every_task_and_regime(cli) -> None:
+    rows = cli.json("prompts")
     named = {REGIMES[regime].prompts_from for regime in regimes_for(TASKS["x-notes"])}
     choosing = 5 * (len(named) - 1) + 6  # the agent has five rephrasings, which the pipelines beside it share
     wordings = {Choice: choosing, Response: 5, Ranking: 1}  # each task of responses has a regime of its own
@@ -60,99 +56,82 @@ def test_list_names_every_prompt_of_every_task_and_regime(capsys) -> None:
     assert {row["regime"] for row in rows} == {regime.prompts_from for regime in REGIMES.values()}
 
 
-def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(capsys, make, monkeypatch) -> None:
-    released = make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    code, shown, _ = run(capsys, "prompts", "x-notes", "web-search")
-    assert code == 0
+def test_show_prints_a_set_as_it_is_and_filled_from_a_sample(cli, make) -> None:
+    make.release(make.notes(2, 2))
+    shown = cli.json("prompts", "x-notes", "web-search")
     assert "{summaries}" in shown["frame"] and set(shown["steps"]) == {"query", "query-fallback", "summary"}
-    assert released.quarter
-    code, filled, _ = run(capsys, "prompts", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2")
-    assert code == 0
+    filled = cli.json("prompts", "x-notes", "web-search", "--sample", "xn-4000", "--quarter", "2023Q2")
     assert ["question" in item for item in filled[:4]] == [True, False, False, True]
     asked = [item for item in filled if "question" in item]
     assert [item["question"] for item in asked[:2]] == ["query", "summarise-1"]
     assert len(asked) == 7
     assert all("Note 4000:" in item["text"] for item in asked)
-    code, _, error = run(capsys, "prompts", "x-notes", "zero-shot", "--sample", "xn-1", "--quarter", "2023Q2")
-    assert (code, "unknown-sample" in error) == (2, True)
-    code, _, error = run(capsys, "prompts", "x-notes", "zero-shot", "--sample", "xn-1")
-    assert (code, "half-a-sample" in error) == (2, True)
+    half = ("prompts", "x-notes", "zero-shot", "--sample", "xn-1")
+    assert "unknown-sample" in cli(*half, "--quarter", "2023Q2", code=2)
+    assert "half-a-sample" in cli(*half, code=2)
 
 
-def test_show_walks_through_an_agents_whole_conversation_with_its_searches(capsys, make, monkeypatch) -> None:
+def test_show_walks_through_an_agents_whole_conversation_with_its_searches(cli, make) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     arguments = ("prompts", "x-notes", "search-agent", "--sample", "xn-4000", "--quarter", "2023Q2")
-    code, steps, _ = run(capsys, *arguments)
-    assert code == 0
+    steps = cli.json(*arguments)
     names = [item.get("question", "").partition(" ")[0] or next(iter(item)) for item in steps]
     turn = ["search", "read"]
     assert names == ["turn-1", *turn, "search-1", "turn-2", *turn, "search-2", "turn-3"]
     assert [item["search"] for item in steps if "search" in item] == ["query turn-1", "query turn-2"]
     assert {item["role"] for item in steps if item.get("question", "").startswith("search")} == {"summariser"}
-    assert main([*arguments]) == 0
-    shown = capsys.readouterr().out
+    shown = cli(*arguments)
     assert shown.count("Note 4000:") == 1  # each turn is shown once
     assert "---- search: query turn-2 ----" in shown and "(about 200 words)" in shown
 
 
-def test_rephrase_writes_a_set_that_evaluate_takes(capsys, make, monkeypatch, tmp_path, writer) -> None:
-    out = tmp_path / "own.toml"
-    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", str(out))
-    code, done, error = run(capsys, *arguments)
-    assert (code, done["prompts"], writer.closed) == (0, ["manual", "rephrased-1"], 1)
-    assert "attempt 1: taken" in error
+def test_rephrase_writes_a_set_that_evaluate_takes(cli, make, place, writer) -> None:
+    out = place / "own.toml"
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
+    done = cli.json(*arguments)
+    assert (done["prompts"], writer.closed) == (["manual", "rephrased-1"], 1)
+    assert "attempt 1: taken" in cli.err
     assert load_prompt_set("x-notes", "zero-shot", out).prompts[1].instruction == GOOD
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     writer.text = "Yes"
-    code, done, _ = run(
-        capsys, "evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "writer", "--prompt-set", str(out)
-    )
-    assert (code, set(done["verdicts"])) == (0, {"manual", "rephrased-1"})
+    done = cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", out)
+    assert set(done["verdicts"]) == {"manual", "rephrased-1"}
     asked = writer.asked
-    code, _, error = run(capsys, *arguments)
-    assert (code, "file-exists" in error, writer.asked) == (2, True, asked)
+    assert "file-exists" in cli(*arguments, code=2)
+    assert writer.asked == asked
 
 
-def test_rephrase_leaves_nothing_where_it_fails(capsys, tmp_path, writer) -> None:
-    out = tmp_path / "own.toml"
-    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", str(out))
+def test_rephrase_leaves_nothing_where_it_fails(cli, place, writer) -> None:
+    out = place / "own.toml"
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
     writer.text = "Is it?"
-    code, _, error = run(capsys, *arguments)
-    assert (code, "no-rephrasing" in error, writer.asked, writer.closed) == (1, True, 4, 1)
-    assert not list(tmp_path.iterdir())
+    assert "no-rephrasing" in cli(*arguments, code=1)
+    assert (writer.asked, writer.closed) == (4, 1)
+    assert not list(place.iterdir())
 
 
-def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(capsys, make, monkeypatch) -> None:
+def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(cli, make) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     for regime in set(regimes_for(TASKS["x-notes"])) - {"zero-shot"}:
-        code, _, error = run(
-            capsys, "evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--regime", regime
-        )
-        assert (code, "baseline-regime" in error) == (2, True)
+        assert "baseline-regime" in cli("evaluate", *HERE, "--model", "always-yes", "--regime", regime, code=2)
     assert not make.workspace().runs.exists()
 
 
-def test_placebo_runs_from_the_command_line_without_a_web(capsys, make, monkeypatch, writer) -> None:
+def test_placebo_runs_from_the_command_line_without_a_web(cli, make, writer) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    code, done, _ = run(
-        capsys, "evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "writer", "--regime", "placebo"
-    )
-    assert (code, done["judged"], writer.asked) == (0, 12, 60)
+    done = cli.json("evaluate", *HERE, "--model", "writer", "--regime", "placebo")
+    assert (done["judged"], writer.asked) == (12, 60)
 
 
 @pytest.mark.slow
 @pytest.mark.integration
-def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, tmp_path) -> None:
-    out = tmp_path / "own.toml"
-    arguments = ("prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out))
-    code, done, error = run(capsys, *arguments)
+def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, place) -> None:
+    out = place / "own.toml"
+    code = main(["prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out), "--json"])
+    said = capsys.readouterr()
     if code == 0:
-        assert [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts] == done["prompts"]
+        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts]
+        assert made == json.loads(said.out)["prompts"]
     else:
         assert (code, out.exists()) == (1, False)
-        assert "smollm2-135m: no usable rephrasing in 4 attempts (at last: " in error
+        assert "smollm2-135m: no usable rephrasing in 4 attempts (at last: " in said.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.release import ShownSteps
 from hellofresh.config import (
@@ -114,21 +112,18 @@ def test_on_all_days_of_three_years_every_quarter_that_ended_without_a_release_i
 
 
 def test_a_quarter_that_was_missed_is_due_and_status_says_so_by_its_exit_code(
-    make, monkeypatch, tmp_path: Path, capsys
+    make, monkeypatch, place: Path, cli
 ) -> None:
     make.release([make.candidate(make.note(n, date=Quarter(2026, 3).start), n % 2) for n in range(4)],
                  quarter=Quarter(2026, 3))  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     for day, code, listed in (
         ("2026-12-31", 0, ["2026Q3", "2026Q4"]),
         ("2027-01-01", 0, ["2026Q3", "2026Q4", "2027Q1"]),
         ("2027-01-22", 1, ["2026Q4", "2026Q3", "2027Q1"]),
     ):
         monkeypatch.setenv("HELLOFRESH_NOW", f"{day}T00:00:00Z")
-        assert main(["quarter", "status", "--json"]) == code
-        assert [row["quarter"] for row in json.loads(capsys.readouterr().out)] == listed
-    settings = Settings(sources=SourceSettings.model_validate({"x-notes": {"dump": str(tmp_path)}}))
+        assert [row["quarter"] for row in cli.json("quarter", "status", code=code)] == listed
+    settings = Settings(sources=SourceSettings.model_validate({"x-notes": {"dump": str(place)}}))
     monkeypatch.setenv("HELLOFRESH_NOW", "2027-08-01T00:00:00Z")
     due = [step for step in steps_due(make.workspace(), settings) if step.startswith("collect and build")]
     assert due == [f"collect and build x-notes {q}" for q in ("2026Q4", "2027Q1", "2027Q2", "2027Q3")]
@@ -138,26 +133,19 @@ def test_a_quarter_that_was_missed_is_due_and_status_says_so_by_its_exit_code(
     assert asked == ["2026Q4", "2027Q1", "2027Q2", "2027Q3"]
 
 
-def test_in_an_empty_folder_nothing_is_built_unless_the_sample_is_asked_for(
-    monkeypatch, tmp_path: Path, capsys
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HELLOFRESH_DATA", raising=False)
-    assert main(["quarter", "run"]) == 0
-    assert "hellofresh.toml names no source" in " ".join(capsys.readouterr().err.split())
-    assert not (tmp_path / "data" / "releases").exists()
-    workspace, nothing = Workspace(tmp_path / "data"), Settings()
+def test_in_an_empty_folder_nothing_is_built_unless_the_sample_is_asked_for(place: Path, cli) -> None:
+    assert "hellofresh.toml names no source" in cli("quarter", "run")
+    assert not (place / "data" / "releases").exists()
+    workspace, nothing = Workspace(place / "data"), Settings()
     assert collection_jobs(workspace, nothing, SourceRequest()) == []
     assert {job.source for job in collection_jobs(workspace, nothing, SourceRequest(sample=True))} == {BUNDLED}
 
 
 @pytest.mark.parametrize("sample", [False, True])
 def test_a_release_of_data_sets_has_the_bundled_sample_only_where_that_is_asked_for(
-    monkeypatch, tmp_path: Path, sample: bool
+    place: Path, cli, sample: bool
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    workspace, task = Workspace(tmp_path / "data"), get_task("liar-new")
+    workspace, task = Workspace(place / "data"), get_task("liar-new")
     edition = Frozen("liar-new", "6")
     rows = [
         Statement(id=f"ln-{n}", task=task.name, edition="", period="", date=datetime(2023, 1, 1, tzinfo=UTC),
@@ -169,7 +157,7 @@ def test_a_release_of_data_sets_has_the_bundled_sample_only_where_that_is_asked_
     freeze(workspace, edition, task, found, DatasetSource("L", "https://example.org", date(2023, 1, 1), "MIT"))
     more = ["--sample"] if sample else []
     run = ["release", "run", "--datasets", "liar-new", "--models", "coin", "--no-analyses"]
-    assert main([*run, *more]) == 0
+    cli(*run, *more)
     besides = {"x-notes", "wikipedia-edits"} if sample else set()
     assert {name for _, name in workspace.released()} == {"liar-new"} | besides
 

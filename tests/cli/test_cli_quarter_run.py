@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.config import Settings
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.files import sha256_file
@@ -22,6 +21,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.runner import RunStopped
 from hellofresh.tasks import get_task
+from tests.cli.conftest import Cli
 
 CONFIG = """
 [sources.x-notes]
@@ -40,11 +40,8 @@ export = "site"
 class Days:
     """A maintainer whose machine runs the command every day."""
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder, self._patch, self._capsys = folder, patch, capsys
-        patch.chdir(folder)
-        for name in ("HELLOFRESH_CONFIG", "HELLOFRESH_DATA"):
-            patch.delenv(name, raising=False)
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, cli: Cli) -> None:
+        self.folder, self._patch, self._cli = folder, patch, cli
         self.configure("always-yes", "coin")
 
     def configure(self, *models: str, more: str = "") -> None:
@@ -54,10 +51,8 @@ class Days:
     def run(self, moment: str, *arguments: str, code: int = 0) -> Any:
         """The results of a day's run, or its error."""
         self._patch.setenv("HELLOFRESH_NOW", moment)
-        self._capsys.readouterr()
-        assert main(["quarter", "run", *arguments, "--json"]) == code, self._capsys.readouterr().err
-        captured = self._capsys.readouterr()
-        return json.loads(captured.out) if captured.out else captured.err
+        said = self._cli("quarter", "run", *arguments, "--json", code=code)
+        return json.loads(self._cli.out) if self._cli.out else said
 
     def states(self, results: Any) -> dict[str, str]:
         return {one["step"]: one["state"] for one in results}
@@ -69,9 +64,9 @@ class Days:
 
 
 @pytest.fixture
-def days(tmp_path: Path, monkeypatch, capsys, sample_sources: Path) -> Days:
-    shutil.copytree(sample_sources, tmp_path / "source")
-    return Days(tmp_path, monkeypatch, capsys)
+def days(place: Path, monkeypatch, cli, sample_sources: Path) -> Days:
+    shutil.copytree(sample_sources, place / "source")
+    return Days(place, monkeypatch, cli)
 
 
 def test_run_twice_on_a_day_it_does_nothing_twice(days: Days) -> None:

@@ -18,15 +18,15 @@ from hellofresh.judging.study import RATINGS, JudgeKind, Rating, read_study, wri
 from hellofresh.results.board.read import BoardFiles
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
+from tests.cli.conftest import Cli
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 from tests.training.test_rewards import made
 
 
 @pytest.fixture(autouse=True)
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "data"
-    monkeypatch.setenv("HELLOFRESH_DATA", str(root))
+def workspace(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = place / "data"
     for cache in (evidence._opened, evidence_response._opened):
         cache.cache_clear()
 
@@ -40,45 +40,25 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path, code: int = 0) -> tuple[str, str]:
-    assert main([*map(str, arguments)]) == code
-    said = capsys.readouterr()
-    return said.out, said.err
-
-
-def trained(capsys: pytest.CaptureFixture[str], folder: Path, criterion: str, *more: str) -> dict[str, object]:
+def trained(cli: Cli, folder: Path, criterion: str, *more: str) -> dict[str, object]:
     path = folder / "labels.jsonl"
     rows = [
         {"claim": item.case.claim, "reply": item.case.response, "label": item.label, "group": item.group}
         for item in made()
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    out, _ = run(
-        capsys,
-        "train",
-        "reward",
-        "--criterion",
-        criterion,
-        "--data",
-        path,
-        "--columns",
-        "response=reply",
-        "--json",
-        *more,
-    )
-    found: dict[str, object] = json.loads(out)
+    asked = ("train", "reward", "--criterion", criterion, "--data", path, "--columns", "response=reply")
+    found: dict[str, object] = cli.json(*asked, *more)
     return found
 
 
-def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_class(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = trained(capsys, tmp_path, "politeness")
+def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_class(tmp_path: Path, cli: Cli) -> None:
+    found = trained(cli, tmp_path, "politeness")
     assert Path(str(found["folder"])).name == "reward-politeness-table-minilm-s1"
     assert {item["metric"] for item in found["measures"]} == {  # type: ignore[attr-defined]
         "balanced_accuracy", "accuracy", "f1", "precision", "recall",
     }  # fmt: skip
-    other = trained(capsys, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
+    other = trained(cli, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
     assert (other["beside"], found["beside"]) == ("claim", "nothing")
     assert other["training"]["seed"] == 4  # type: ignore[index]
 
@@ -94,11 +74,9 @@ def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_clas
         (("--data", "missing.csv", "--recipe", "nobody"), ""),
     ],
 )
-def test_what_cannot_be_trained_is_said_plainly(
-    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_trained_is_said_plainly(arguments: tuple[str, ...], said: str, cli: Cli) -> None:
     assert main(["train", "reward", "--criterion", "refutation", *arguments]) != 0
-    assert said in capsys.readouterr().err
+    assert said in cli.capsys.readouterr().err
 
 
 SCRIPT = """
@@ -115,33 +93,22 @@ say = "Nonsense, you liar, nonsense, you liar, nonsense, you liar!"
 
 
 def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
-    workspace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    folders = [str(trained(capsys, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
+    folders = [str(trained(cli, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
     command = ("corpus", "freeze", "small", "--task", "claim-responses", "--split", "dev", "--published", "2020-01-01")
-    edition = json.loads(run(capsys, *command, "--json")[0])["edition"]
+    edition = cli.json(*command)["edition"]
     (tmp_path / "script.toml").write_text(SCRIPT)
     asked = ("--edition", edition, "--task", "claim-responses", "--model", f"scripted:{tmp_path / 'script.toml'}",
              "--regime", "evidence-response", "--prompts", "manual", "--set", "retriever=bm25")  # fmt: skip
-    run(capsys, "evaluate", *asked)
-    run(capsys, "evaluate", *asked, "--set", "retrieval=false")
-    run(capsys, "evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
+    cli("evaluate", *asked)
+    cli("evaluate", *asked, "--set", "retrieval=false")
+    cli("evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
     (tmp_path / "learnt.csv").write_text('response\n"Nonsense, you liar, nonsense, you liar, nonsense, you liar!"\n')
-    judge = (
-        "judge",
-        "--by",
-        "rewards",
-        "--edition",
-        edition,
-        "--retriever",
-        "bm25",
-        "--learnt",
-        tmp_path / "learnt.csv",
-    )
-    rated = (*judge, "--reward", folders[0], "--reward", folders[1])
-    shown, _ = run(capsys, *rated)
-    assert "paired by claim" in shown
-    found = json.loads(run(capsys, *rated, "--json")[0])
+    judge = ("judge", "--by", "rewards", "--edition", edition, "--retriever", "bm25")
+    rated = (*judge, "--learnt", tmp_path / "learnt.csv", "--reward", folders[0], "--reward", folders[1])
+    assert "paired by claim" in cli(*rated)
+    found = cli.json(*rated)
     (result,) = [item for item in found if "systems" in item]
     systems = result["systems"]
     # These models learnt letters: they do not know a response from thanks, and are marked.
@@ -163,9 +130,9 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     assert all(comment.startswith("not validated: fooled by ") for comment in ratings["comment"])
     assert ratings["value"].is_between(1, 5).all()
     rate_by_a_person(Workspace(workspace), edition)
-    run(capsys, *rated)
-    run(capsys, "score", "--edition", edition)
-    run(capsys, "board", "build")
+    cli(*rated)
+    cli("score", "--edition", edition)
+    cli("board", "build")
     board = BoardFiles.at(workspace / "board")
     shown = board.read("ratings").filter(pl.col("judges") == "classifier")
     assert set(shown["system"]) == set(systems) and not shown["validated"].any()

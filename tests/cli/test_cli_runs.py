@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli.runs import readable
 from hellofresh.core.files import read_jsonl
 from hellofresh.leaderboard.export.run_page import RunSample, RunTable, run_page
@@ -43,10 +41,8 @@ class Paid:
 
 
 @pytest.fixture
-def paid(make, monkeypatch, tmp_path: Path) -> Paid:
+def paid(make, monkeypatch, place: Path) -> Paid:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
     model = Paid()
     monkeypatch.setitem(CATALOGUE, "paid", CatalogueEntry("A fake.", lambda _: model))
     return model
@@ -55,72 +51,65 @@ def paid(make, monkeypatch, tmp_path: Path) -> Paid:
 EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "paid")
 
 
-def told(capsys, *arguments: str, code: int = 0):
-    assert main([*arguments, "--json"]) == code
-    captured = capsys.readouterr()
-    return json.loads(captured.out) if captured.out else captured.err
-
-
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, capsys) -> None:
+def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, cli) -> None:
     before = everything(make.workspace().root)
-    ahead = told(capsys, *EVALUATE, "--dry-run", "--repeat", "2", "--temperature", "0")
+    ahead = cli.json(*EVALUATE, "--dry-run", "--repeat", "2", "--temperature", "0")
     assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, 0)
     main = ahead["roles"]["main"]
     assert ahead["cost_usd"] == pytest.approx((main["tokens_in"] + 2 * main["tokens_out"]) / 1e6)
     assert ahead["most_usd"] >= ahead["cost_usd"]
     assert everything(make.workspace().root) == before
-    told(capsys, *EVALUATE)
+    cli.json(*EVALUATE)
     before = everything(make.workspace().root)
-    assert told(capsys, *EVALUATE, "--dry-run")["calls"] == 0
+    assert cli.json(*EVALUATE, "--dry-run")["calls"] == 0
     assert everything(make.workspace().root) == before
 
 
-def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, capsys) -> None:
-    told(capsys, *EVALUATE, "--limit", "1")
+def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, cli) -> None:
+    cli.json(*EVALUATE, "--limit", "1")
     paid.fails_on = {"xn-4001", "xn-5001"}
-    assert main([*EVALUATE, "--limit", "12"]) == 1
-    assert "2 samples could not be judged" in capsys.readouterr().err
-    (run,) = told(capsys, "runs", "show")
+    assert "2 samples could not be judged" in cli(*EVALUATE, "--limit", "12", code=1)
+    (run,) = cli.json("runs", "show")
     assert (run["state"], run["judged"], run["failed"]) == ("2 failed", 10, 2)
     paid.fails_on, before = set(), paid.asked
-    done = told(capsys, *EVALUATE, "--limit", "12")
+    done = cli.json(*EVALUATE, "--limit", "12")
     assert (done["judged"], done["failed"], paid.asked - before) == (12, 0, 10)
     assert done["cost_usd"] == pytest.approx(60 * (100 + 2 * 2) / 1e6)
 
 
-def test_a_budget_needs_a_price_and_stops_a_run(paid, capsys) -> None:
+def test_a_budget_needs_a_price_and_stops_a_run(paid, cli) -> None:
     price, paid.spec = paid.spec, replace(paid.spec, price=None)
-    assert "price" in told(capsys, *EVALUATE, "--budget", "1", code=2)
+    assert "price" in cli(*EVALUATE, "--budget", "1", code=2)
     paid.spec = price
-    assert "budget-spent" in told(capsys, *EVALUATE, "--budget", "0.001", code=1)
-    (run,) = told(capsys, "runs", "show")
+    assert "budget-spent" in cli(*EVALUATE, "--budget", "0.001", code=1)
+    (run,) = cli.json("runs", "show")
     assert (run["state"], run["judged"]) == ("unfinished", None)
-    assert "unfinished-run" in told(capsys, "runs", "export", run["run"], "--format", "jsonl", code=2)
-    assert told(capsys, "runs", "resume", run["run"])["judged"] == 12
+    assert "unfinished-run" in cli("runs", "export", run["run"], "--format", "jsonl", code=2)
+    assert cli.json("runs", "resume", run["run"])["judged"] == 12
 
 
-def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_terminal(paid, capsys) -> None:
-    (run_id,) = [told(capsys, *EVALUATE, "--prompts", "manual")["run_id"]]
-    assert main(["runs", "show", run_id, "xn-4001"]) == 0
-    text = capsys.readouterr().out
+def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_terminal(paid, cli) -> None:
+    (run_id,) = [cli.json(*EVALUATE, "--prompts", "manual")["run_id"]]
+    cli("runs", "show", run_id, "xn-4001")
+    text = cli.out
     assert "Note 4001" in text and "Yes\\x1b[31m" in text and "output, prompt manual" in text
     assert all(c.isprintable() or c == "\n" for c in text)
-    shown = told(capsys, "runs", "show", run_id[-8:], "xn-4001")
+    shown = cli.json("runs", "show", run_id[-8:], "xn-4001")
     assert [row["label"] for row in shown["outputs"]] == [1]
     assert shown["outputs"][0]["probabilities"][1] == pytest.approx(0.9168, abs=1e-4)
-    assert told(capsys, "runs", "show", run_id)["answers"] == 12
-    assert "unknown-sample" in told(capsys, "runs", "show", run_id, "xn-1", code=2)
-    assert "unknown-name" in told(capsys, "runs", "show", "nothing", code=2)
+    assert cli.json("runs", "show", run_id)["answers"] == 12
+    assert "unknown-sample" in cli("runs", "show", run_id, "xn-1", code=2)
+    assert "unknown-name" in cli("runs", "show", "nothing", code=2)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path, kind: str) -> None:
-    run_id = told(capsys, *EVALUATE, "--repeat", "2", "--temperature", "0.5")["run_id"]
-    files = told(capsys, "runs", "export", run_id, "--format", kind, "--to", str(tmp_path / "out"))
+def test_a_run_is_exported_as_tables_of_both_kinds(paid, cli, tmp_path: Path, kind: str) -> None:
+    run_id = cli.json(*EVALUATE, "--repeat", "2", "--temperature", "0.5")["run_id"]
+    files = cli.json("runs", "export", run_id, "--format", kind, "--to", str(tmp_path / "out"))
     assert [item["rows"] for item in files] == [120, 120, 0]
     path = tmp_path / "out" / f"predictions.{kind}"
     rows = list(read_jsonl(path)) if kind == "jsonl" else pl.read_parquet(path).to_dicts()
@@ -128,9 +117,9 @@ def test_a_run_is_exported_as_tables_of_both_kinds(paid, capsys, tmp_path: Path,
     assert all(row["probabilities"][1] == pytest.approx(0.9168, abs=1e-4) for row in rows)
 
 
-def test_a_run_is_exported_as_one_page_that_loads_nothing_and_runs_its_search_alone(paid, capsys, tmp_path) -> None:
-    run_id, path = told(capsys, *EVALUATE, "--prompts", "manual")["run_id"], tmp_path / "run.html"
-    assert told(capsys, "runs", "export", run_id, "--format", "html", "--to", str(path))["samples"] == 12
+def test_a_run_is_exported_as_one_page_that_loads_nothing_and_runs_its_search_alone(paid, cli, tmp_path) -> None:
+    run_id, path = cli.json(*EVALUATE, "--prompts", "manual")["run_id"], tmp_path / "run.html"
+    assert cli.json("runs", "export", run_id, "--format", "html", "--to", str(path))["samples"] == 12
     page = path.read_text(encoding="utf-8")
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)

@@ -20,6 +20,7 @@ from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
+from tests.cli.conftest import Cli
 
 HEAVY = (
     "numpy",
@@ -160,13 +161,8 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_an_old_name_answers_with_the_new_one(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([*old.split(), "--json"])
-    assert caught.value.code == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and f"is now: hellofresh {new}" in said
+def test_an_old_name_answers_with_the_new_one(old: str, new: str, cli: Cli) -> None:
+    assert f"is now: hellofresh {new}" in cli(*old.split(), "--json", code=2)
+    assert cli.err.count("\n") == 1
     words = [word for word in new.replace(",", "").split() if word.islower() and not word.startswith("-")]
-    with pytest.raises(SystemExit) as caught:
-        main([*words[: 2 if words[0] not in {"judge", "prompts", "models", "web"} else 1], "--help"])
-    assert caught.value.code == 0
+    cli(*words[: 2 if words[0] not in {"judge", "prompts", "models", "web"} else 1], "--help")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluate import evaluate
@@ -20,33 +19,23 @@ SAID = ["--name", "My System", "--team", "Acme", "--contact", "me", "--model", "
 
 
 @pytest.fixture
-def at(make, quarter, notes_task, tmp_path, monkeypatch) -> Callable[[str], None]:
+def at(make, quarter, notes_task, place, monkeypatch) -> Callable[[str], None]:
     """A folder with a released quarter of notes; sets the clock."""
     monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
     make.release([make.candidate(make.note(n, date=datetime(2023, 4, 1 + n, tzinfo=UTC)), n % 2) for n in range(24)])
     evaluate(make.workspace(), Evaluation(quarter, notes_task, "always-yes"), lambda _: None)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-
-    def set_clock(moment: str) -> None:
-        monkeypatch.setenv("HELLOFRESH_NOW", moment)
-
-    return set_clock
+    return lambda moment: monkeypatch.setenv("HELLOFRESH_NOW", moment)
 
 
-Run = Callable[..., object]
+Run = Callable[..., Any]
 
 
 @pytest.fixture
-def run(at, capsys) -> Run:
+def run(at, cli) -> Run:
     """Runs a command; gives its JSON, or its text where that was asked for."""
 
-    def call(*arguments: str, code: int = 0, text: bool = False) -> object:
-        capsys.readouterr()
-        assert main(["submission", *arguments, *([] if text else ["--json"])]) == code
-        captured = capsys.readouterr()
-        assert "Traceback" not in captured.err
-        return captured.out + captured.err if text else json.loads(captured.out) if captured.out else captured.err
+    def call(*arguments: str | Path, code: int = 0, text: bool = False) -> Any:
+        return (cli if text else cli.json)("submission", *arguments, code=code)
 
     return call
 
@@ -57,7 +46,7 @@ def answer(folder: Path) -> None:
     write_jsonl(folder / "predictions.jsonl", ({**row, "label": n % 3 % 2} for n, row in enumerate(rows)))
 
 
-def test_the_whole_way_from_new_to_scored(run, at) -> None:
+def test_the_whole_way_from_new_to_scored(run, at, cli) -> None:
     made = run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")
     folder = Path(made["folder"])
     assert (folder, made["samples"]) == (Path("drafts/2023Q2/acme/my-system"), 24)
@@ -78,7 +67,7 @@ def test_the_whole_way_from_new_to_scored(run, at) -> None:
     assert (score["system"], score["n"]) == ("My System", 24)
     for late in (("add", str(folder)), ("withdraw", "acme", "my-system", "--quarter", "2023Q2")):
         assert "[closed]" in run(*late, code=1, text=True)
-    assert main(["score", "--quarter", "2023Q2"]) == 0
+    cli("score", "--quarter", "2023Q2")
 
 
 def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
@@ -102,7 +91,6 @@ def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
     ],
 )
 def test_new_writes_nothing_that_the_check_would_refuse(run, said: list[str], code: str, tmp_path) -> None:
-    assert main(["submission", "new", "--quarter", "2023Q2", *said]) in {1, 2}
     assert f"[{code}]" in run(
         "new", "--quarter", "2023Q2", *said, code=2 if code in {"not-said", "unknown-name"} else 1, text=True
     )
@@ -140,7 +128,6 @@ def test_the_ids_tell_the_quarter(run, tmp_path, make) -> None:
     make.release([make.candidate(note, n % 2) for n, note in enumerate(later)], quarter=Quarter(2023, 3))
     said = run("check", str(folder), "--quarter", "2023Q3", code=1, text=True)
     assert "these ids are of 2023Q2, not of 2023Q3" in said
-    assert said.count("\n") == 1
 
 
 @pytest.fixture

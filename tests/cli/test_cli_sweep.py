@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli.sweep import variants
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
@@ -17,7 +16,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.prepare import SharedAnswers, SharedModel
 from hellofresh.tasks import get_task
 
-SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher", "--json")
+SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher")
 
 
 class Searcher:
@@ -48,24 +47,15 @@ def searcher(monkeypatch: pytest.MonkeyPatch) -> Searcher:
 
 
 @pytest.fixture
-def workspace(make, monkeypatch, tmp_path):
+def workspace(make, place: Path):
     make.release(make.notes(2, 2, months=(4,)))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    pages = tmp_path / "corpus" / "rivers"
+    pages = place / "corpus" / "rivers"
     pages.mkdir(parents=True)
     for number in range(1, 6):
         head = f'url = "https://p{number}.example/{number}"\ntitle = "River {number}"\ndate = 2023-03-0{number}\n'
         (pages / f"page-{number}.md").write_text(f"+++\n{head}+++\n\nA river carries silt and salt water {number}.\n")
-    (tmp_path / "hellofresh.toml").write_text('[web]\ncorpus = "corpus"\n')
+    (place / "hellofresh.toml").write_text('[web]\ncorpus = "corpus"\n')
     return make.workspace()
-
-
-def run(capsys, *arguments: str):
-    code = main([*arguments])
-    printed = capsys.readouterr()
-    return code, json.loads(printed.out) if printed.out else None, printed.err
 
 
 def results(root: Path) -> dict[str, bytes]:
@@ -76,40 +66,39 @@ def results(root: Path) -> dict[str, bytes]:
     }
 
 
-def test_variants_are_run_share_what_is_equal_and_are_compared(capsys, workspace, searcher) -> None:
+def test_variants_are_run_share_what_is_equal_and_are_compared(cli, workspace, searcher) -> None:
     arguments = (*SWEEP, "--set", "k=3,2,1", "--private")
-    code, ahead, _ = run(capsys, *arguments, "--dry-run")
-    assert (code, searcher.asked, workspace.runs.exists()) == (0, 0, False)
+    ahead = cli.json(*arguments, "--dry-run")
+    assert (searcher.asked, workspace.runs.exists()) == (0, False)
     assert [item["variant"] for item in ahead["plan"]] == ["k=3", "k=2", "k=1"]
     assert all(item["calls"] <= item["most_calls"] == 4 * 22 for item in ahead["plan"])
-    code, done, said = run(capsys, *arguments)
-    assert code == 0
+    done = cli.json(*arguments)
     first = searcher.asked
     assert first < 3 * 4 * 5  # the first turn, at least, is asked once for all three
-    assert "not asked for again" in said
+    assert "not asked for again" in " ".join(cli.err.split())
     table = done[-1]["comparison"]
     assert [row["variant"] for row in table] == ["k=3", "k=2", "k=1"]
     assert [row["difference"] for row in table] == [None, 0.0, 0.0]
     assert [row["searches"] for row in table] == [2.0, 2.0, 2.0]
     assert [row["sources"] for row in table] == sorted((row["sources"] for row in table), reverse=True)
     before = results(workspace.runs)
-    assert run(capsys, *arguments)[0] == 0
+    cli(*arguments)
     assert (searcher.asked, results(workspace.runs)) == (first, before)
 
 
-def test_a_variant_of_a_sweep_is_what_it_is_alone(capsys, workspace, searcher) -> None:
-    assert run(capsys, *SWEEP, "--set", "k=2", "--block", ",p1.example", "--private")[0] == 0
+def test_a_variant_of_a_sweep_is_what_it_is_alone(cli, workspace, searcher) -> None:
+    cli(*SWEEP, "--set", "k=2", "--block", ",p1.example", "--private")
     together = results(workspace.runs)
     workspace.runs.rename(workspace.root / "elsewhere")
-    alone = ("evaluate", *SWEEP[1:7], "--regime", "search-agent", "--json")
+    alone = ("evaluate", *SWEEP[1:7], "--regime", "search-agent")
     for more in ((), ("--block", "p1.example")):
-        assert run(capsys, *alone, "--set", "k=2", *more)[0] == 0
+        cli(*alone, "--set", "k=2", *more)
     assert results(workspace.runs) == together
 
 
-def test_scores_wait_for_the_reveal(capsys, workspace, searcher) -> None:
-    code, done, said = run(capsys, *SWEEP, "--set", "k=1")
-    assert code == 0 and "not revealed" in said
+def test_scores_wait_for_the_reveal(cli, workspace, searcher) -> None:
+    done = cli.json(*SWEEP, "--set", "k=1")
+    assert "not revealed" in " ".join(cli.err.split())
     assert all("comparison" not in part for part in done)
 
 
@@ -139,14 +128,12 @@ def test_equal_and_endless_variants_are_refused(settings) -> None:
 
 
 @pytest.mark.parametrize("more", [("--set", "k"), ("--set", "k="), ("--role", "=a")])
-def test_a_malformed_alternative_is_refused(capsys, workspace, more) -> None:
-    assert run(capsys, *SWEEP, *more)[0] == 2
+def test_a_malformed_alternative_is_refused(cli, workspace, more) -> None:
+    cli(*SWEEP, *more, code=2)
 
 
-def test_only_the_same_request_to_the_same_model_is_shared(capsys, workspace, searcher) -> None:
-    import asyncio
-
-    assert run(capsys, *SWEEP, "--set", "k=1")[0] == 0
+def test_only_the_same_request_to_the_same_model_is_shared(cli, workspace, searcher) -> None:
+    cli(*SWEEP, "--set", "k=1")
     shared = SharedAnswers.of(sorted(workspace.runs.glob("*")))
     assert len(shared.known) >= 4
     before = searcher.asked
@@ -159,9 +146,8 @@ def test_only_the_same_request_to_the_same_model_is_shared(capsys, workspace, se
     assert SharedAnswers.of([workspace.root]).known == {}
 
 
-def test_scores_name_what_tells_variants_apart(capsys, workspace, searcher) -> None:
+def test_scores_name_what_tells_variants_apart(cli, workspace, searcher) -> None:
     more = ("--set", "k=2,1", "--set", "searches=2,1", "--block", ",p1.example")
-    assert run(capsys, *SWEEP, *more, "--private")[0] == 0
-    assert main(["score", "--edition", SWEEP[2], "--private"]) == 0
-    shown = " ".join(capsys.readouterr().out.split())
+    cli(*SWEEP, *more, "--private")
+    shown = cli("score", "--edition", SWEEP[2], "--private")
     assert all(part in shown for part in ("k=1", "k=2", "searches=1", "searches=2", "without p1.example"))

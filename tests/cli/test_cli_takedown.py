@@ -7,7 +7,6 @@ import io
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.files import canonical_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
@@ -36,6 +34,8 @@ from hellofresh.tasks import get_task
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
 TEXT = 'My naïve neighbour, "Jo", said:\nI <never> asked\u00a0for this & want it\tback!'
+TAKE_DOWN = ("release", "takedown", "xn-3", "--reason", "the author asked")
+EVERYWHERE = (*TAKE_DOWN, "--everywhere")
 WORD = "neighbour"
 """A word of the text that no other sample has: where it is found, the text is, however it is written."""
 
@@ -68,56 +68,36 @@ def holding(folder: Path) -> set[str]:
     return {name for name, content in everything(folder).items() if WORD.encode() in content}
 
 
-Call = Callable[..., tuple[int, str]]
-
-
 @pytest.fixture
-def call(capsys) -> Call:
-    def run(*arguments: str) -> tuple[int, str]:
-        capsys.readouterr()
-        code = main(list(arguments))
-        captured = capsys.readouterr()
-        return code, " ".join((captured.out + captured.err).split())
-
-    return run
-
-
-@pytest.fixture
-def workspace(make, tmp_path, monkeypatch, call) -> Workspace:
+def workspace(make, place, monkeypatch, cli) -> Workspace:
     """A revealed quarter in which two notes stand under the post, with all that comes of it, and a prospective one."""
-    place: Workspace = make.workspace()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(place.root))
+    found: Workspace = make.workspace()
     monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
     notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
     notes = [under(note) if k in {3, 4} else note for k, note in enumerate(notes)]
-    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=place)
+    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=found)
     # A post that only quotes the text: what says almost the same would not be drawn.
     (quoting,) = [under(make.note(n, date=parse_utc(OPEN) - timedelta(days=1))) for n in range(100, 101)]
     post = replace(quoting.post, id="778", text=f"{TEXT} Somebody wrote this to me, who lives in the house next door.")
     waiting = [replace(quoting, group="x-778", post=post)]
-    found = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("dump", 1, "x")], pending=waiting)
-    job = CollectionJob(TASK, QUARTER.next(), "dump", (), {}, lambda _: found)
-    collect_quarter(place, job, progress=lambda _: None)
+    collected = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("dump", 1, "x")], pending=waiting)
+    job = CollectionJob(TASK, QUARTER.next(), "dump", (), {}, lambda _: collected)
+    collect_quarter(found, job, progress=lambda _: None)
     moment = parse_utc(OPEN)
-    build_prospective(place, QUARTER.next(), TASK, seed="s", cap=9, days=5, moment=moment)
+    build_prospective(found, QUARTER.next(), TASK, seed="s", cap=9, days=5, moment=moment)
     for model in ("always-yes", "coin"):
-        evaluate(place, Evaluation(QUARTER, TASK, model), lambda _: None)
-    evaluate(place, Evaluation(QUARTER.next(), TASK, "coin", split="prospective"), lambda _: None)
-    (run, *_) = sorted(place.runs.glob("2023Q2*"))
+        evaluate(found, Evaluation(QUARTER, TASK, model), lambda _: None)
+    evaluate(found, Evaluation(QUARTER.next(), TASK, "coin", split="prospective"), lambda _: None)
+    (run, *_) = sorted(found.runs.glob("2023Q2*"))
     keep_page(run)
     (run / "traces.jsonl").write_text(canonical_json({"id": "xn-3", "repetition": 2, "trace": [{"read": TEXT}]}) + "\n")
     monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
-    assert reveal(place, QUARTER, TASK, parse_utc(REVEALED))
-    for command in (
-        ["score", "--quarter", "2023Q2"],
-        ["board", "build"],
-        ["release", "publish"],
-        ["runs", "export", run.name, "--format", "parquet", "--to", "exported"],
-    ):
-        code, said = call(*command)
-        assert code == 0, said
-    return place
+    assert reveal(found, QUARTER, TASK, parse_utc(REVEALED))
+    cli("score", "--quarter", "2023Q2")
+    cli("board", "build")
+    cli("release", "publish")
+    cli("runs", "export", run.name, "--format", "parquet", "--to", "exported")
+    return found
 
 
 def under(note):
@@ -139,9 +119,8 @@ def keep_page(run: Path) -> None:
     store.close()
 
 
-def test_without_everywhere_all_places_and_samples_of_the_same_text_are_named(workspace, call) -> None:
-    code, said = call("release", "takedown", "xn-3", "--reason", "the author asked")
-    assert code == 0
+def test_without_everywhere_all_places_and_samples_of_the_same_text_are_named(workspace, cli) -> None:
+    said = cli(*TAKE_DOWN)
     plain = said.replace(" ", "")
     for name in holding(workspace.root):
         assert f"{workspace.root}/{name}stillholdsthetext".replace(" ", "") in plain, name
@@ -150,14 +129,12 @@ def test_without_everywhere_all_places_and_samples_of_the_same_text_are_named(wo
     assert "--everywhere" in said
 
 
-def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace, tmp_path, call) -> None:
+def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace, tmp_path, cli) -> None:
     before = holding(workspace.root)
     kinds = {name.split("/")[0] for name in before}
     assert kinds >= {"candidates", "private", "runs"}
     assert {Path(name).suffix for name in before} >= {".jsonl", ".parquet", ".sqlite"}
-    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere", "--also", "exported")
-    code, said = call(*command)
-    assert code == 0, said
+    said = cli(*EVERYWHERE, "--also", "exported")
     assert holding(workspace.root) == set()
     assert holding(tmp_path / "exported") == set()
     assert "still holds" not in said
@@ -174,31 +151,27 @@ def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace,
     assert [url for (url,) in database.execute("SELECT url FROM pages")] == ["https://1.example/"]
     database.close()
     for later in (["score", "--quarter", "2023Q2"], ["board", "build"], ["release", "publish"], ["release", "verify"]):
-        again, more = call(*later)
-        assert again == 0, more
+        cli(*later)
     assert holding(workspace.root) == set()
     table = pl.read_parquet(workspace.scores(QUARTER)).filter(pl.col("period") == "all")
     assert set(table["n"]) == {22}
 
 
-def test_once_more_it_finds_nothing_to_do_and_says_that_the_text_is_gone(workspace, call) -> None:
-    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
-    assert call(*command)[0] == 0
-    code, said = call(*command)
-    assert code == 0
+def test_once_more_it_finds_nothing_to_do_and_says_that_the_text_is_gone(workspace, cli) -> None:
+    cli(*EVERYWHERE)
+    said = cli(*EVERYWHERE)
     assert "already taken down: xn-3" in said and "the texts of xn-3 are not in this workspace" in said
 
 
-def test_a_takedown_that_was_not_everywhere_can_be_made_so_later(workspace, call) -> None:
+def test_a_takedown_that_was_not_everywhere_can_be_made_so_later(workspace, cli) -> None:
     """The release has the text no longer; candidates and runs still do."""
-    assert call("release", "takedown", "xn-3", "--reason", "the author asked")[0] == 0
+    cli(*TAKE_DOWN)
     assert holding(workspace.root)
-    assert call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")[0] == 0
+    cli(*EVERYWHERE)
     assert holding(workspace.root) == set()
 
 
-def test_a_takedown_that_was_interrupted_is_finished_by_the_same_command(workspace, call, monkeypatch) -> None:
-    command = ("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
+def test_a_takedown_that_was_interrupted_is_finished_by_the_same_command(workspace, cli, monkeypatch) -> None:
     erase, done = Erasure.erase, []
 
     def stop_at_the_second(self: Erasure, path: Path) -> bool:
@@ -209,33 +182,32 @@ def test_a_takedown_that_was_interrupted_is_finished_by_the_same_command(workspa
 
     with monkeypatch.context() as patch:
         patch.setattr(Erasure, "erase", stop_at_the_second)
-        assert call(*command)[0] == 130
+        cli(*EVERYWHERE, code=130)
     assert holding(workspace.root)
-    assert call(*command)[0] == 0
+    cli(*EVERYWHERE)
     assert holding(workspace.root) == set()
 
 
-def test_what_cannot_be_cleared_is_named_and_is_a_failure(workspace, tmp_path, call) -> None:
+def test_what_cannot_be_cleared_is_named_and_is_a_failure(workspace, tmp_path, cli) -> None:
     raw = workspace.root / "raw" / "history.xml"
     raw.parent.mkdir()
     raw.write_text(f"<page>{TEXT}</page>")
     place = tmp_path / "submissions" / "2023Q2" / "acme" / "one"
     place.mkdir(parents=True)
     (place / "predictions.jsonl").write_text(json.dumps({"id": "xn-3", "label": 1, "rationale": TEXT}))
-    code, said = call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
-    assert code == 1
+    said = cli(*EVERYWHERE, code=1)
     for path in (raw, place / "predictions.jsonl"):
         assert f"{path}stillholds".replace(" ", "") in said.replace(" ", "")
         assert WORD in path.read_text()
     assert holding(workspace.root) == {"raw/history.xml"}
 
 
-def test_while_a_run_goes_on_nothing_is_cleared(workspace, call) -> None:
+def test_while_a_run_goes_on_nothing_is_cleared(workspace, cli) -> None:
     run = next(workspace.runs.glob("2023Q2*"))
     before = everything(workspace.root)
     with Journal(run):
-        code, said = call("release", "takedown", "xn-3", "--reason", "the author asked", "--everywhere")
-    assert (code, "[run-goes-on]" in said, run.name in said) == (2, True, True)
+        said = cli(*EVERYWHERE, code=2)
+    assert "[run-goes-on]" in said and run.name in said
     after = everything(workspace.root)
     assert {name for name, content in after.items() if content != before.get(name)} <= {
         f"runs/{run.name}/journal.sqlite"  # that the test has it open changes its header

@@ -7,19 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli.arguments import command_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers
 from hellofresh.evidence.retrieval.encoders import Encoder
+from tests.cli.conftest import Cli
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 
 
 @pytest.fixture(autouse=True)
-def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    write_small(Workspace(tmp_path))
+def corpus(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_small(Workspace(place / "data"))
 
     def letters(_: str) -> Encoder:
         return LetterEncoder()
@@ -27,32 +26,26 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrievers, "open_encoder", letters)
 
 
-COMMAND = ("train", "reranker", "--corpus", "small", "--recipe", "fused", "--json")
+COMMAND = ("train", "reranker", "--corpus", "small", "--recipe", "fused")
 
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
-def test_a_reranker_is_trained_and_held_against_the_untrained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*COMMAND, "--test", "dev"]) == 0
-    found = json.loads(capsys.readouterr().out)[0]
+def test_a_reranker_is_trained_and_held_against_the_untrained(cli: Cli) -> None:
+    (found,) = cli.json(*COMMAND, "--test", "dev")
     assert (Path(found["folder"]) / "head.json").is_file()
     assert found["difference"] == pytest.approx(found["test trained"] - found["test untrained"])
     assert len(found["losses"]) == 5
-    assert (
-        main(["corpus", "compare", "small", "--split", "dev", "--retrievers", f"bm25+trained:{found['folder']}"]) == 0
-    )
+    cli("corpus", "compare", "small", "--split", "dev", "--retrievers", f"bm25+trained:{found['folder']}")
 
 
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore")  # the libraries' own, of their next versions
-def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(cli: Cli, tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
-    assert main([*COMMAND, "--set", "weight=0,0.3", "--set", "tau=0.1,0.2"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = cli.json(*COMMAND, "--set", "weight=0,0.3", "--set", "tau=0.1,0.2")
     assert [(one["lambda"], one["tau"]) for one in found] == [(0, 0.1), (0, 0.2), (0.3, 0.1), (0.3, 0.2)]
-    folder = tmp_path / "training" / "small-minilm-sweep"
+    folder = tmp_path / "data" / "training" / "small-minilm-sweep"
     assert "<svg" in (folder / "sweep.svg").read_text()
     assert len(json.loads((folder / "sweep.json").read_text())["rows"]) == 4
 
@@ -69,11 +62,8 @@ def test_a_sweep_trains_once_for_each_value_and_draws_its_curve(
         (("--set", "rate=nan"), "bad-recipe"),
     ],
 )
-def test_what_cannot_be_trained_is_a_plain_error(
-    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], code: str
-) -> None:
-    assert main([*COMMAND, *more]) == 2
-    assert code in capsys.readouterr().err
+def test_what_cannot_be_trained_is_a_plain_error(cli: Cli, more: tuple[str, ...], code: str) -> None:
+    assert code in cli(*COMMAND, *more, code=2)
 
 
 @pytest.mark.parametrize(
@@ -92,13 +82,8 @@ def test_what_cannot_be_trained_is_a_plain_error(
         (("rerank", "--corpus", "c"), "Did you mean 'reranker'?"),
     ],
 )
-def test_what_does_not_go_with_a_method_is_named(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
-) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["train", *words])
-    assert stopped.value.code == 2
-    assert said in capsys.readouterr().err
+def test_what_does_not_go_with_a_method_is_named(cli: Cli, words: tuple[str, ...], said: str) -> None:
+    assert said in cli("train", *words, code=2)
 
 
 def test_a_method_fills_in_its_own_defaults() -> None:
