@@ -64,7 +64,7 @@ class CommandOutput:
         table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, title_style="bold")
         cells = [[_cell(value) for value in row] for row in rows]
         for number, name in enumerate(columns):
-            numeric = bool(cells) and all(_is_number(row[number]) for row in cells)
+            numeric = bool(cells) and all(_NUMBER.match(row[number]) for row in cells)
             table.add_column(
                 escape(name), justify="right" if numeric else "left", no_wrap=numeric or number == 0, header_style="dim"
             )
@@ -155,6 +155,16 @@ def known(number: float | None, form: str = ",") -> str:
     return "unknown" if number is None else format(number, form)
 
 
+def interval(low: float, high: float, form: str = ".3f") -> str:
+    """The limits of an interval, for people."""
+    return f"[{low:{form}}, {high:{form}}]"
+
+
+def estimate(value: float, low: float, high: float, form: str = ".3f") -> str:
+    """A value with its interval, for people."""
+    return f"{value:{form}} {interval(low, high, form)}"
+
+
 def duration(seconds: float) -> str:
     """Seconds for people."""
     if seconds < 90:
@@ -170,7 +180,3 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     return str(value)
-
-
-def _is_number(cell: str) -> bool:
-    return _NUMBER.match(cell) is not None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
@@ -155,7 +155,7 @@ def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score],
             score.system,
             score.repetitions,
             f"{score.mean:.3f} [{score.mean_low:.3f}, {score.mean_high:.3f}]",
-            f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]",
+            estimate(score.value, score.low, score.high),
         )
         for score in scores
     ]
@@ -214,6 +214,5 @@ def _table_cell(row: dict[str, object], name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        shown = f"{value:.3f}"
-        return f"{shown} [{low:.3f}, {high:.3f}]" if isinstance(low, float) and isinstance(high, float) else shown
+        return estimate(value, low, high) if isinstance(low, float) and isinstance(high, float) else f"{value:.3f}"
     return str(value)

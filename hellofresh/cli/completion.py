@@ -60,12 +60,6 @@ def _editions() -> Iterable[str]:
     return [str(this), str(this.previous()), *found]
 
 
-def _regimes() -> Iterable[str]:
-    """Those with prompts; the regimes themselves take too long to import."""
-    tables = (path for path in files("hellofresh.runs.prompts").iterdir() if path.name.endswith(".toml"))
-    return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]
-
-
 def _named(kind: str) -> Iterable[str]:
     """The names that an argument's metavar stands for; modules are imported for those that are asked for."""
     if kind in ("E", "Q"):
@@ -80,4 +74,8 @@ def _named(kind: str) -> Iterable[str]:
         return known_models()
     if kind == "RUN":
         return [path.parent.name for path in Workspace.from_environment().runs.glob("*/plan.json")]
-    return _regimes() if kind in ("R", "REGIME") else ()
+    if kind not in ("R", "REGIME"):
+        return ()
+    # Those with prompts: the regimes themselves take too long to import.
+    tables = (path for path in files("hellofresh.runs.prompts").iterdir() if path.name.endswith(".toml"))
+    return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]

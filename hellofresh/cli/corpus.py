@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hellofresh import __version__
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, interval
 from hellofresh.collectors.labelled import read_claims
 from hellofresh.collectors.wikipedia.corpus import LICENSE, dump_documents
 from hellofresh.config import Settings
@@ -314,12 +314,12 @@ def _print_comparison(found: RetrieverComparison, output: CommandOutput) -> None
     for name in ("ndcg@1", "ndcg@5", "ndcg@10"):
         steps = [
             (
-                f"{later.name} - {earlier.name}",
+                f"{two.name} - {one.name}",
                 step.difference,
-                f"[{step.interval.low:.3f}, {step.interval.high:.3f}]",
+                interval(step.interval.low, step.interval.high),
                 step.adjusted,
             )
-            for (earlier, later), step in zip(pairwise(found.retrievers), found.steps[name], strict=True)
+            for (one, two), step in zip(pairwise(found.retrievers), found.steps[name], strict=True)
         ]
         output.table(f"Steps in {name}, adjusted together", ("step", "difference", "95% interval", "p"), steps)
     for one in found.retrievers:

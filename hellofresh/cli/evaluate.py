@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput, duration, estimate
 from hellofresh.cli.board import run_build, run_score
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
@@ -116,10 +116,7 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
 
     metric = evaluation.task.headline
     scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
-    rows = [
-        (score.system, f"{score.value:.3f} [{score.low:.3f}, {score.high:.3f}]", f"{score.n}/{score.n_split}")
-        for score in scores
-    ]
+    rows = [(one.system, estimate(one.value, one.low, one.high), f"{one.n}/{one.n_split}") for one in scores]
     if rows:
         output.table(
             f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows

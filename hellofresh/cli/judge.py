@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, estimate, interval
 from hellofresh.cli.arguments.judging import MUSE
 from hellofresh.cli.evaluate import show_forecast
 from hellofresh.collectors.labelled import read_responses_column
@@ -37,7 +37,6 @@ from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
-from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, claim_responses, corrections, get_task
 from hellofresh.tasks.samples import to_json
 
@@ -173,10 +172,14 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
         ("Judges that were trained, and equation 2", trained),
         ("Signs that nothing was trained on", judged.measures[len(trained) :]),
     ):
-        rows = [(name, means[name, measures[0]].n, *(_mean(means[name, one]) for one in measures)) for name in systems]
+        rows = [
+            (name, means[name, measures[0]].n, *(estimate(at.value, at.low, at.high) for at in cells))
+            for name in systems
+            for cells in [[means[name, one] for one in measures]]
+        ]
         output.table(title, ("system", "claims", *measures), rows)
     rows = [
-        (probe, measure, f"{gain.value:+.3f}", _limits(gain), "held" if gain.low > 0 else "fooled")
+        (probe, measure, f"{gain.value:+.3f}", interval(gain.low, gain.high), "held" if gain.low > 0 else "fooled")
         for (probe, measure), gain in judged.held.items()
     ]
     heads = ("response that says nothing", "measure", "systems are better by", "95%", "")
@@ -185,19 +188,17 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     for measure in (*trained, "denies", "grounded"):
-        compared = [
-            (f"{one.first} - {one.second}", f"{one.mean.value:+.3f}", _limits(one.mean), f"{one.adjusted:.2g}")
-            for one in differences[measure]
-        ]
+        compared = []
+        for one in differences[measure]:
+            cells = f"{one.mean.value:+.3f}", interval(one.mean.low, one.mean.high), f"{one.adjusted:.2g}"
+            compared.append((f"{one.first} - {one.second}", *cells))
         if compared:
             output.table(f"{measure}: paired by claim, p by Holm", ("", "difference", "95%", "p"), compared)
     for card in cards:
         accuracy = card.measure("balanced_accuracy")
         notes = "; ".join(dict.fromkeys(data.note for data in card.data if data.note))
-        limits = f"[{accuracy.low:.3f}, {accuracy.high:.3f}]"
-        output.text(
-            f"{card.criterion}: balanced accuracy {accuracy.value:.3f} {limits} held out" + f" ({notes})" * bool(notes)
-        )
+        held_out = estimate(accuracy.value, accuracy.low, accuracy.high)
+        output.text(f"{card.criterion}: balanced accuracy {held_out} held out" + f" ({notes})" * bool(notes))
     output.result({
         "systems": {
             name: {one: {"mean": means[name, one].value, "low": means[name, one].low, "high": means[name, one].high}
@@ -235,11 +236,3 @@ def _show_others(output: CommandOutput, study: RatedStudy) -> None:
         output.table("Other judges", ("judge", "criterion", "system", "mean", "rated"), shown)
         return
     output.say("No model or person has rated these responses: hellofresh judge --model M --edition E --task T")
-
-
-def _mean(mean: ClusteredMean) -> str:
-    return f"{mean.value:.3f} {_limits(mean)}"
-
-
-def _limits(mean: ClusteredMean) -> str:
-    return f"[{mean.low:.3f}, {mean.high:.3f}]"

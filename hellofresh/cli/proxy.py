@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 from dataclasses import replace
+from functools import partial
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.evaluate import carry_out, evaluation_of
@@ -33,11 +34,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     evaluation = replace(evaluation, regime=proxy_regime(name, evaluation.roles))
     if options.replay:
         return _replay(options, output, evaluation)
-
-    def announce(server: EndpointServer) -> None:
-        _announce(output, server)
-
-    with Proxy(_server(options.port), announce).current():
+    with Proxy(_server(options.port), partial(_announce, output)).current():
         return carry_out(output, Workspace.from_environment(), evaluation, dry_run=False)
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import polars as pl
 
-from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._output import CommandOutput, estimate, interval
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import (
@@ -118,7 +118,7 @@ def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStu
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")
         lines = []
         for item in rows:
-            place, limits = item.standing, f"[{item.interval.low:.2f}, {item.interval.high:.2f}]"
+            place, limits = item.standing, interval(item.interval.low, item.interval.high, ".2f")
             rank, ranks, tie = (
                 ("-",) * 3 if place is None else (place.rank, f"{place.low}-{place.high}", place.tie_group)
             )
@@ -231,7 +231,7 @@ def _show_agreement(output: CommandOutput, study: RatedStudy) -> None:
         (
             item.criterion.id,
             f"{item.agreement.mean:.2f}",
-            f"[{item.agreement.mean_interval.low:.2f}, {item.agreement.mean_interval.high:.2f}]",
+            interval(item.agreement.mean_interval.low, item.agreement.mean_interval.high, ".2f"),
             f"{item.agreement.pooled:.2f}",
             f"{item.alpha.value:.2f}",
             f"{item.agreement.observed:.0%}" + (" *" if item.agreement.skewed else ""),
@@ -250,7 +250,7 @@ def _show_agreement(output: CommandOutput, study: RatedStudy) -> None:
 
 
 def _limits(mean: ClusteredMean) -> str:
-    return "too few" if mean.few else f"[{mean.low:.2f}, {mean.high:.2f}]"
+    return "too few" if mean.few else interval(mean.low, mean.high, ".2f")
 
 
 def _over(means: Sequence[ClusteredMean]) -> str:
@@ -291,7 +291,7 @@ def _report_judges(options: argparse.Namespace, output: CommandOutput, study: Ra
         output.table(f"{name}: what sways it", ("", "95%"), swayed)
         if any(item.predicted for item in powered.values()):
             rows = [
-                (system, f"{item.value:.2f} [{item.low:.2f}, {item.high:.2f}]", item.labelled, item.predicted)
+                (system, estimate(item.value, item.low, item.high, ".2f"), item.labelled, item.predicted)
                 for system, item in powered.items()
             ]
             output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
@@ -307,9 +307,9 @@ def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuali
             item.criterion,
             item.responses,
             item.unreadable,
-            f"{item.kappa:.2f} [{item.kappa_interval.low:.2f}, {item.kappa_interval.high:.2f}]",
+            estimate(item.kappa, item.kappa_interval.low, item.kappa_interval.high, ".2f"),
             "-" if item.people_kappa is None else f"{item.people_kappa:.2f}",
-            f"{item.correlation:.2f} [{item.correlation_low:.2f}, {item.correlation_high:.2f}]",
+            estimate(item.correlation, item.correlation_low, item.correlation_high, ".2f"),
             _signed(item.accuracy),
             _signed(min(item.gains.values(), key=lambda gain: gain.low, default=None)),
             "yes" if item.ranks else "not validated",
@@ -325,4 +325,4 @@ def _show_quality(output: CommandOutput, name: str, quality: Sequence[JudgeQuali
 def _signed(mean: ClusteredMean | None) -> str:
     if mean is None or mean.few:
         return "-" if mean is None else f"{mean.value:+.2f} (too few)"
-    return f"{mean.value:+.2f} [{mean.low:+.2f}, {mean.high:+.2f}]"
+    return estimate(mean.value, mean.low, mean.high, "+.2f")

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.api.harnesses.inspect_logs import write_log
-from hellofresh.cli._output import CommandOutput, known
+from hellofresh.cli._output import CommandOutput, estimate, known
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.cli.submission_new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
@@ -301,7 +301,7 @@ def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOut
         RunTable(
             f"{task.headline.title} beside others",
             ("system", f"{task.headline.title} [95%]", "judged"),
-            [(one.system, f"{one.value:.3f} [{one.low:.3f}, {one.high:.3f}]", f"{one.n}") for one in scores],
+            [(one.system, estimate(one.value, one.low, one.high), f"{one.n}") for one in scores],
         ),
         RunTable("Run", (), [(name, _plain(value)) for name, value in settings.items() if value or type(value) is int]),
         RunTable("Cost", ("step", "role", "requests", "tokens in", "tokens out", "cost (USD)"), spent),

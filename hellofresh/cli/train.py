@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput, duration
+from hellofresh.cli._output import CommandOutput, duration, interval
 from hellofresh.collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_json
@@ -81,7 +81,7 @@ class _Trained:
             return chosen
         before, after = self.tested.retrievers
         step = self.tested.steps[_METRIC][0]
-        limits = f"[{step.interval.low:.3f}, {step.interval.high:.3f}]"
+        limits = interval(step.interval.low, step.interval.high)
         return (*chosen, before.mean(_METRIC), after.mean(_METRIC), step.difference, limits)
 
 
@@ -248,7 +248,7 @@ def _rates_row(threshold: float, rates: Rates) -> tuple[object, ...]:
         if rate.value is None or rate.interval is None:
             cells += ["-", "-"]
         else:
-            cells += [f"{rate.value:.3f}", f"[{rate.interval.low:.3f}, {rate.interval.high:.3f}]"]
+            cells += [f"{rate.value:.3f}", interval(rate.interval.low, rate.interval.high)]
     return tuple(cells)
 
 
@@ -324,15 +324,9 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
         share = f"{data.positives:,} of {data.rows:,} responses meet {card.criterion}"
         output.text(f"{data.name}: {share}" + (f"; {data.note}" if data.note else ""))
     rows = [
-        (
-            item.metric,
-            item.value,
-            f"[{item.low:.3f}, {item.high:.3f}]",
-            item.usual,
-            item.difference,
-            f"[{item.difference_low:.3f}, {item.difference_high:.3f}]",
-        )
+        (item.metric, item.value, interval(item.low, item.high), item.usual, item.difference, limits)
         for item in card.measures
+        for limits in [interval(item.difference_low, item.difference_high)]
     ]
     columns = ("metric", "value", "95% interval", "usual class", "difference", "95% interval, paired")
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
