@@ -12,7 +12,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.study import StudyFiles, read_responses
-from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.draw.duplicates import METHOD, near_duplicates
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import load_release

@@ -35,7 +35,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw import escrow
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import load

@@ -15,9 +15,8 @@ from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED, amend_manifest, file_entry, read_manifest

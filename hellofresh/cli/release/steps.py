@@ -16,7 +16,7 @@ from hellofresh.cli.sources import run_job
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.releases.publish import Publication

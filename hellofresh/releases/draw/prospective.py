@@ -22,8 +22,8 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionAccount, read_account
-from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import CollectionAccount, read_account
 from hellofresh.releases.exposure import ExposureLedger, places, record, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (

@@ -37,8 +37,8 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
-from hellofresh.releases.candidates.collection import CollectionFacts
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
+from hellofresh.releases.collection import CollectionFacts
 from hellofresh.tasks.samples import EditionName, Split, SplitName
 
 MANIFEST = "manifest.json"

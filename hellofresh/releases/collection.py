@@ -25,8 +25,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.funnel import UNTOLD, Drop, Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile, write_candidates
+from hellofresh.releases.candidates import UNTOLD, Collection, Drop, Funnel, SourceFile, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
 
