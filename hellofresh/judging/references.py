@@ -18,8 +18,7 @@ from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.submissions import Fault
-from hellofresh.submissions.format import Prediction
+from hellofresh.submissions.format import Fault, Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response
 

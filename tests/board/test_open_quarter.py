@@ -41,7 +41,7 @@ from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import load
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.submissions import add_submission
+from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate

@@ -31,7 +31,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import SCORES, Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import add_submission
+from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE

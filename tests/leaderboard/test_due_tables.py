@@ -22,8 +22,7 @@ from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.submissions import Due
-from hellofresh.submissions.check import check_time
+from hellofresh.submissions.check import Due, check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

@@ -25,17 +25,12 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import (
-    FILES,
-    EntryOutcome,
-    add_submission,
-    inspect_submission,
-    read_receipt,
-    standings,
-    withdraw_submission,
-)
 from hellofresh.submissions.changes import check_changes
+from hellofresh.submissions.check import inspect_submission
+from hellofresh.submissions.format import FILES
+from hellofresh.submissions.receipts import add_submission, read_receipt, withdraw_submission
 from hellofresh.submissions.released import due_in, fetch_due
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from verifier import FigureName, verify_release
 
