@@ -29,13 +29,12 @@ from hellofresh.releases.life.manifest import (
     MANIFEST,
     DatasetFacts,
     Manifest,
-    content_hash,
     file_entry,
     read_manifest,
     write_manifest,
 )
 from hellofresh.tasks import EvidenceQuery, Task
-from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
+from hellofresh.tasks.samples import Candidate, Label, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,10 @@ def freeze(
             _check_same(folder, edition, task, content)
         else:
             _write(folder, _manifest(edition, task, found, source, content), content)
-        _keep_texts(workspace, edition, task, rows, folder, withheld=not source.texts)
+        if not source.texts:  # kept here with their texts, but for those that were taken down
+            gone = {item.id for item in read_manifest(folder).takedowns}
+            kept = (to_json(item.sample) for item in rows if item.sample.id not in gone)
+            write_jsonl(workspace.private(edition, task.name) / "samples.jsonl", kept, mode=0o600)
     return FrozenRelease(edition, task.name, folder, len(rows), content.counts, skipped)
 
 
@@ -163,11 +165,9 @@ class _Content:
     @property
     def sha256(self) -> str:
         """What tells two contents apart."""
-        return content_hash(_hash(self.samples), _hash(self.labels))
-
-
-def _hash(rows: Sequence[dict[str, object]]) -> str:
-    return sha256_text("".join(f"{canonical_json(row)}\n" for row in rows))
+        files = {"labels": self.labels, "samples": self.samples}
+        texts = {name: "".join(f"{canonical_json(row)}\n" for row in rows) for name, rows in files.items()}
+        return sha256_text(canonical_json({name: sha256_text(text) for name, text in texts.items()}))
 
 
 def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) -> None:
@@ -219,17 +219,6 @@ def _manifest(edition: Frozen, task: Task, found: Collection, source: DatasetSou
         ),
         files=(),
     )
-
-
-def _keep_texts(
-    workspace: Workspace, edition: Frozen, task: Task, rows: Sequence[Candidate], folder: Path, *, withheld: bool
-) -> None:
-    """Keep the samples with their texts where the release has none, but for those that were taken down."""
-    path = workspace.private(edition, task.name) / "samples.jsonl"
-    if withheld:
-        gone = {item.id for item in read_manifest(folder).takedowns}
-        kept: list[Sample] = [item.sample for item in rows if item.sample.id not in gone]
-        write_jsonl(path, (to_json(sample) for sample in kept), mode=0o600)
 
 
 def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
