@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from hellofresh.submissions import MOST_ENTRIES
+from hellofresh.submissions.standings import MOST_ENTRIES
 
 
 @dataclass(frozen=True)

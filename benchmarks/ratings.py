@@ -29,7 +29,7 @@ from hellofresh.judging.study import (
     write_rubric,
     write_table,
 )
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.build import panel_of

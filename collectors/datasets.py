@@ -23,8 +23,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.funnel import Drop, Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Drop, Funnel, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, FrozenRelease, freeze
 from hellofresh.tasks import DATASETS as _BUNDLED
 from hellofresh.tasks import (

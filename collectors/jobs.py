@@ -29,8 +29,8 @@ from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
-from hellofresh.releases.candidates.collection import CollectionJob
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 

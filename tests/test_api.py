@@ -24,8 +24,7 @@ from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, 
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.candidates.evidence import evidence_candidates
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.tables import SCORES
 from hellofresh.tasks import get_task
 

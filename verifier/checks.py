@@ -31,8 +31,7 @@ from verifier.manifest import (
     stray,
     unlisted,
 )
-from verifier.people import PeopleCheck
-from verifier.ratings import StudyCheck
+from verifier.ratings import PeopleCheck, StudyCheck
 from verifier.reading import MOST_LINE_BYTES, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 

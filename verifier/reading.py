@@ -7,10 +7,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars
+import polars
 
 Row = dict[str, Any]
 Form = Any
@@ -165,8 +164,6 @@ def read_table(path: Path) -> polars.DataFrame:
     Raises:
         ValueError: if it cannot be read.
     """
-    import polars
-
     try:
         return polars.read_parquet(path)
     except (OSError, polars.exceptions.PolarsError) as error:

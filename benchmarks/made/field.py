@@ -20,9 +20,8 @@ from hellofresh.core.clock import now
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection, Funnel
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal

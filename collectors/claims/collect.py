@@ -26,8 +26,7 @@ from hellofresh.collectors.claims.reviews import (
 from hellofresh.collectors.claims.verdicts import Reading, VerdictTable, gives_away
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
 from hellofresh.tasks import Statement, claims
 from hellofresh.tasks.samples import Candidate, Label

@@ -33,7 +33,7 @@ from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.quarters import Quarter, utc_text
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
 from hellofresh.results.note_writers import writers_file
 from hellofresh.stats.bridging import (
     MOST_ACCOUNTS,

@@ -43,8 +43,7 @@ from hellofresh.collectors.notes.rules.labels import (
 from hellofresh.collectors.notes.rules.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.tasks import x_notes, x_notes_media
 from hellofresh.tasks.samples import Candidate, Fact, Label
 

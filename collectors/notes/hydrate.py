@@ -17,7 +17,7 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden
 from hellofresh.evidence.web.pictures import MediaPictures
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.tasks import x_notes, x_notes_media
 from hellofresh.tasks.images import Media, media_of
 from hellofresh.tasks.samples import Sample, common_fields

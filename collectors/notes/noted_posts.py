@@ -31,8 +31,7 @@ from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS, FoundPost
 from hellofresh.collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
 from hellofresh.tasks.x_posts import TASK, NotedPost

@@ -25,7 +25,7 @@ from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.executors import Pool, run_tasks
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.parquet import write_parquet
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
 
 RATER = "raterParticipantId"
 FIRST_MS = 1_609_459_200_000

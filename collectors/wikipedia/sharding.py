@@ -21,7 +21,7 @@ from hellofresh.core.executors import Pool
 from hellofresh.core.files import canonical_json, read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.shards import Shard, ShardRecord, begin_shard, finish_shard, own_units, read_shards
-from hellofresh.releases.candidates.rows import Collection, SourceFile, read_candidates, write_candidates
+from hellofresh.releases.candidates import Collection, SourceFile, read_candidates, write_candidates
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 

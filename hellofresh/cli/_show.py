@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.cli._output import CommandOutput, estimate
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionReport
+from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
 from hellofresh.results.names import short_names
 from hellofresh.results.panel import ALL_PERIODS

@@ -39,9 +39,8 @@ from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
 from hellofresh.evidence.retrieval.sparse import count_shard
-from hellofresh.releases.candidates.evidence import claim_candidates, evidence_candidates
-from hellofresh.releases.candidates.rows import SourceFile
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.candidates import SourceFile
+from hellofresh.releases.draw.frozen import DatasetSource, claim_candidates, evidence_candidates, freeze
 from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.outputs import Ranking
 

@@ -25,7 +25,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
-from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.exposure import Place

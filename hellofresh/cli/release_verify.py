@@ -16,9 +16,9 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
-from hellofresh.submissions import EntryOutcome, standings
 from hellofresh.submissions.check import Submission
 from hellofresh.submissions.released import due_in
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Ranking
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, to_json

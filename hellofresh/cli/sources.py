@@ -24,7 +24,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import fill_texts
-from hellofresh.releases.candidates.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
+from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import hydrate
 from hellofresh.tasks import get_task

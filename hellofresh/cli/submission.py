@@ -20,27 +20,13 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
-from hellofresh.submissions import (
-    Due,
-    EntryOutcome,
-    Fault,
-    Prediction,
-    SubmissionCheck,
-    SubmissionStanding,
-    add_submission,
-    check_predictions,
-    copied_from,
-    inspect_submission,
-    known_teams,
-    look_alike,
-    read_receipt,
-    standings,
-    withdraw_submission,
-)
 from hellofresh.submissions.changes import check_changes, merged_at
-from hellofresh.submissions.format import FILES, has_split, predictions_file, read_predictions
+from hellofresh.submissions.check import Due, SubmissionCheck, check_predictions, inspect_submission
+from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions
 from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
+from hellofresh.submissions.receipts import add_submission, known_teams, look_alike, read_receipt, withdraw_submission
 from hellofresh.submissions.released import due_in, edition_with, fetch_due
+from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, copied_from, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split, to_json

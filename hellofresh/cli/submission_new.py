@@ -19,10 +19,10 @@ from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.runs.record import prediction_row
-from hellofresh.submissions import Due, SystemInfo, known_teams, look_alike
-from hellofresh.submissions.check import blank_rows, cutoff_of, probabilities_wanted
-from hellofresh.submissions.format import REGIMES, SYSTEM, has_split, problems, system_toml
+from hellofresh.submissions.check import Due, blank_rows, cutoff_of, probabilities_wanted
+from hellofresh.submissions.format import REGIMES, SYSTEM, SystemInfo, has_split, problems, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
+from hellofresh.submissions.receipts import known_teams, look_alike
 from hellofresh.submissions.trec import read_run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Ranking

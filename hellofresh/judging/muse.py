@@ -53,7 +53,7 @@ from hellofresh.judging.study import (
     with_weights,
     write_study,
 )
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.corrections import MisleadingPost

@@ -20,7 +20,7 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
-from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
     Prospective,
     ResolutionReport,

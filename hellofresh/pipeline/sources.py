@@ -14,7 +14,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.life.state import QuarterState, state_of
 from hellofresh.tasks import TASKS, Task, get_task

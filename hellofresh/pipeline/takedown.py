@@ -16,8 +16,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import PictureCache
-from hellofresh.releases.candidates.collection import amend_account
-from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import amend_account
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
 from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down

@@ -150,17 +150,14 @@ class Erasure:
                 write_parquet(path, after, mode=path.stat().st_mode & 0o777)
             return not after.equals(table)
         lines = path.read_bytes().splitlines(keepends=True)
-        after_lines = [self._blanked_line(line) for line in lines]
-        if after_lines != lines:
-            write_bytes(path, b"".join(after_lines), mode=path.stat().st_mode & 0o777)
-        return after_lines != lines
-
-    def _blanked_line(self, line: bytes) -> bytes:
-        row = json.loads(line) if any(key.encode() in line for key in self.ids) else None
-        if not isinstance(row, dict) or not any(row.get(name) in self.ids for name in _NAMING):
-            return line
-        blanked = _blanked(row)
-        return line if blanked == row else f"{canonical_json(blanked)}\n".encode()
+        found = False
+        for number, line in enumerate(lines):
+            row = json.loads(line) if any(key.encode() in line for key in self.ids) else None
+            if isinstance(row, dict) and any(row.get(name) in self.ids for name in _NAMING) and _blanked(row) != row:
+                lines[number], found = f"{canonical_json(_blanked(row))}\n".encode(), True
+        if found:
+            write_bytes(path, b"".join(lines), mode=path.stat().st_mode & 0o777)
+        return found
 
     def is_named_in(self, path: Path) -> bool:
         """Whether a file names one of the samples."""

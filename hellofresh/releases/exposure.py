@@ -65,7 +65,7 @@ class TakenDownText:
 
 _LEDGER = Table(ExposedLabel)
 _SKETCHES = Table(TakenDownText)
-_TAKEN_DOWN = "private/taken-down.parquet"
+_EXPOSURE, _TAKEN_DOWN = "private/exposure.parquet", "private/taken-down.parquet"
 
 
 def places(workspace: Workspace) -> list[Place]:
@@ -121,12 +121,6 @@ class _Exposed:
         stated = self.manifest.file("samples.jsonl")
         return self.manifest.samples_at_opening or (stated.sha256 if stated else "")
 
-    def precedes(self, other: Place) -> bool:
-        """Whether it is drawn before another main split: earlier quarters first, then tasks in their order."""
-        order = {name: number for number, name in enumerate(TASKS)}
-        mine, its = ((edition.sort_key, order.get(task, -1)) for edition, task, _ in (self.place, other))
-        return mine < its
-
     @cached_property
     def rows(self) -> list[ExposedLabel]:
         """The labels of its samples, as they are published."""
@@ -174,7 +168,11 @@ class ExposureLedger:
         """
         others = [] if bundled else [split for split in _Exposed.all_of(workspace) if split.place != place]
         if place[2] == MAIN:
-            others = [split for split in others if split.is_final(moment) or split.precedes(place)]
+            # Earlier quarters are drawn first, then tasks in their order.
+            turn = {name: number for number, name in enumerate(TASKS)}
+            mine = place[0].sort_key, turn.get(place[1], -1)
+            turns = ((split, (split.place[0].sort_key, turn.get(split.place[1], -1))) for split in others)
+            others = [split for split, its in turns if split.is_final(moment) or its < mine]
         return cls(workspace, tuple(others))
 
     def key(self) -> dict[str, str]:
@@ -194,18 +192,14 @@ class ExposureLedger:
         earlier = (pair for split in self.splits for pair in split.texts())
         # A claim is too short for shingles of several words.
         texts, words = dict(_texts(task, samples)), 1 if task.track == "statements" else 3
-        near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, self._sketches(words), words)
+        mine = {(str(edition), name, str(split)) for edition, name, split in (split.place for split in self.splits)}
+        kept = (row for row in _read(self.workspace.root / _TAKEN_DOWN, _SKETCHES) if row.words == words)
+        sketches = (row.sketch for row in kept if (row.edition, row.task, row.split) in mine)
+        near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, sketches, words)
         ids |= {key.rsplit(" ", 1)[0] for key in near}
         if task.groups_tell:
             groups |= {sample.group for sample in samples if sample.id in ids}
         return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
-
-    def _sketches(self, words: int) -> Iterator[str]:
-        """Of texts of the splits that were taken down."""
-        mine = {(str(edition), task, str(split)) for edition, task, split in (split.place for split in self.splits)}
-        for row in _read(self.workspace.root / _TAKEN_DOWN, _SKETCHES):
-            if row.words == words and (row.edition, row.task, row.split) in mine:
-                yield row.sketch
 
 
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
@@ -253,7 +247,7 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
 def _with_taken_down(workspace: Workspace, splits: Iterable[_Exposed]) -> Iterator[list[ExposedLabel]]:
     """The rows of each split; those of samples that were taken down are in the file alone."""
     kept = defaultdict(list)
-    for row in _read(_file(workspace), _LEDGER):
+    for row in _read(workspace.root / _EXPOSURE, _LEDGER):
         kept[row.edition, row.task, row.split].append(row)
     for split in splits:
         gone = {item.id for item in split.manifest.takedowns}
@@ -277,10 +271,6 @@ def _read(path: Path, table: Table[_Row]) -> list[_Row]:
             fix="Restore it from a backup. Without it, groups of samples that were taken down are not known.",
             code="damaged-ledger",
         ) from None
-
-
-def _file(workspace: Workspace) -> Path:
-    return workspace.root / "private" / "exposure.parquet"
 
 
 def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> None:
@@ -312,4 +302,4 @@ def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> N
 def record(workspace: Workspace) -> None:
     """Write the ledger as it is now; what was taken down stays in it."""
     rows = {row for split in _with_taken_down(workspace, _Exposed.all_of(workspace)) for row in split}
-    write_parquet(_file(workspace), _LEDGER.frame(sorted(rows)), mode=0o600)
+    write_parquet(workspace.root / _EXPOSURE, _LEDGER.frame(sorted(rows)), mode=0o600)

@@ -22,8 +22,10 @@ from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
 from hellofresh.runs.regimes import REGIMES, renamed_setting
-from hellofresh.submissions import Due, EntryOutcome, Receipt, Submission, standings
+from hellofresh.submissions.check import Due, Submission
+from hellofresh.submissions.receipts import Receipt
 from hellofresh.submissions.replays import Seal, conduct_of, is_replayed, replays_of
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label

@@ -41,7 +41,7 @@ from hellofresh.results.rated_entries import counted_entries, scorable
 from hellofresh.results.tables import SCORES, Score
 from hellofresh.stats import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Statistics
-from hellofresh.submissions import Due, Submission
+from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json

@@ -43,9 +43,9 @@ from hellofresh.runs.record import read_outputs
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.runs.regimes.proxy import Proxy
 from hellofresh.stats.agreement import FurtherRepetition, further_repetition
-from hellofresh.submissions import EntryOutcome, SubmissionStanding, standings
 from hellofresh.submissions.released import due_in
 from hellofresh.submissions.replays import Replay, add_replay, read_replays
+from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.samples import MAIN, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts

@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import io
-import re
-import unicodedata
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -338,14 +336,6 @@ def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str)
 _INTENDED = "If this is intended, change nothing."
 _SHORT, _LONG = 8, 400
 """Words; the responses of the released study have 10 to 250."""
-_LINK = re.compile(r"https?://\S+")
-_ENGLISH = frozenset({
-    "the", "a", "an", "and", "or", "of", "to", "in", "is", "are", "was", "were", "be", "been", "that", "this", "it",
-    "for", "on", "with", "as", "at", "by", "from", "not", "no", "has", "have",
-})  # fmt: skip
-_LEAST_ENGLISH = 0.08
-"""Share of common words that an English text of some length has at least; usual are 0.3 to 0.5."""
-_WORDS_TO_TELL = 20
 
 
 def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[Fault]:
@@ -357,9 +347,6 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     kinds = {
         ("short-response", f"fewer than {_SHORT} words"): [name for name in texts if len(words[name]) < _SHORT],
         ("long-response", f"more than {_LONG} words"): [name for name in texts if len(words[name]) > _LONG],
-        ("other-language", "no English text, as far as common words tell"): [
-            name for name, item in texts.items() if _is_foreign(item.text or "")
-        ],
         ("uncited-link", "a link in the text that is not among sources"): [
             name for name in texts if links[name] - cited[name]
         ],
@@ -372,16 +359,6 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
     if repeated := sum(count for count in times.values() if count > 1):
         what = f"{repeated} responses are word by word the same as another one"
         yield Fault("repeated-response", str(path), what, _INTENDED)
-
-
-def _is_foreign(text: str) -> bool:
-    text = _LINK.sub(" ", text)
-    letters = [char for char in text if char.isalpha()]
-    latin = sum("LATIN" in unicodedata.name(char, "") for char in letters)
-    words = re.findall(r"[a-z]+", text.casefold())
-    if letters and latin < 0.7 * len(letters):
-        return True
-    return len(words) >= _WORDS_TO_TELL and sum(word in _ENGLISH for word in words) < _LEAST_ENGLISH * len(words)
 
 
 _DAY = (1980, 1, 1, 0, 0, 0)

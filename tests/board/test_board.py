@@ -9,7 +9,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal

@@ -35,13 +35,13 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw import escrow
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import load
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.submissions import add_submission
+from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate

@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost

@@ -31,7 +31,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import sources
 from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due, summary_of
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, quarter_states, snapshot_day
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.settings import ProspectiveSettings, ReleaseSettings

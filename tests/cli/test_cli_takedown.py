@@ -19,9 +19,8 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.evidence.web.store import WebStore
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.erasure import Erasure
 from hellofresh.releases.life.load import load_release

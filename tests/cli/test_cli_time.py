@@ -19,9 +19,9 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import add_submission, inspect_submission, withdraw_submission
-from hellofresh.submissions.check import check_time
+from hellofresh.submissions.check import check_time, inspect_submission
 from hellofresh.submissions.inbox import Inbox
+from hellofresh.submissions.receipts import add_submission, withdraw_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from tests.cli.conftest import Cli

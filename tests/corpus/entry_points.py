@@ -23,7 +23,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels, load_public
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.submissions import Fault, read_receipt
+from hellofresh.submissions.format import Fault
+from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
 from tests.submissions.checks import check_submission
 

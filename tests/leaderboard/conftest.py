@@ -19,9 +19,8 @@ from hellofresh.core.files import sha256_text, write_bytes, write_json, write_js
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.export import export_board
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
@@ -32,7 +31,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import SCORES, Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import add_submission
+from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE

@@ -17,7 +17,7 @@ from hellofresh.leaderboard.export import export_board
 from hellofresh.leaderboard.serving import ServedCopy
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.erasure import Erasure, find_files
 from hellofresh.releases.life.load import load_release

@@ -17,7 +17,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board

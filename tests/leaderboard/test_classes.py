@@ -18,7 +18,7 @@ from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, Sp
 from hellofresh.leaderboard.export import export_board
 from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.views.system import entry_page
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount

@@ -15,16 +15,14 @@ from hellofresh.core.errors import SubmissionError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.uploads import load_dues
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.submissions import Due
-from hellofresh.submissions.check import check_time
+from hellofresh.submissions.check import Due, check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

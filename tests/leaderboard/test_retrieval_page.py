@@ -19,8 +19,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
 from hellofresh.leaderboard.views.retrieval import documents_of
-from hellofresh.releases.candidates.evidence import evidence_candidates
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.board.splits import open_split, places, scan_scores

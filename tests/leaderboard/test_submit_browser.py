@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.uploads import load_dues
-from hellofresh.submissions import read_receipt
 from hellofresh.submissions.inbox import VARIABLE, Inbox
+from hellofresh.submissions.receipts import read_receipt
 
 pytestmark = pytest.mark.integration
 

@@ -20,8 +20,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.components.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from hellofresh.leaderboard.data.uploads import load_dues
-from hellofresh.submissions import Due, Prediction, Submission, SystemInfo
-from hellofresh.submissions.format import Fault
+from hellofresh.submissions.check import Due, Submission
+from hellofresh.submissions.format import Fault, Prediction, SystemInfo
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 

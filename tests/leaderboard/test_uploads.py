@@ -24,9 +24,8 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.leaderboard.data.uploads import Review, Upload, review, said_toml
-from hellofresh.submissions import MAX_BYTES, Due, inspect_submission
-from hellofresh.submissions.check import blank_info, blank_predictions, zipped
-from hellofresh.submissions.format import Fault
+from hellofresh.submissions.check import Due, blank_info, blank_predictions, inspect_submission, zipped
+from hellofresh.submissions.format import MAX_BYTES, Fault
 from hellofresh.tasks.samples import PROSPECTIVE
 
 CORPUS = Path(__file__).parent.parent / "corpus"

@@ -20,9 +20,8 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.parquet import Table
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
 from hellofresh.releases.draw.release import build_release

@@ -17,7 +17,7 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import file_entry, read_manifest

@@ -20,7 +20,7 @@ from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw import release as selection
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select

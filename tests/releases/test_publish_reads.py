@@ -18,10 +18,8 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
-from hellofresh.releases.candidates.evidence import evidence_candidates
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.candidates import Collection, Funnel
+from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder

@@ -11,7 +11,7 @@ import pytest
 
 from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
-from hellofresh.releases.candidates.rows import write_candidates
+from hellofresh.releases.candidates import write_candidates
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED

@@ -31,8 +31,7 @@ from hellofresh.core.files import canonical_json, sha256_file, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
-from hellofresh.releases.candidates.evidence import evidence_candidates
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder

@@ -16,7 +16,7 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.build import build_panel

@@ -29,7 +29,7 @@ from hellofresh.models import Limits, ModelSpec
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.providers.chat import ChatModel
 from hellofresh.models.tables import Abilities, Endpoint
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation

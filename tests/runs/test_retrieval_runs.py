@@ -16,8 +16,7 @@ from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer, Finish
-from hellofresh.releases.candidates.evidence import evidence_candidates
-from hellofresh.releases.draw.frozen import DatasetSource, freeze
+from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.build import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation

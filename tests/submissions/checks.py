@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import Due, Fault, Submission, SubmissionCheck, check_predictions, inspect_submission
+from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
+from hellofresh.submissions.format import Fault
 
 Ids = Mapping[str, Iterable[str]]
 

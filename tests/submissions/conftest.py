@@ -11,7 +11,7 @@ import pytest
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import Due
+from hellofresh.submissions.check import Due
 
 QUARTER = Quarter(2023, 2)
 OPEN = datetime(2023, 8, 1, 12, tzinfo=UTC)

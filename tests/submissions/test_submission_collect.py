@@ -14,16 +14,10 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import (
-    Due,
-    EntryOutcome,
-    Receipt,
-    add_submission,
-    inspect_submission,
-    read_receipt,
-    standings,
-)
+from hellofresh.submissions.check import Due, inspect_submission
 from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
+from hellofresh.submissions.receipts import Receipt, add_submission, read_receipt
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import Split
 
 HOUR = timedelta(hours=1)

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from hellofresh.submissions import GivenAnswers, add_submission, copied_from, find_copies, inspect_submission, standings
+from hellofresh.submissions.check import inspect_submission
+from hellofresh.submissions.receipts import add_submission
+from hellofresh.submissions.standings import GivenAnswers, copied_from, find_copies, standings
 
 IDS = [f"xn-{n}" for n in range(200)]
 RNG = np.random.default_rng(5)

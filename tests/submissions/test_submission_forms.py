@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.metrics import mean
-from hellofresh.submissions import Due, GivenAnswers, find_copies
-from hellofresh.submissions.check import blank_rows, canonical_files, content_hash
+from hellofresh.submissions.check import Due, blank_rows, canonical_files, content_hash
 from hellofresh.submissions.format import Prediction, canonical_row
+from hellofresh.submissions.standings import GivenAnswers, find_copies
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from tests.submissions.checks import check_file, inspected

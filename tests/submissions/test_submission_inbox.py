@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from hellofresh.core.errors import SubmissionError, WorkspaceError
-from hellofresh.submissions import Due, Submission, inspect_submission, read_receipt
 from hellofresh.submissions import inbox as module
+from hellofresh.submissions.check import Due, Submission, inspect_submission
 from hellofresh.submissions.inbox import Inbox
+from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks.samples import PROSPECTIVE
 
 CODE = "hellofresh"

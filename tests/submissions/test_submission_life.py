@@ -8,16 +8,9 @@ from datetime import timedelta
 import pytest
 
 from hellofresh.core.errors import SubmissionError, WorkspaceError
-from hellofresh.submissions import (
-    EntryOutcome,
-    add_submission,
-    find_submissions,
-    inspect_submission,
-    read_receipt,
-    standings,
-    withdraw_submission,
-)
-from hellofresh.submissions.standings import passed_over
+from hellofresh.submissions.check import inspect_submission
+from hellofresh.submissions.receipts import add_submission, find_submissions, read_receipt, withdraw_submission
+from hellofresh.submissions.standings import EntryOutcome, passed_over, standings
 
 SECOND = timedelta(seconds=1)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from hellofresh.submissions import look_alike
 from hellofresh.submissions.format import SystemInfo
 from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+from hellofresh.submissions.receipts import look_alike
 
 ALIKE = [
     ("HelloFresh", "HеlloFrеsh"),  # Cyrillic e

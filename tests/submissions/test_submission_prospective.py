@@ -15,9 +15,8 @@ from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.collection import CollectionJob, collect_quarter
-from hellofresh.releases.candidates.funnel import Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED, amend_manifest, file_entry, read_manifest
@@ -26,17 +25,12 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.submissions import (
-    FILES,
-    EntryOutcome,
-    add_submission,
-    inspect_submission,
-    read_receipt,
-    standings,
-    withdraw_submission,
-)
 from hellofresh.submissions.changes import check_changes
+from hellofresh.submissions.check import inspect_submission
+from hellofresh.submissions.format import FILES
+from hellofresh.submissions.receipts import add_submission, read_receipt, withdraw_submission
 from hellofresh.submissions.released import due_in, fetch_due
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from verifier import FigureName, verify_release
 

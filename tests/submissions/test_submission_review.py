@@ -16,8 +16,8 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.quarters import utc_text
-from hellofresh.submissions import add_submission
 from hellofresh.submissions.changes import ChangeReport, check_changes, merged_at
+from hellofresh.submissions.receipts import add_submission
 from hellofresh.tasks.samples import MAIN
 
 Look = Callable[..., ChangeReport]

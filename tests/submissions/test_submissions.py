@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import MAX_FAULTS, Fault, find_submissions
+from hellofresh.submissions.format import MAX_FAULTS, Fault
+from hellofresh.submissions.receipts import find_submissions
 from tests.submissions.checks import check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)
@@ -201,7 +202,7 @@ def test_the_worst_stays_within_256_megabytes(folder) -> None:
 import sys
 from pathlib import Path
 from hellofresh.core.quarters import Quarter
-from hellofresh.submissions import Due, inspect_submission
+from hellofresh.submissions.check import Due, inspect_submission
 inspect_submission(Path(sys.argv[1]), Due(Quarter(2023, 2), {"x-notes": ("xn-1",)}, {}))
 print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """

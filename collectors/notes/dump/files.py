@@ -17,7 +17,7 @@ from typing import BinaryIO, cast
 
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import sha256_file
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
 
 UNFINISHED = ".unfinished"
 """A file in a table's folder while its shards are being downloaded."""

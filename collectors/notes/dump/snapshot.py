@@ -27,7 +27,7 @@ from hellofresh.core.errors import DataError, SourceError, UsageError, Workspace
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
 
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025

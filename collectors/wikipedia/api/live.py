@@ -25,7 +25,7 @@ from hellofresh.collectors.wikipedia.rules.stability import Decision, EditsSetti
 from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
-from hellofresh.releases.candidates.rows import Collection, SourceFile
+from hellofresh.releases.candidates import Collection, SourceFile
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0

@@ -1,15 +1,15 @@
 """From the rows of a data set to a frozen edition: all rows, with their own skew, and labels that are public at once.
 
 It has neither quarter, calendar, escrow nor balance. A version is never rewritten: its manifest names a hash of its
-content, and other content needs another version.
+content, and other content needs another version. The queries of a corpus make one, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime, time
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,21 +19,22 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionFacts
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
+from hellofresh.evidence.retrieval.documents import Query
+from hellofresh.releases.candidates import Collection, Drop, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionFacts
 from hellofresh.releases.life.manifest import (
     DATASET,
     FORMAT,
     MANIFEST,
     DatasetFacts,
     Manifest,
-    content_hash,
     file_entry,
     read_manifest,
     write_manifest,
 )
-from hellofresh.tasks import Task
-from hellofresh.tasks.samples import Candidate, Sample, to_json
+from hellofresh.tasks import EvidenceQuery, Task
+from hellofresh.tasks.samples import Candidate, Label, to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,10 @@ def freeze(
             _check_same(folder, edition, task, content)
         else:
             _write(folder, _manifest(edition, task, found, source, content), content)
-        _keep_texts(workspace, edition, task, rows, folder, withheld=not source.texts)
+        if not source.texts:  # kept here with their texts, but for those that were taken down
+            gone = {item.id for item in read_manifest(folder).takedowns}
+            kept = (to_json(item.sample) for item in rows if item.sample.id not in gone)
+            write_jsonl(workspace.private(edition, task.name) / "samples.jsonl", kept, mode=0o600)
     return FrozenRelease(edition, task.name, folder, len(rows), content.counts, skipped)
 
 
@@ -161,11 +165,9 @@ class _Content:
     @property
     def sha256(self) -> str:
         """What tells two contents apart."""
-        return content_hash(_hash(self.samples), _hash(self.labels))
-
-
-def _hash(rows: Sequence[dict[str, object]]) -> str:
-    return sha256_text("".join(f"{canonical_json(row)}\n" for row in rows))
+        files = {"labels": self.labels, "samples": self.samples}
+        texts = {name: "".join(f"{canonical_json(row)}\n" for row in rows) for name, rows in files.items()}
+        return sha256_text(canonical_json({name: sha256_text(text) for name, text in texts.items()}))
 
 
 def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) -> None:
@@ -219,12 +221,70 @@ def _manifest(edition: Frozen, task: Task, found: Collection, source: DatasetSou
     )
 
 
-def _keep_texts(
-    workspace: Workspace, edition: Frozen, task: Task, rows: Sequence[Candidate], folder: Path, *, withheld: bool
-) -> None:
-    """Keep the samples with their texts where the release has none, but for those that were taken down."""
-    path = workspace.private(edition, task.name) / "samples.jsonl"
-    if withheld:
-        gone = {item.id for item in read_manifest(folder).takedowns}
-        kept: list[Sample] = [item.sample for item in rows if item.sample.id not in gone]
-        write_jsonl(path, (to_json(sample) for sample in kept), mode=0o600)
+def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
+    """The queries of a split of a corpus, with their judgements, as candidates of a task about evidence.
+
+    Args:
+        published: the day from which the judgements have been public; it dates the queries too.
+
+    Raises:
+        UsageError: if the corpus has no such split.
+    """
+    queries = corpus.queries(split)
+    others = Drop("other-split", f"queries of other splits than {split}", len(corpus.queries()) - len(queries))
+    return _of_corpus(corpus, queries, task, published, unit="queries", parameters={"split": split}, drops=(others,))
+
+
+def claim_candidates(
+    corpus: RetrievalCorpus, claims: Sequence[Query], task: Task, published: date, source: SourceFile
+) -> Collection:
+    """Claims from a file, to be looked up in a corpus that need not have been made for them.
+
+    Args:
+        published: dates the claims.
+        source: their file.
+    """
+    parameters = {"claims_sha256": source.sha256}
+    return _of_corpus(corpus, claims, task, published, unit="claims", parameters=parameters, sources=(source,))
+
+
+def _of_corpus(
+    corpus: RetrievalCorpus,
+    queries: Sequence[Query],
+    task: Task,
+    published: date,
+    *,
+    unit: str,
+    parameters: Mapping[str, object],
+    drops: tuple[Drop, ...] = (),
+    sources: Sequence[SourceFile] = (),
+) -> Collection:
+    qrels, candidates = corpus.qrels(), []
+    for query in queries:
+        name = f"{task.id_prefix}{query.id}"
+        sample = EvidenceQuery(
+            id=name,
+            task=task.name,
+            edition="",
+            period=ALL_ROWS,
+            date=datetime.combine(published, time(), UTC),
+            group=query.group,
+            license=corpus.manifest.license,
+            query=query.text,
+            corpus=corpus.name,
+            corpus_sha256=corpus.manifest.sha256,
+        )
+        label = Label(name, 0, {"relevance": canonical_json(dict(qrels.get(query.id, {})))})
+        candidates.append(Candidate(sample, label))
+    rows = len(queries) + sum(drop.count for drop in drops)
+    own = [
+        SourceFile(name, (corpus.folder / name).stat().st_size, sha256)
+        for name, sha256 in corpus.manifest.files.items()
+    ]
+    known = {"corpus": corpus.name, "corpus_sha256": corpus.manifest.sha256}
+    return Collection(
+        candidates=candidates,
+        funnel=Funnel(unit, rows, drops, Funnel.count_kept(candidates)),
+        parameters={**known, **parameters},
+        sources=[*own, *sources],
+    )

@@ -9,7 +9,7 @@ is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -22,8 +22,8 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import as_model, canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import CollectionAccount, read_account
-from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import CollectionAccount, read_account
 from hellofresh.releases.exposure import ExposureLedger, places, record, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
@@ -119,13 +119,13 @@ def build_prospective(
         raise UsageError(f"a cap of {cap} and {days} days", expected="at least 1 of both", code="bad-cap")
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
     if (folder / MANIFEST).is_file():
-        return _drawn_before(task, quarter, folder)
+        before = read_manifest(folder)
+        counts = before.prospective.periods.values() if before.prospective else ()
+        offered, taken = sum(period.pending for period in counts), sum(period.taken for period in counts)
+        return Prospective(task.name, quarter, offered, taken, calendar_of(before, folder).deadline, skipped=True)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
-    path = _pending_file(workspace, quarter, task)
-    account = read_account(workspace, task, quarter)
+    account, pending, exposed = _pending(workspace, quarter, task, moment, deadline)
     bundled = account.source == BUNDLED
-    ledger = ExposureLedger.before(workspace, (quarter, task.name, PROSPECTIVE), moment, bundled=bundled)
-    pending, exposed = _pending(path, task, deadline, ledger)
     chosen, periods = _draw(pending, seed, 2 * cap)
     drawn = ProspectiveDraw(
         seed=seed,
@@ -136,7 +136,11 @@ def build_prospective(
         **({"exposed": exposed} if exposed else {}),
     )
     withheld = task.public_type is not None and not texts and not bundled
-    rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
+    if withheld:
+        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
+        write_jsonl(private, map(to_json, chosen), mode=0o600)
+    public = (task.public(sample) if withheld else sample for sample in chosen)
+    rows = write_jsonl(folder / "samples.jsonl", map(to_json, public))
     calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
     manifest = Manifest(
         format=FORMAT,
@@ -159,25 +163,10 @@ def build_prospective(
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
 
 
-def _write_samples(
-    workspace: Workspace, quarter: Quarter, task: Task, chosen: Sequence[Sample], *, withheld: bool
-) -> int:
-    """Write the samples, whole ones to the private folder where their texts are withheld; returns how many."""
-    if withheld:
-        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
-        write_jsonl(private, (to_json(sample) for sample in chosen), mode=0o600)
-    public = workspace.release(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
-    return write_jsonl(public, (to_json(task.public(sample) if withheld else sample) for sample in chosen))
-
-
-def _drawn_before(task: Task, quarter: Quarter, folder: Path) -> Prospective:
-    manifest = read_manifest(folder)
-    counts = manifest.prospective.periods.values() if manifest.prospective else ()
-    pending, samples = sum(period.pending for period in counts), sum(period.taken for period in counts)
-    return Prospective(task.name, quarter, pending, samples, calendar_of(manifest, folder).deadline, skipped=True)
-
-
-def _pending_file(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
+def _pending(
+    workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, deadline: datetime
+) -> tuple[CollectionAccount, list[Sample], int]:
+    """The undecided samples that cannot be decided before the deadline, and how many others another split has."""
     path = workspace.pending(task.name, quarter)
     if not path.is_file():
         raise ReleaseError(
@@ -186,11 +175,8 @@ def _pending_file(workspace: Workspace, quarter: Quarter, task: Task) -> Path:
             fix=f"Collect them first: hellofresh collect {task.name} --quarter {quarter} --pending ...",
             code="no-pending",
         )
-    return path
-
-
-def _pending(path: Path, task: Task, deadline: datetime, ledger: ExposureLedger) -> tuple[list[Sample], int]:
-    """The undecided samples that cannot be decided before the deadline, and how many others another split has."""
+    account, place = read_account(workspace, task, quarter), (quarter, task.name, PROSPECTIVE)
+    ledger = ExposureLedger.before(workspace, place, moment, bundled=account.source == BUNDLED)
     rows = (task.parse_sample(canonical_json(row), where=str(path)) for row in read_jsonl(path))
     wait = task.decides_after
     young = {s.id: s for s in rows if wait is None or s.date + wait > deadline}
@@ -203,7 +189,7 @@ def _pending(path: Path, task: Task, deadline: datetime, ledger: ExposureLedger)
             fix="Collect from a newer snapshot.",
             code="no-pending",
         )
-    return [sample for sample in young.values() if sample.id not in known], len(known)
+    return account, [sample for sample in young.values() if sample.id not in known], len(known)
 
 
 def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, DrawnPeriod]]:
@@ -238,8 +224,10 @@ def resolve(
         return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
-    if fates is None or moment < split.days.deadline or not fates.can_say(drawn, manifest, final=final):
+    if fates is None or moment < split.days.deadline or not (fates.looked or final):
         return None
+    if fates.account.sources == manifest.collection.sources or not (fates.labels.keys() | fates.waiting) & set(drawn):
+        return None  # the collection that the split was drawn from, or one that knows none of its samples
     until = waits(workspace, quarter, task.name, PROSPECTIVE)
     if until is not None and moment < until:
         return ResolutionReport(task.name, quarter, 0, {}, waits_until=until)
@@ -251,7 +239,13 @@ def resolve(
     if counts["undecided"] and not final:
         return ResolutionReport(task.name, quarter, len(drawn) - len(dropped), counts, counts["undecided"])
     path = folder / OUTCOMES
-    outcomes = [_outcome(key, labels.get(key), dropped.get(key)) for key in drawn]
+    blank: dict[str, object] = {"label": None, "reason": None}
+    outcomes = [
+        {"id": key, **blank, "label": labels[key].label, **labels[key].facts}
+        if key in labels
+        else {"id": key, **blank, "reason": dropped[key]}
+        for key in drawn
+    ]
     files = [file_entry(folder, path, write_jsonl(path, outcomes))]
     decided = len(drawn) - len(dropped)
     account = fates.account
@@ -260,12 +254,6 @@ def resolve(
     amend_manifest(folder, manifest.amended(resolved=facts), files)
     record(workspace)
     return ResolutionReport(task.name, quarter, decided, counts)
-
-
-def _outcome(key: str, label: Label | None, reason: str | None) -> dict[str, object]:
-    """A label with its facts, or the reason why it has none."""
-    facts = {} if label is None else label.facts
-    return {"id": key, "label": None if label is None else label.label, "reason": reason, **facts}
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +282,6 @@ class _Fates:
         looked = pending.is_file()
         waiting = frozenset(read_ids(pending)) if looked else frozenset()
         return cls(read_account(workspace, task, quarter), labels, shown, waiting, looked)
-
-    def can_say(self, drawn: Sequence[str], manifest: Manifest, *, final: bool) -> bool:
-        """Whether it is another collection than the split's own, and knows of the split's samples."""
-        other = self.account.sources != manifest.collection.sources
-        known = any(key in self.labels or key in self.waiting for key in drawn)
-        return bool(other and known and (self.looked or final))
 
 
 def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Release:

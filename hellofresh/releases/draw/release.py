@@ -33,8 +33,8 @@ from hellofresh.core.files import canonical_json, sha256_file, sha256_text, writ
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.collection import EXPOSED, CollectionAccount, read_account, read_account_file
-from hellofresh.releases.candidates.rows import read_candidates
+from hellofresh.releases.candidates import read_candidates
+from hellofresh.releases.collection import EXPOSED, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
 from hellofresh.releases.exposure import ExposureLedger, record, withdraw
 from hellofresh.releases.life.manifest import (

@@ -209,38 +209,29 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
         DataError: if they are not there.
         ReleaseError: if they are not the ones that were committed to.
     """
+    path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
+    revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
     if not edition.is_living:
-        return _public_labels(workspace, edition, task)
-    path = workspace.private(edition, task.name) / "labels.jsonl"
-    revealed = workspace.release(edition, task.name) / "labels.jsonl"
-    if not path.is_file() and revealed.is_file():
+        _checked_hash(revealed, _opened(workspace, edition, task)[1])
+    if not edition.is_living or (not path.is_file() and revealed.is_file()):
         path = revealed
-    public = workspace.release(edition, task.name) / "commitments.jsonl"
-    rows = read_models(public, _Commitment, error=ReleaseError, fix=_REBUILD, code="damaged-release")
-    committed = {row.id: row.commitment for row in rows}
     labels, kept = {}, {}
     for line in read_jsonl(path):
         row = _label(line, task, path)
         labels[row.id] = Label(row.id, row.label, facts_of(line, task))
         kept[row.id] = commitment_of(row.id, row.label, row.salt)
-    if kept != committed:
-        raise ReleaseError(
-            "the labels are not the ones that were committed to",
-            where=str(path),
-            expected=f"labels and salts for the {len(committed)} commitments in {public}",
-            fix=_REBUILD,
-            code="bad-commitment",
-        )
+    if edition.is_living:
+        rows = read_models(public, _Commitment, error=ReleaseError, fix=_REBUILD, code="damaged-release")
+        committed = {row.id: row.commitment for row in rows}
+        if kept != committed:
+            raise ReleaseError(
+                "the labels are not the ones that were committed to",
+                where=str(path),
+                expected=f"labels and salts for the {len(committed)} commitments in {public}",
+                fix=_REBUILD,
+                code="bad-commitment",
+            )
     return labels
-
-
-def _public_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
-    """The labels of a frozen edition, as its manifest names them."""
-    samples, manifest = _opened(workspace, edition, task)
-    path = samples.with_name("labels.jsonl")
-    _checked_hash(path, manifest)
-    rows = ((_label(line, task, path), line) for line in read_jsonl(path))
-    return {row.id: Label(row.id, row.label, facts_of(line, task)) for row, line in rows}
 
 
 def _label(line: object, task: Task, path: Path) -> _LabelRow:

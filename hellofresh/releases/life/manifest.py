@@ -28,17 +28,15 @@ from hellofresh.core.calendar import Calendar
 from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import (
     BadJsonError,
-    canonical_json,
     model_fault,
     read_models,
     sha256_file,
-    sha256_text,
     strict_json,
     write_bytes,
     write_json,
 )
-from hellofresh.releases.candidates.collection import CollectionFacts
-from hellofresh.releases.candidates.rows import SourceFile
+from hellofresh.releases.candidates import SourceFile
+from hellofresh.releases.collection import CollectionFacts
 from hellofresh.tasks.samples import EditionName, Split, SplitName
 
 MANIFEST = "manifest.json"
@@ -351,11 +349,6 @@ def read_tombstones(folder: Path) -> list[Tombstone]:
 def tombstone_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, object]]:
     """The rows of `tombstones.jsonl`, sorted by id."""
     return [asdict(item) for item in sorted(tombstones, key=lambda item: item.id)]
-
-
-def content_hash(samples: str, labels: str) -> str:
-    """One hash for the content of a frozen edition, of the SHA-256 of its samples and of its labels."""
-    return sha256_text(canonical_json({"labels": labels, "samples": samples}))
 
 
 def read_counts(private: Path) -> dict[str, LabelCounts]:

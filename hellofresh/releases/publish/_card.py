@@ -1,4 +1,7 @@
-"""The dataset card: what is in the publication, where it comes from, what it cannot show, and how to check it."""
+"""What a publication says of itself: the dataset card for people, `eval.yaml` for the hub, and Croissant for programs.
+
+Croissant is JSON-LD with tables, columns and hashes, see mlcommons.org/croissant/1.0.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from pydantic import TypeAdapter
+import polars as pl
 
 from hellofresh.core.editions import benchmark_task
-from hellofresh.core.files import parse_toml, read_jsonl
+from hellofresh.core.files import as_model, parse_toml, read_jsonl
 from hellofresh.core.strict import Strict
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._parts import (
     CORPUS_COLUMNS,
-    Column,
+    Columns,
+    Kind,
+    PublishedFile,
     PublishedPart,
     SearchedCorpus,
     answer_columns,
@@ -58,30 +63,48 @@ class CardTexts(Strict):
 @cache
 def card_texts() -> CardTexts:
     """The paragraphs."""
-    return CardTexts.model_validate(parse_toml(_content("card.toml")))
-
-
-def _content(name: str) -> bytes:
-    return files("hellofresh.releases.publish").joinpath(name).read_bytes()
+    return as_model(CardTexts, _toml("card.toml"), where="card.toml")
 
 
 @cache
-def _statements() -> dict[str, DataStatement]:
-    return TypeAdapter(dict[str, DataStatement]).validate_python(parse_toml(_content("statements.toml")))
+def statements() -> dict[str, DataStatement]:
+    """The statements on the data of tasks, by task; a task that was added from outside has none."""
+    return as_model(dict[str, DataStatement], _toml("statements.toml"), where="statements.toml")
 
 
-def has_statement(task: str) -> bool:
-    """Whether there is a statement on a task's data; one that was added from outside has none."""
-    return task.removesuffix("-binary") in _statements()
-
-
-def statement_on(task: str) -> DataStatement:
-    """The statement on a task's data; a task with fewer classes has that of its data set."""
-    return _statements()[task.removesuffix("-binary")]
+def _toml(name: str) -> object:
+    return parse_toml(files("hellofresh.releases.publish").joinpath(name).read_bytes())
 
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _CATEGORIES: Mapping[type[Output], str] = {Response: "text-generation", Ranking: "text-retrieval"}
+
+
+_CR = (
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes "
+    "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
+    "separator source subField transform"
+)
+"""Terms of Croissant, as its specification lists them."""
+_CONTEXT: Mapping[str, object] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _CR.split()},
+}
+_NAMES: Mapping[Kind, tuple[str, str]] = {
+    pl.String(): ("string", "sc:Text"),
+    pl.Int64(): ("int64", "sc:Integer"),
+    pl.Date(): ("date32", "sc:Date"),
+}
+"""What the hub and Croissant call the types of columns."""
 
 
 def title_of(parts: Sequence[PublishedPart]) -> str:
@@ -101,7 +124,7 @@ def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows
     """The text of README.md; corpora are what queries are searched in, rows count the samples by place."""
     texts = card_texts()
     tasks = {part.task.name: part.task for part in parts}
-    statements = {part.task.name: _statement(part) for part in parts}
+    said_of = {part.task.name: _statement(part) for part in parts}
     bundled = [part.bundled for part in parts]
     first = parts[0]
     about = texts.about.format(folder="path/to/this/folder", config=first.config, split=first.split)
@@ -115,11 +138,11 @@ def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows
         *([_corpora(corpora)] if corpora else []),
         *([texts.prospective] if any(part.prospective for part in parts) else []),
         "## Data statement",
-        *(f"**{tasks[name].title}.** {said.source}\n\n{said.people}" for name, said in statements.items()),
+        *(f"**{tasks[name].title}.** {said.source}\n\n{said.people}" for name, said in said_of.items()),
         "## Limits",
-        _limits(parts, statements),
+        _limits(parts, said_of),
         "## Licences",
-        *(f"**{tasks[name].title}.** {said.licence}" for name, said in statements.items()),
+        *(f"**{tasks[name].title}.** {said.licence}" for name, said in said_of.items()),
         "What the project adds (the choice of samples, labels, commitments, manifests and tables) is under Apache-2.0.",
         "## What was left out",
         "Every row of the sources is accounted for.",
@@ -185,17 +208,17 @@ def _times(part: PublishedPart) -> tuple[str, str, str]:
     return f"{days.opens:%Y-%m-%d}", f"{days.deadline:%Y-%m-%d %H:%M} UTC", labels
 
 
-def _limits(parts: Sequence[PublishedPart], statements: Mapping[str, DataStatement]) -> str:
+def _limits(parts: Sequence[PublishedPart], said_of: Mapping[str, DataStatement]) -> str:
     balanced = any(part.edition.is_living for part in parts)
-    own = [f"- {name}: {limit}" for name, statement in statements.items() for limit in statement.limits]
+    own = [f"- {name}: {limit}" for name, said in said_of.items() for limit in said.limits]
     return "\n".join([*([f"- {_BALANCED}"] if balanced else []), *own])
 
 
 def _statement(part: PublishedPart) -> DataStatement:
-    """The statement on a task's data; for a data set that has none, what its manifest says."""
-    dataset = part.manifest.dataset
-    if dataset is None or has_statement(part.task.name):
-        return statement_on(part.task.name)
+    """The statement on a task's data, with fewer classes that of its data set; without one what the manifest says."""
+    name, dataset = part.task.name.removesuffix("-binary"), part.manifest.dataset
+    if dataset is None or name in statements():
+        return statements()[name]
     return DataStatement(
         source=f"{dataset.name}, from {dataset.address}.",
         people="Nothing is known here of who wrote it.",
@@ -224,7 +247,7 @@ def _front_matter(
     """The card's head, between its two lines of dashes."""
     from huggingface_hub import DatasetCardData  # a third of a second, which no other command waits for
 
-    total = sum(rows.values())
+    total, groups = sum(rows.values()), _by_config(parts)
     tags = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
     data = DatasetCardData(
         pretty_name=title_of(parts),
@@ -234,12 +257,12 @@ def _front_matter(
         tags=[*tags, "bundled-sample"] if any(part.bundled for part in parts) else tags,
         size_categories=[next((name for limit, name in _SIZES if total < limit), "n>1M")],
         configs=[
-            *(_config(name, of_config) for name, of_config in _by_config(parts).items()),
-            *({"config_name": one.config, "data_files": [_file("documents", one.table)]} for one in corpora),
+            *(_config(name, [(part.split, part.table) for part in of_config]) for name, of_config in groups.items()),
+            *(_config(one.config, [("documents", one.table)]) for one in corpora),
         ],
         dataset_info=[
-            *(_info(name, _columns(of_config[0].task)) for name, of_config in _by_config(parts).items()),
-            *(_info(one.config, CORPUS_COLUMNS) for one in corpora),
+            *(_info(name, of_config[0].task) for name, of_config in groups.items()),
+            *({"config_name": one.config, "features": _features(CORPUS_COLUMNS)} for one in corpora),
         ],
     )
     return f"---\n{data.to_yaml()}\n---\n"
@@ -271,28 +294,117 @@ def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPar
     return {name: [part for part in parts if part.config == name] for name in names}
 
 
-def _config(name: str, parts: Sequence[PublishedPart]) -> object:
-    return {"config_name": name, "data_files": [_file(part.split, part.table) for part in parts]}
+def _config(name: str, tables: Iterable[tuple[str, PurePosixPath]]) -> object:
+    return {"config_name": name, "data_files": [{"split": split, "path": str(table)} for split, table in tables]}
 
 
-def _file(split: str, table: PurePosixPath) -> object:
-    return {"split": split, "path": table.as_posix()}
+def _info(name: str, task: Task) -> object:
+    features = _features({**columns_of(task), **({} if task.classes else answer_columns(task))})
+    if task.classes:
+        names = {str(number): title for number, title in enumerate(task.classes)}
+        features.append({"name": "label", "dtype": {"class_label": {"names": names}}})
+    return {"config_name": name, "features": features}
 
 
-def _columns(task: Task) -> Sequence[Column]:
-    return (*columns_of(task), *answer_columns(task))
+def _features(columns: Columns) -> list[object]:
+    return [_feature(name, kind) for name, kind in columns.items()]
 
 
-def _info(name: str, columns: Sequence[Column]) -> object:
-    return {"config_name": name, "features": [_feature(column) for column in columns]}
+def _feature(name: str, kind: Kind) -> object:
+    inner = _inner(kind)
+    if isinstance(inner, pl.Struct):
+        return {"name": name, "struct" if inner is kind else "list": _features(dict(inner))}
+    said = _NAMES[inner][0]
+    return {"name": name, "dtype": said} if inner is kind else {"name": name, "sequence": said}
 
 
-def _feature(column: Column) -> object:
-    if column.parts:
-        return {"name": column.name, "list" if column.many else "struct": [_feature(part) for part in column.parts]}
-    if column.classes:
-        names = {str(number): name for number, name in enumerate(column.classes)}
-        return {"name": column.name, "dtype": {"class_label": {"names": names}}}
-    if column.kind == "strings":
-        return {"name": column.name, "sequence": "string"}
-    return {"name": column.name, "dtype": column.kind}
+def _inner(kind: Kind) -> Kind:
+    """What a list is of, or the type itself."""
+    return kind.inner if isinstance(kind, pl.List) else kind
+
+
+def croissant(
+    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], tables: Sequence[PublishedFile]
+) -> object:
+    """The metadata: a record set for each configuration and split, and one for the classes of each task."""
+    tasks = {part.task.name: part.task for part in parts if part.task.classes and part.has_labels}
+    opened = [part.opened for part in parts]
+    version = f"{max(opened).year}.{max(opened).month}.{sum(part.manifest.version for part in parts)}"
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": title_of(parts),
+        "description": "Fresh, real decisions of people, to be predicted by language models; quarter by quarter.",
+        "datePublished": f"{max(opened):%Y-%m-%d}",
+        "version": version,
+        "citeAs": f"{title_of(parts)}, version {version}",
+        "license": "https://www.apache.org/licenses/LICENSE-2.0",
+        "usageInfo": "README.md",
+        "inLanguage": "en",
+        "isLiveDataset": True,
+        "distribution": [_distributed(table) for table in tables],
+        "recordSet": [
+            *(_classes(task) for task in tasks.values()),
+            *(_records(_record_set(part), part.task.question, part.table, part.columns, part.task) for part in parts),
+            *(_records(one.config, f"Documents of {one.name}.", one.table, CORPUS_COLUMNS) for one in corpora),
+        ],
+    }
+
+
+def _record_set(part: PublishedPart) -> str:
+    return f"{part.config}-{part.split}{'-bundled-sample' if part.bundled else ''}"
+
+
+def _distributed(entry: PublishedFile) -> object:
+    return {
+        "@type": "cr:FileObject",
+        "@id": entry.path,
+        "name": entry.path,
+        "contentUrl": entry.path,
+        "contentSize": f"{entry.size} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": entry.sha256,
+    }
+
+
+def _classes(task: Task) -> object:
+    """The classes of a task, which labels refer to."""
+    name = f"{task.name}-classes"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"What the labels of {task.name} mean.",
+        "dataType": "sc:Enumeration",
+        "key": {"@id": f"{name}/label"},
+        "field": [
+            {"@type": "cr:Field", "@id": f"{name}/label", "name": "label", "dataType": "sc:Integer"},
+            {"@type": "cr:Field", "@id": f"{name}/name", "name": "name", "dataType": "sc:Text"},
+        ],
+        "data": [{f"{name}/label": number, f"{name}/name": title} for number, title in enumerate(task.classes)],
+    }
+
+
+def _records(name: str, about: str, table: PurePosixPath, columns: Columns, task: Task | None = None) -> object:
+    fields = [
+        _field(f"{name}/{column}", column, kind, _source(table, column), task) for column, kind in columns.items()
+    ]
+    return {"@type": "cr:RecordSet", "@id": name, "name": name, "description": about, "field": fields}
+
+
+def _source(table: PurePosixPath, column: str) -> Mapping[str, object]:
+    return {"fileObject": {"@id": table.as_posix()}, "extract": {"column": column}}
+
+
+def _field(place: str, name: str, kind: Kind, source: Mapping[str, object], task: Task | None = None) -> object:
+    said: dict[str, object] = {"@type": "cr:Field", "@id": place, "name": name}
+    inner = _inner(kind)
+    if name == "label" and task is not None:
+        said["references"] = {"field": {"@id": f"{task.name}-classes/label"}}
+    if inner is not kind:
+        said["repeated"] = True
+    if isinstance(inner, pl.Struct):
+        parts = ((part, of, {**source, "transform": {"jsonPath": part}}) for part, of in inner)
+        return {**said, "subField": [_field(f"{place}/{part}", part, of, where) for part, of, where in parts]}
+    return {**said, "dataType": _NAMES[inner][1], "source": source}

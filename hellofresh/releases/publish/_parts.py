@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from hellofresh.core.editions import Edition, split_name
 from hellofresh.core.errors import HelloFreshError, ReleaseError
@@ -29,85 +30,54 @@ from hellofresh.tasks import Task, get_task, relevance_of
 from hellofresh.tasks.outputs import Ranking
 from hellofresh.tasks.samples import PROSPECTIVE
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table.
-
-    Attributes:
-        name: as in the samples.
-        kind: `string`, `int64`, `date32`, or `strings` for a list of texts; empty for a group of columns.
-        parts: the columns of a group.
-        many: whether each cell is a list of such groups.
-        classes: of a column of labels, what each label means.
-    """
-
-    name: str
-    kind: str
-    parts: tuple[Column, ...] = ()
-    many: bool = False
-    classes: tuple[str, ...] = ()
+Kind = pl.DataType | DataTypeClass
+Columns = Mapping[str, Kind]
+"""The columns of a table; dates and times of samples are texts."""
+_KINDS: Mapping[object, Kind] = {str: pl.String(), datetime: pl.String(), int: pl.Int64()}
+_JUDGED = pl.List(pl.Struct({"document": pl.String(), "relevance": pl.Int64()}))
 
 
-_JUDGED = Column("relevance", "", (Column("document", "string"), Column("relevance", "int64")), many=True)
-_KINDS = {str: "string", datetime: "string", int: "int64"}
-_DTYPES: Mapping[str, type[pl.DataType]] = {"string": pl.String, "int64": pl.Int64}
-
-
-def columns_of(task: Task) -> tuple[Column, ...]:
+def columns_of(task: Task) -> Columns:
     """The columns of a task's samples; with and without texts they are the same, empty where they do not apply."""
-    whole = _columns(task.sample_type)
-    return whole if task.public_type is None else _united(whole, _columns(task.public_type))
+    whole = _kind(task.sample_type)
+    both = whole if task.public_type is None else _united(whole, _kind(task.public_type))
+    return dict(both) if isinstance(both, pl.Struct) else {}
 
 
-def answer_columns(task: Task) -> tuple[Column, ...]:
+def answer_columns(task: Task) -> Columns:
     """What is added once labels are public: the label, or judged documents; nothing where responses are rated."""
     if task.classes:
-        return (Column("label", "int64", classes=task.classes),)
-    return (_JUDGED,) if task.output is Ranking else ()
+        return {"label": pl.Int64()}
+    return {"relevance": _JUDGED} if task.output is Ranking else {}
 
 
-def _columns(kind: type) -> tuple[Column, ...]:
-    hints = get_type_hints(kind)
-    return tuple(_column(item.name, hints[item.name]) for item in fields(kind))
+def _kind(hint: Any) -> Kind:
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = next(arg for arg in get_args(hint) if arg is not type(None))
+    if get_origin(hint) is tuple:
+        return pl.List(_kind(get_args(hint)[0]))
+    if is_dataclass(hint) and isinstance(hint, type):
+        hints = get_type_hints(hint)
+        return pl.Struct({item.name: _kind(hints[item.name]) for item in fields(hint)})
+    return pl.String() if get_origin(hint) is Literal else _KINDS[hint]
 
 
-def _column(name: str, kind: Any) -> Column:
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(arg for arg in get_args(kind) if arg is not type(None))
-    if get_origin(kind) is Literal:
-        return Column(name, "string")
-    if get_origin(kind) is tuple and get_args(kind) == (str, ...):
-        return Column(name, "strings")
-    if get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
-        return Column(name, "", _columns(get_args(kind)[0]), many=True)
-    if is_dataclass(kind) and isinstance(kind, type):
-        return Column(name, "", _columns(kind))
-    return Column(name, _KINDS[kind])
+def _united(one: Kind, two: Kind) -> Kind:
+    """A type with the fields of two."""
+    if isinstance(one, pl.List) and isinstance(two, pl.List):
+        return pl.List(_united(one.inner, two.inner))
+    if not (isinstance(one, pl.Struct) and isinstance(two, pl.Struct)):
+        return one
+    mine, others = dict(one), dict(two)
+    both = {**mine, **others}.items()
+    return pl.Struct({name: _united(mine.get(name, kind), others.get(name, kind)) for name, kind in both})
 
 
-def _united(first: tuple[Column, ...], second: tuple[Column, ...]) -> tuple[Column, ...]:
-    others = {column.name: column for column in second}
-    both = [
-        replace(mine, parts=_united(mine.parts, others[mine.name].parts)) if mine.name in others else mine
-        for mine in first
-    ]
-    known = {column.name for column in first}
-    return (*both, *(column for column in second if column.name not in known))
-
-
-def write_table(path: Path, columns: Iterable[Column], rows: Iterable[Mapping[str, object]]) -> int:
+def write_table(path: Path, columns: Columns, rows: Iterable[Mapping[str, object]]) -> int:
     """Write rows in their order; returns how many. The same rows give the same bytes."""
-    frame = pl.DataFrame(list(rows), schema={column.name: _dtype(column) for column in columns})
+    frame = pl.DataFrame(list(rows), schema=columns)
     write_parquet(path, frame, statistics=False)
     return frame.height
-
-
-def _dtype(column: Column) -> pl.DataType:
-    if column.parts:
-        group = pl.Struct([pl.Field(part.name, _dtype(part)) for part in column.parts])
-        return pl.List(group) if column.many else group
-    return pl.List(pl.String) if column.kind == "strings" else _DTYPES[column.kind]()
 
 
 ACCOUNT = "publication.json"
@@ -199,19 +169,19 @@ class PublishedPart:
 
     def rows(self) -> Iterator[dict[str, object]]:
         """The samples as they were released, with their answers where labels are public; null for one that has none."""
-        answers, unknown = dict(self._answers()), {column.name: None for column in self._answer_columns}
+        answers, unknown = dict(self._answers()), dict.fromkeys(self._answer_columns)
         for row in read_jsonl(self.folder / _SAMPLES):
             named = {"edition" if name == "quarter" else name: value for name, value in row.items()}
             yield {**named, **unknown, **answers.get(str(row["id"]), {})}
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> Columns:
         """The columns of its table: those of the samples, and of their answers where these are public."""
-        return (*columns_of(self.task), *self._answer_columns)
+        return {**columns_of(self.task), **self._answer_columns}
 
     @property
-    def _answer_columns(self) -> tuple[Column, ...]:
-        return answer_columns(self.task) if self.has_labels else ()
+    def _answer_columns(self) -> Columns:
+        return answer_columns(self.task) if self.has_labels else {}
 
     def _answers(self) -> Iterator[tuple[str, dict[str, object]]]:
         """Id and answer of each sample, as far as labels are public."""
@@ -300,13 +270,11 @@ def _part(task: Task, edition: Edition, folder: Path, phase: Phase, *, prospecti
     )
 
 
-CORPUS_COLUMNS = (
-    Column("id", "string"),
-    Column("title", "string"),
-    Column("text", "string"),
-    Column("date", "date32"),
-    Column("source", "string"),
-)
+CORPUS_COLUMNS: Columns = {
+    **dict.fromkeys(("id", "title", "text"), pl.String()),
+    "date": pl.Date(),
+    "source": pl.String(),
+}
 _PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "MIT", "ODC-By-1.0"}
 
 

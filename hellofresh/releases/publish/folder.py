@@ -19,8 +19,7 @@ from hellofresh.core.errors import DataError, ReleaseError, UsageError, Workspac
 from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_bytes, write_json
 from hellofresh.core.stages import input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.publish._card import benchmark, card
-from hellofresh.releases.publish._croissant import croissant
+from hellofresh.releases.publish._card import benchmark, card, croissant
 from hellofresh.releases.publish._parts import (
     ACCOUNT,
     PublishedAccount,

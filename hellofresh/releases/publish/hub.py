@@ -9,7 +9,6 @@ redirect, no second way of storing (Xet), and nothing printed, since what it pri
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import re
@@ -34,23 +33,10 @@ from hellofresh.releases.publish.folder import Publication, build, outcome, refu
 if TYPE_CHECKING:
     from httpx2 import Client
     from huggingface_hub import HfApi
+    from huggingface_hub.hf_api import RepoSibling
 
 _BRANCH = "main"
 _TIMEOUT_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """What a repository says of one of its files: size, and either the SHA-256 (a large file) or git's hash."""
-
-    size: int | None
-    sha256: str
-    blob_id: str
-
-
-def git_blob_id(content: bytes) -> str:
-    """The hash by which git names a file's content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 class HubRepository:
@@ -60,20 +46,17 @@ class HubRepository:
         ReleaseError: from every method, if the hub refuses, fails, or answers something else.
     """
 
-    def __init__(self, endpoint: str, repository: str, token: str) -> None:
-        self._repository = repository
-        self._api = _api(endpoint, token)
+    def __init__(self, hub: Hub) -> None:
+        self._repository = hub.repository
+        self._api = _api(hub.endpoint, hub.token)
 
-    def revision(self) -> tuple[str, Mapping[str, StoredFile]]:
+    def revision(self) -> tuple[str, Mapping[str, RepoSibling]]:
         """The newest commit and its files by path."""
         with self._named_errors():
             found = self._api.dataset_info(self._repository, revision=_BRANCH, files_metadata=True)
             if not isinstance(found.sha, str):
                 raise TypeError("a revision without its hash")
-            return found.sha, {
-                item.rfilename: StoredFile(item.size, item.lfs.sha256 if item.lfs else "", item.blob_id or "")
-                for item in found.siblings or ()
-            }
+            return found.sha, {item.rfilename: item for item in found.siblings or ()}
 
     def commit(self, parent: str, title: str, changed: Mapping[str, Path], gone: Sequence[str]) -> str:
         """Commit files on the parent, the large ones stored beforehand; returns the new commit."""
@@ -201,7 +184,14 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         ReleaseError: if no quarter has opened, a release is damaged, or the hub refuses or fails.
     """
     parts = opened_parts(workspace, moment, quarters)
-    _refuse_unmarked(hub.repository, parts)
+    if any(part.bundled for part in parts) and "sample" not in hub.repository.split("/")[1].lower():
+        raise UsageError(
+            "the bundled sample in a repository whose name does not say so",
+            where=f"hub:{hub.repository}",
+            expected="a name with 'sample' in it",
+            fix="Publish it under another name, or only quarters from real sources, with --edition.",
+            code="unmarked-sample",
+        )
     with tempfile.TemporaryDirectory(prefix="hellofresh-publish-") as name:
         folder = Path(name) / "new"
         files = build(parts, searched_corpora(workspace, parts), folder)
@@ -209,20 +199,9 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
     return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
 
 
-def _refuse_unmarked(repository: str, parts: Sequence[PublishedPart]) -> None:
-    if any(part.bundled for part in parts) and "sample" not in repository.split("/")[1].lower():
-        raise UsageError(
-            "the bundled sample in a repository whose name does not say so",
-            where=f"hub:{repository}",
-            expected="a name with 'sample' in it",
-            fix="Publish it under another name, or only quarters from real sources, with --edition.",
-            code="unmarked-sample",
-        )
-
-
 def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str, bool]:
     """The repository's revision afterwards, and whether it is a new one."""
-    repository = HubRepository(hub.endpoint, hub.repository, hub.token)
+    repository = HubRepository(hub)
     revision, stored = repository.revision()
     published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
     refuse_to_lose(published, parts, f"hub:{hub.repository}")
@@ -235,7 +214,9 @@ def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str
     return repository.commit(revision, title, changed, gone), True
 
 
-def _is_stored(path: Path, stored: StoredFile | None) -> bool:
+def _is_stored(path: Path, stored: RepoSibling | None) -> bool:
+    from huggingface_hub.utils.sha import git_hash
+
     if stored is None or stored.size not in (None, path.stat().st_size):
         return False
-    return sha256_file(path) == stored.sha256 if stored.sha256 else git_blob_id(path.read_bytes()) == stored.blob_id
+    return sha256_file(path) == stored.lfs.sha256 if stored.lfs else git_hash(path.read_bytes()) == stored.blob_id

@@ -11,7 +11,7 @@ from typing import Any
 from hellofresh.collectors.claims import ClaimsSettings, collect
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.tasks.samples import Candidate
 
 Q2 = Quarter(2026, 2)

@@ -18,7 +18,7 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
-from hellofresh.releases.candidates.collection import collect_quarter
+from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task

@@ -16,7 +16,7 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Media

@@ -15,7 +15,7 @@ from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource,
 from hellofresh.collectors.notes.dump.tables import HISTORY, NOTES
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 Change = Callable[[bytes], bytes]
 

@@ -43,7 +43,7 @@ from hellofresh.collectors.notes.ratings import (
 )
 from hellofresh.core.errors import DataError, HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
 

@@ -13,7 +13,7 @@ from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource,
 from hellofresh.collectors.notes.bridging import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 QUARTER = Quarter(2023, 2)
 REASONS = [

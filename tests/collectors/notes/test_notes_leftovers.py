@@ -10,7 +10,7 @@ import pytest
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.collectors.notes.rules.texts import has_page_leftovers, speaks_of_media
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 OF_A_PAGE = [
     "The tower is high. Translate post",

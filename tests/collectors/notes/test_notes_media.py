@@ -20,7 +20,7 @@ from hellofresh.collectors.notes.posts.services import SERVICES
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache
-from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample

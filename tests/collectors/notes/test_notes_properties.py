@@ -16,7 +16,7 @@ from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.collectors.notes.dump.lines import check_lines, line_blocks
 from hellofresh.collectors.notes.dump.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 from hellofresh.tasks.samples import to_json
 
 

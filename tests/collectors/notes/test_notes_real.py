@@ -15,7 +15,7 @@ import pytest
 from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from hellofresh.collectors.notes.rules.texts import is_foreign
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 pytestmark = pytest.mark.integration
 

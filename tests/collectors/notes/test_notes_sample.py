@@ -12,7 +12,7 @@ from made.sample.notes import AuthoredNote, AuthoredPost, read_sample
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.collectors.sample import write_notes_dump
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 QUARTERS = ("2026Q2", "2026Q3")
 CLASSES = {"helpful": 1, "not-helpful": 0}

@@ -13,7 +13,7 @@ from hellofresh.collectors.notes.dump.tables import ENROLLMENT, NOTES
 from hellofresh.collectors.notes.rules.labels import AI_STATES
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import Collection
+from hellofresh.releases.candidates import Collection
 
 STATES = {"person": "earnedIn", "newcomer": "newUser", **{state: state for state in AI_STATES}}
 

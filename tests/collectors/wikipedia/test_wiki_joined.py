@@ -13,7 +13,7 @@ from hellofresh.collectors.wikipedia.collect import collect
 from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates.rows import write_candidates
+from hellofresh.releases.candidates import write_candidates
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
 

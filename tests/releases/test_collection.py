@@ -10,9 +10,8 @@ import pytest
 
 from hellofresh.core.errors import ReleaseError, SourceError, WorkspaceError
 from hellofresh.core.files import read_json, sha256_file, write_json
-from hellofresh.releases.candidates.collection import collect_quarter, read_account
-from hellofresh.releases.candidates.funnel import Drop, Funnel
-from hellofresh.releases.candidates.rows import Collection, read_candidates, write_candidates
+from hellofresh.releases.candidates import Collection, Drop, Funnel, read_candidates, write_candidates
+from hellofresh.releases.collection import collect_quarter, read_account
 
 
 def silent(_: str) -> None:

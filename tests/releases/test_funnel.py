@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import DataError
-from hellofresh.releases.candidates.collection import CollectionAccount, read_account_file
-from hellofresh.releases.candidates.funnel import Drop, Funnel
+from hellofresh.releases.candidates import Drop, Funnel
+from hellofresh.releases.collection import CollectionAccount, read_account_file
 
 COUNTS = st.integers(0, 1000)
 DROPS = st.lists(COUNTS.map(lambda n: Drop("why", "what it means", n)), max_size=5).map(tuple)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates.funnel import UNTOLD, Drop, Funnel
-from hellofresh.releases.candidates.rows import Collection, SourceFile, write_candidates
+from hellofresh.releases.candidates import UNTOLD, Collection, Drop, Funnel, SourceFile, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
 
@@ -165,20 +164,30 @@ def _collect_alone(
         if job.files:
             without.record([])
         raise _no_candidates(job, _where_they_went(found.funnel))
-    _check_kept(found)
-    table = workspace.candidates(job.task.name, job.quarter)
-    write_candidates(table, job.task, found.candidates)
-    outputs = [table]
-    pending = workspace.pending(job.task.name, job.quarter)
-    if found.pending is not None:
-        write_jsonl(
-            pending, (without_hidden(to_json(sample)) for sample in sorted(found.pending, key=lambda sample: sample.id))
+    if Funnel.count_kept(found.candidates) != found.funnel.kept:
+        raise SourceError(
+            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
+            f"{len(found.candidates)} candidates are there, or they are of other periods or labels",
+            fix="This is a fault of the collector, please report it.",
+            code="funnel",
         )
-        outputs.append(pending)
-    else:
-        pending.unlink(missing_ok=True)
-    _account(job, found, outputs).write(account)
-    stage.record([*outputs, account])
+    table, pending = (place(job.task.name, job.quarter) for place in (workspace.candidates, workspace.pending))
+    write_candidates(table, job.task, found.candidates)
+    pending.unlink(missing_ok=True)
+    if found.pending is not None:
+        ordered = sorted(found.pending, key=lambda sample: sample.id)
+        write_jsonl(pending, (without_hidden(to_json(sample)) for sample in ordered))
+    CollectionAccount(
+        task=job.task.name,
+        quarter=str(job.quarter),
+        source=job.source,
+        sources=tuple(found.sources),
+        parameters=to_json(found.parameters),
+        funnel=found.funnel,
+        warnings=tuple(found.warnings),
+        files=_hashes(workspace, job.task.name, job.quarter),
+    ).write(account)
+    stage.record([path for path in (table, pending, account) if path.is_file()])
     return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
 
 
@@ -211,17 +220,6 @@ def _stamp(path: Path) -> list[str | int]:
     return [path.name, status.st_size, status.st_mtime_ns]
 
 
-def _check_kept(found: Collection) -> None:
-    counted = Funnel.count_kept(found.candidates)
-    if counted != found.funnel.kept:
-        raise SourceError(
-            f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
-            f"{len(found.candidates)} candidates are there, or they are of other periods or labels",
-            fix="This is a fault of the collector, please report it.",
-            code="funnel",
-        )
-
-
 def _where_they_went(funnel: Funnel) -> str:
     if not funnel.rows_in:
         return f"the source has no {funnel.unit}"
@@ -229,17 +227,10 @@ def _where_they_went(funnel: Funnel) -> str:
     return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
 
 
-def _account(job: CollectionJob, found: Collection, outputs: Iterable[Path]) -> CollectionAccount:
-    return CollectionAccount(
-        task=job.task.name,
-        quarter=str(job.quarter),
-        source=job.source,
-        sources=tuple(found.sources),
-        parameters=to_json(found.parameters),
-        funnel=found.funnel,
-        warnings=tuple(found.warnings),
-        files={path.name: sha256_file(path) for path in outputs},
-    )
+def _hashes(workspace: Workspace, task: str, quarter: Quarter) -> dict[str, str]:
+    """SHA-256 of the files of candidates that there are, by name."""
+    files = (workspace.candidates(task, quarter), workspace.pending(task, quarter))
+    return {file.name: sha256_file(file) for file in files if file.is_file()}
 
 
 def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> CollectionAccount:
@@ -251,9 +242,7 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
     """
     path = workspace.collection(task.name, quarter)
     account = read_account_file(path)
-    files = [workspace.candidates(task.name, quarter), workspace.pending(task.name, quarter)]
-    found = {file.name: sha256_file(file) for file in files if file.is_file()}
-    if found != account.files:
+    if _hashes(workspace, task.name, quarter) != account.files:
         raise ReleaseError(
             f"the candidates of {task.name} for {quarter} and the account of their collection do not belong together",
             where=str(path),
@@ -267,7 +256,5 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
 def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
     """Write the present hashes of the candidates into their account, after rows were erased; gives its file."""
     path = workspace.collection(task, quarter)
-    files = [workspace.candidates(task, quarter), workspace.pending(task, quarter)]
-    hashes = {file.name: sha256_file(file) for file in files if file.is_file()}
-    read_account_file(path).model_copy(update={"files": hashes}).write(path)
+    read_account_file(path).model_copy(update={"files": _hashes(workspace, task, quarter)}).write(path)
     return path

@@ -10,7 +10,7 @@ import pytest
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
-from hellofresh.releases.candidates.rows import read_candidates, write_candidates
+from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.tasks.samples import Label
 
 
