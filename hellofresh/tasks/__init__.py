@@ -1,7 +1,7 @@
 """The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
-A frozen data set is one file, with its task (`TASK`, perhaps `BINARY`) and where it is from and how it is read
-(`DATASET`); `hellofresh.collectors.datasets` imports it. A living task has a collector, see
+A frozen data set is one file, perhaps with a later version of it: its task (`TASK`, perhaps `BINARY`), and where it is
+from and how it is read (`DATASET`). `hellofresh.collectors.datasets` imports it. A living task has a collector, see
 `hellofresh.collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
 given to `register_task`; see docs/extending.md.
 """
@@ -20,7 +20,6 @@ from hellofresh.tasks import (
     fever,
     healthver,
     liar,
-    liar_new,
     post_domains,
     wikipedia_edits,
     x_fact,
@@ -60,7 +59,7 @@ _ALL = (
     wikipedia_edits.TASK,
     CLAIMS,
     liar.TASK,
-    liar_new.TASK,
+    liar.NEW,
     fever.TASK,
     fever.V2,
     faviq.TASK,
@@ -90,7 +89,7 @@ _DATASETS = (
     fever.V2_DATASET,
     healthver.DATASET,
     liar.DATASET,
-    liar_new.DATASET,
+    liar.NEW_DATASET,
     post_domains.DATASET,
     x_fact.DATASET,
 )
