@@ -28,7 +28,8 @@ from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
-from hellofresh.tasks import Statement, claims
+from hellofresh.tasks import CLAIMS, Statement
+from hellofresh.tasks._statements import CLAIMS_LICENSE
 from hellofresh.tasks.samples import Candidate, Label
 
 _MOST_LISTED = 100
@@ -193,7 +194,7 @@ class _Gathering:
             else:
                 return candidates, languages
             for name in sorted(single):
-                verdict = claims.TASK.classes[labels[name][0]]
+                verdict = CLAIMS.classes[labels[name][0]]
                 self._one_class.append(f"{what} {name} ({len(labels[name])} claims, all {verdict})")
                 self._drops[f"one-class-{what}"] += len(labels[name])
             languages |= single if what == "language" else set()
@@ -238,13 +239,13 @@ class _Gathering:
         review = item.review
         claimed = review.claimed or review.reviewed - timedelta(days=1)
         return Statement(
-            id=f"{claims.TASK.id_prefix}{sha256_text(item.key)[:16]}",
-            task=claims.TASK.name,
+            id=f"{CLAIMS.id_prefix}{sha256_text(item.key)[:16]}",
+            task=CLAIMS.name,
             edition=str(self._quarter),
             period=PeriodKind.MONTH.of(review.reviewed),
             date=claimed.replace(hour=0, minute=0, second=0, microsecond=0),
             group=group,
-            license=claims.LICENSE,
+            license=CLAIMS_LICENSE,
             statement=review.claim,
             language=review.language,
             speaker=review.claimant,

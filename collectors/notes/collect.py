@@ -44,7 +44,7 @@ from hellofresh.collectors.notes.rules.texts import has_page_leftovers, is_forei
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel
-from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks import x_notes
 from hellofresh.tasks.samples import Candidate, Fact, Label
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -459,8 +459,8 @@ class Gathering:
         created = second_of(note.created_ms)
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
-        task = x_notes_media.TASK if self.illustrated else x_notes.TASK
-        make = partial(x_notes_media.IllustratedNote, media=post.pictures) if self.illustrated else x_notes.Note
+        task = x_notes.MEDIA_TASK if self.illustrated else x_notes.TASK
+        make = partial(x_notes.IllustratedNote, media=post.pictures) if self.illustrated else x_notes.Note
         return make(
             id=f"{task.id_prefix}{note.note_id}",
             task=task.name,

@@ -18,10 +18,10 @@ from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden
 from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.releases.candidates import Collection
-from hellofresh.tasks import x_notes, x_notes_media
+from hellofresh.tasks import x_notes
+from hellofresh.tasks.corrections import NotedPost, PublicNotedPost
 from hellofresh.tasks.images import Media, media_of
 from hellofresh.tasks.samples import Sample, common_fields
-from hellofresh.tasks.x_posts import NotedPost, PublicNotedPost
 
 _COLUMNS = WantedColumns(("noteId",), texts=("summary",))
 _LARGEST_ID = 2**63 - 1
@@ -89,13 +89,13 @@ def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, st
         return NotedPost(**common, post=post_text, media=_identified(sample.media, post), modality=sample.modality)
     note = html.unescape(notes[int(sample.note.id)])
     note_text = x_notes.NoteText(sample.note.id, sample.note.date, note)
-    if not isinstance(sample, x_notes_media.PublicIllustratedNote):
+    if not isinstance(sample, x_notes.PublicIllustratedNote):
         return x_notes.Note(**common, post=post_text, note=note_text)
     media = _identified(sample.media, post)
-    return x_notes_media.IllustratedNote(**common, post=post_text, note=note_text, media=media)
+    return x_notes.IllustratedNote(**common, post=post_text, note=note_text, media=media)
 
 
-def _identified(released: Sequence[x_notes_media.WithheldMedia], post: FoundPost) -> tuple[Media, ...]:
+def _identified(released: Sequence[x_notes.WithheldMedia], post: FoundPost) -> tuple[Media, ...]:
     """The post's media, with the hash and size that were released of each."""
     if len(post.pictures) != len(released):
         return post.pictures

@@ -32,9 +32,9 @@ from hellofresh.collectors.notes.rules.labels import NoteState
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.candidates import Collection, Funnel
+from hellofresh.tasks.corrections import NOTED_TASK, NotedPost
 from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE, Post
-from hellofresh.tasks.x_posts import TASK, NotedPost
 
 SCORES = "scored_notes.tsv"
 """What the open-source scorer of Community Notes writes; its column of scores:"""
@@ -193,8 +193,8 @@ class _PostGathering(Gathering):
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
         made = second_of((int(post.id) >> 22) + SNOWFLAKE_EPOCH_MS)
         sample = NotedPost(
-            id=f"{TASK.id_prefix}{post.id}",
-            task=TASK.name,
+            id=f"{NOTED_TASK.id_prefix}{post.id}",
+            task=NOTED_TASK.name,
             edition=str(self.quarter),
             period=PeriodKind.MONTH.of(made),
             date=made,

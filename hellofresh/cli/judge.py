@@ -37,7 +37,8 @@ from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.response_study import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
-from hellofresh.tasks import EvidenceQuery, claim_responses, corrections, get_task
+from hellofresh.tasks import EvidenceQuery, corrections, get_task
+from hellofresh.tasks.evidence import CLAIM_RESPONSES, RESPONSE_RUBRIC
 from hellofresh.tasks.samples import to_json
 
 _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
@@ -120,7 +121,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(
             "no edition is named", fix="Add --edition E, an edition of claim-responses.", code="no-quarter"
         )
-    workspace, task = Workspace.from_environment(), get_task(options.task or claim_responses.TASK.name)
+    workspace, task = Workspace.from_environment(), get_task(options.task or CLAIM_RESPONSES.name)
     if task.sample_type is not EvidenceQuery:
         raise UsageError(
             f"{task.name} is not about claims with a corpus", expected="claim-responses", code="other-task"
@@ -132,7 +133,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
     responses = list(responses_of(entries_of_runs(workspace, release)[0]))
     if options.responses is not None:
         responses += read_models(options.responses, SystemResponse)
-    study = study_of_responses(workspace, release, responses, texts, claim_responses.RUBRIC)
+    study = study_of_responses(workspace, release, responses, texts, RESPONSE_RUBRIC)
     reward = open_combined(options.rewards)
     learnt = read_responses_column(options.learnt) if options.learnt is not None else []
     with output.progress("judge responses") as bar:

@@ -13,10 +13,10 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import load_release
+from hellofresh.runs.dry_run import OutsideCall, preview
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
 from hellofresh.runs.regimes import MAIN, REGIMES, Regime, get_regime, regimes_for
-from hellofresh.runs.regimes.preview import OutsideCall, preview
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
 

@@ -16,8 +16,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.regimes import proxy_regime
+from hellofresh.runs.regimes.agents import Proxy
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
-from hellofresh.runs.regimes.proxy import Proxy
 from hellofresh.runs.replay import replay
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name

@@ -9,22 +9,25 @@ of them, the ceiling is all that is known.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from math import ceil
 
-from hellofresh.evidence.web import SearchResult
+from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
-from hellofresh.models import Answer, Finish, Request
+from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate
-from hellofresh.runs.regimes import MAIN, Need
-from hellofresh.runs.regimes.preview import PaperWeb
+from hellofresh.runs.prompts import PromptSet
+from hellofresh.runs.regimes import MAIN, Case, Need, Regime
 from hellofresh.runs.runner import Assignment, Item
+from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import Sample
 
@@ -38,6 +41,7 @@ _ASCII_A_TOKEN = 2.5
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
 """From so many answers on, their mean says what the next ones will take."""
+_FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,3 +244,77 @@ class _Rehearsal:
         paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
         images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
         return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
+
+
+# Previews: a regime's whole conversation about a sample, to be looked at
+
+
+@dataclass(frozen=True, slots=True)
+class PaperWeb:
+    """A web on which every search finds the same, and every page has one title and text; `steps` takes each call."""
+
+    results: Sequence[SearchResult]
+    title: str
+    text: str
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    blocked: Sequence[str] = ()
+    steps: list[Question | OutsideCall] = field(default_factory=list)
+
+    async def search(self, query: str, *, before: date | None = None) -> Found:
+        self.steps.append(OutsideCall("search", query if before is None else f"{query} (before {before})"))
+        return Found(self.results)
+
+    async def read(self, url: str) -> WebPage:
+        self.steps.append(OutsideCall("read", url))
+        return WebPage(url, url, PageStatus.OK, title=self.title, text=self.text)
+
+    def reason(self, url: str) -> str:
+        return ""
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question that a regime asks, and what it was answered with; without a prompt, the step serves all of them."""
+
+    step: str
+    prompt: str
+    messages: tuple[Message, ...]
+    role: str = MAIN
+    answer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideCall:
+    """A search, or a page that is read: `kind` says which, `text` is the query or the address."""
+
+    kind: str
+    text: str
+
+
+async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[Question | OutsideCall]:
+    """All that a regime asks, searches and reads, in order; answers are usual ones, one page is all that is found.
+
+    Raises:
+        PromptError: if the prompts cannot be filled.
+    """
+    steps: list[Question | OutsideCall] = []
+    turns = Counter[tuple[str, str]]()
+
+    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        turns[step, prompt] += 1
+        rehearsed = regime.rehearse(step, turns[step, prompt])
+        usual = _FILLING.sub(lambda filling: f"(about {len(filling[0].split())} words) ", rehearsed)
+        answer = usual.strip() or f"(answer to {step})"
+        steps.append(Question(step, prompt, request.messages, role, answer))
+        return Answer(answer, Finish.STOP)
+
+    found = [SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)]
+    web = PaperWeb(found, "(title of a page)", "(first words of the page)", steps=steps)
+    slots = get_task(sample.task).slots(sample)
+    await regime.solve(
+        Case(sample, prompt_set.choose(""), prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
+    )
+    return steps

@@ -1,8 +1,8 @@
 """Running a submitted system again: on samples that only the maintainers know, and without a network of its own.
 
-The program asks at the endpoint of a run (`hellofresh.runs.regimes.proxy`) and hands back an output for each sample. It
-runs three times from nothing; an exact test then tells whether the uploaded answers could be a further repetition. The
-outcome goes into the entry's history. Labels are not looked at, so that it tells nothing of them.
+The program asks at the endpoint of a run (`Proxy`) and hands back an output for each sample. It runs three times from
+nothing; an exact test then tells whether the uploaded answers could be a further repetition. The outcome goes into the
+entry's history. Labels are not looked at, so that it tells nothing of them.
 
 What a replay cannot show: samples of an open quarter are public, so a program that was made after they were released
 may hold the uploaded answers. Run the version that was handed in before the quarter opened, which `program_sha256`
@@ -40,8 +40,8 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_outputs
+from hellofresh.runs.regimes.agents import Proxy
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
-from hellofresh.runs.regimes.proxy import Proxy
 from hellofresh.stats.agreement import FurtherRepetition, further_repetition
 from hellofresh.submissions.released import due_in
 from hellofresh.submissions.replays import Replay, add_replay, read_replays

@@ -1,7 +1,7 @@
 """The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
-A frozen data set is one file, with its task (`TASK`, perhaps `BINARY`) and where it is from and how it is read
-(`DATASET`); `hellofresh.collectors.datasets` imports it. A living task has a collector, see
+A frozen data set is one file, perhaps with a later version of it: its task (`TASK`, perhaps `BINARY`), and where it is
+from and how it is read (`DATASET`). `hellofresh.collectors.datasets` imports it. A living task has a collector, see
 `hellofresh.collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
 given to `register_task`; see docs/extending.md.
 """
@@ -13,30 +13,25 @@ from hellofresh.core.plugins import plugins
 from hellofresh.tasks import (
     averitec,
     check_covid,
-    claim_responses,
-    claims,
     corrections,
     covid_fact,
     evidence,
     faviq,
     fever,
-    fever_v2,
     healthver,
     liar,
-    liar_new,
     post_domains,
     wikipedia_edits,
     x_fact,
     x_notes,
-    x_notes_media,
-    x_posts,
 )
 from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow
-from hellofresh.tasks._statements import CheckedStatement, Statement, statement_task, with_evidence
+from hellofresh.tasks._statements import CLAIMS, CheckedStatement, Statement, statement_task, with_evidence
 from hellofresh.tasks.evidence import EvidenceQuery, evidence_task, relevance_of
 
 __all__ = [
+    "CLAIMS",
     "DATASETS",
     "MOST_CLASSES",
     "TASKS",
@@ -58,25 +53,47 @@ __all__ = [
     "with_evidence",
 ]
 
-_FROZEN = (
-    *(liar, liar_new, fever, fever_v2, faviq, x_fact, averitec, check_covid, healthver, covid_fact),
-    post_domains,
-)
 _ALL = (
     x_notes.TASK,
-    x_notes_media.TASK,
+    x_notes.MEDIA_TASK,
     wikipedia_edits.TASK,
-    claims.TASK,
-    *(module.TASK for module in _FROZEN),
+    CLAIMS,
+    liar.TASK,
+    liar.NEW,
+    fever.TASK,
+    fever.V2,
+    faviq.TASK,
+    x_fact.TASK,
+    averitec.TASK,
+    check_covid.TASK,
+    healthver.TASK,
+    covid_fact.TASK,
+    post_domains.TASK,
     corrections.TASK,
-    x_posts.TASK,
-    claim_responses.TASK,
+    corrections.NOTED_TASK,
+    evidence.CLAIM_RESPONSES,
     evidence.CHECK_COVID,
     evidence.SCIFACT,
-    *(module.BINARY for module in (liar, fever, fever_v2, x_fact)),
+    liar.BINARY,
+    fever.BINARY,
+    fever.V2_BINARY,
+    x_fact.BINARY,
 )
 TASKS: dict[str, Task] = {task.name: task for task in _ALL}
-DATASETS = {module.DATASET.name: module.DATASET for module in sorted(_FROZEN, key=lambda module: module.DATASET.name)}
+_DATASETS = (
+    averitec.DATASET,
+    check_covid.DATASET,
+    covid_fact.DATASET,
+    faviq.DATASET,
+    fever.DATASET,
+    fever.V2_DATASET,
+    healthver.DATASET,
+    liar.DATASET,
+    liar.NEW_DATASET,
+    post_domains.DATASET,
+    x_fact.DATASET,
+)
+DATASETS = {dataset.name: dataset for dataset in _DATASETS}
 """The frozen data sets of this package; `hellofresh.collectors.datasets.DATASETS` has those of others too."""
 
 

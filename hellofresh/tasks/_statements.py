@@ -171,3 +171,18 @@ def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false",
         classes=classes,
         metrics=class_metrics(classes),
     )
+
+
+CLAIMS_LICENSE = "CC-BY-4.0"
+"""Of the feed of claims; publishers may have terms of their own for their pages."""
+CLAIMS = statement_task(
+    "claims",
+    "Claims that fact-checkers reviewed",
+    prefix="cl-",
+    classes=("false", "mixed", "true"),
+    facts=("publisher", "reviewed_at", "review_url", "reviews"),
+    subgroups=("publisher",),
+    question="Did fact-checkers find this claim false, mixed or true?",
+    living=True,
+)
+"""Is what somebody claimed false, mixed or true, as fact-checkers judged it this quarter?"""

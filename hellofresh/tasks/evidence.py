@@ -1,4 +1,4 @@
-"""What the tasks about evidence share: a query, the corpus that is searched, and judgements of its documents."""
+"""Tasks about a claim and a corpus: rank the documents that hold its evidence, or respond to it in public by them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hellofresh.core.quarters import PeriodKind
+from hellofresh.stats.metrics import mean
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks._base import Task
-from hellofresh.tasks.outputs import Output, Ranking
+from hellofresh.tasks.outputs import Output, Ranking, Response
 from hellofresh.tasks.samples import Label, Sample
 
 
@@ -26,10 +27,6 @@ class EvidenceQuery(Sample):
     query: str
     corpus: str
     corpus_sha256: str
-
-
-def _slots(sample: EvidenceQuery) -> Mapping[str, str]:
-    return {"query": sample.query}
 
 
 def relevance_of(facts: Mapping[str, object]) -> dict[str, int]:
@@ -62,7 +59,7 @@ def evidence_task(name: str, title: str, *, prefix: str) -> Task:
         cap=250,
         sample_type=EvidenceQuery,
         label_facts=("relevance",),
-        slots=_slots,
+        slots=lambda sample: {"query": sample.query},
         text=lambda sample: sample.query,
         own_texts=lambda sample: (sample.query,),
         track="retrieval",
@@ -76,3 +73,25 @@ def evidence_task(name: str, title: str, *, prefix: str) -> Task:
 
 CHECK_COVID = evidence_task("check-covid-retrieval", "Check-COVID: evidence", prefix="cce-")
 SCIFACT = evidence_task("scifact-retrieval", "SciFact: evidence", prefix="sfe-")
+
+RESPONSE_RUBRIC = "evidence-5"
+"""The rubric whose overall criterion ranks systems that respond to claims."""
+CLAIM_RESPONSES = Task(
+    name="claim-responses",
+    title="Responses to claims, with evidence",
+    question="How well does a response refute a false claim, or confirm a true one, by evidence?",
+    classes=(),
+    id_prefix="cr-",
+    period_kind=PeriodKind.MONTH,
+    cap=250,
+    sample_type=EvidenceQuery,
+    label_facts=("relevance",),
+    slots=lambda sample: {"claim": sample.query},
+    text=lambda sample: sample.query,
+    own_texts=lambda sample: (sample.query,),
+    track="responses",
+    output=Response,
+    metrics=(mean("refutation", (1.0, 5.0), title="Refutation"),),
+    is_living=False,
+    prompts="claim-responses",
+)

@@ -1,15 +1,16 @@
-"""x-notes: would this Community Note be rated helpful by its readers?"""
+"""x-notes: would this Community Note be rated helpful by its readers? x-notes-media: one on a post with pictures?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.stats.metrics import rank_correlation
 from hellofresh.tasks._base import INSTANTS, SamplePage, Task, TextPart
+from hellofresh.tasks.images import Media, MediaKind
 from hellofresh.tasks.samples import Sample, common_fields
 
 LICENSE = "LicenseRef-X-content"
@@ -128,4 +129,84 @@ TASK = Task(
     rules="x_notes_rules.toml",
     extra_columns=("first_shown_at",),
     first_shown="first_shown_at",  # a status that says yes or no shows as soon as there is one, weeks before it locks
+)
+
+
+# Posts with pictures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IllustratedNote(Note):
+    """A sample of x-notes-media: a note under a post that shows something."""
+
+    media: tuple[Media, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldMedia:
+    """What is published of a picture: neither its address nor its author's description.
+
+    Attributes:
+        kind: what the post shows.
+        address_sha256, description_sha256: hex SHA-256 of the texts' UTF-8 bytes.
+        sha256, bytes: of the picture as it came; empty and 0 where nobody fetched it.
+    """
+
+    kind: MediaKind
+    address_sha256: str
+    description_sha256: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicIllustratedNote(PublicNote):
+    """A sample of x-notes-media as anybody may see it."""
+
+    media: tuple[WithheldMedia, ...]
+
+
+def withheld(media: Media) -> WithheldMedia:
+    """A picture as it is published."""
+    hashes = sha256_text(media.address), sha256_text(media.description)
+    return WithheldMedia(media.kind, *hashes, media.sha256, media.bytes)
+
+
+def described(text: str, media: tuple[Media, ...]) -> str:
+    """A post's text, and for each picture what it is and what its author says that it shows."""
+    lines = [f"[{item.kind}: {' '.join(item.description.split()) or 'without a description'}]" for item in media]
+    return "\n".join([text, *lines])
+
+
+def _public_illustrated(sample: IllustratedNote) -> PublicIllustratedNote:
+    whole = TASK.public(sample)
+    return PublicIllustratedNote(**common_fields(whole, PublicNote), media=tuple(map(withheld, sample.media)))
+
+
+def _illustrated_slots(sample: IllustratedNote) -> Mapping[str, str]:
+    return {**TASK.slots(sample), "post": described(sample.post.text, sample.media)}
+
+
+def _illustrated_page(sample: IllustratedNote | PublicIllustratedNote) -> SamplePage:
+    page = TASK.page_of(sample)
+    if not isinstance(sample, IllustratedNote):
+        return page
+    post = TextPart("post", described(sample.post.text, sample.media), "context")
+    return replace(page, parts=(post, *page.parts[1:]))
+
+
+MEDIA_TASK = replace(
+    TASK,
+    name="x-notes-media",
+    title="Community Notes on posts with pictures",
+    question="Would readers of different views rate this Community Note on a post with pictures as helpful?",
+    id_prefix="xnm-",
+    sample_type=IllustratedNote,
+    slots=_illustrated_slots,
+    page=_illustrated_page,
+    text=lambda sample: f"{described(sample.post.text, sample.media)}\n{sample.note.text}",
+    own_texts=lambda sample: (*TASK.own_texts(sample), *(item.description for item in sample.media)),
+    public_type=PublicIllustratedNote,
+    public=_public_illustrated,
+    prompts="x-notes",
 )

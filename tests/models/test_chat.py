@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
+from hellofresh.models.providers import MAX_BODY, first_word_chances
 from hellofresh.models.providers.chat import ChatModel, read_reply
-from hellofresh.models.providers.wire import MAX_BODY, first_word_chances
 from hellofresh.models.tables import Abilities, Endpoint
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})

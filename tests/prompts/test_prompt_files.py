@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import PromptError
 from hellofresh.core.texts import clean
+from hellofresh.runs.dry_run import Question, preview
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.regimes import REGIMES, regimes_for
-from hellofresh.runs.regimes.preview import Question, preview
 from hellofresh.tasks import TASKS
 
 GOOD = """

@@ -26,7 +26,7 @@ from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
-from hellofresh.runs.regimes.endpoint.questions import digest, read_question
+from hellofresh.runs.regimes.endpoint import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent

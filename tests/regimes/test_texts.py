@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.texts import clean, fence, hidden_character, one_line, visible, without_hidden
+from hellofresh.runs.dry_run import Question, preview
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._outside import cut_words
-from hellofresh.runs.regimes.preview import Question, preview
 from hellofresh.tasks import EvidenceQuery
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Sample, common_fields

@@ -30,10 +30,9 @@ from hellofresh.releases.life.manifest import BUNDLED, calendar_of, read_manifes
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.tasks import Statement, get_task
+from hellofresh.tasks.corrections import NotedPost
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Candidate, Label, Sample, Split, common_fields
-from hellofresh.tasks.x_notes import Note, Post
-from hellofresh.tasks.x_notes_media import IllustratedNote
-from hellofresh.tasks.x_posts import NotedPost
+from hellofresh.tasks.x_notes import IllustratedNote, Note, Post
 from tests.conftest import Maker
 
 FIRST, SECOND = Quarter(2023, 2), Quarter(2023, 3)

@@ -12,12 +12,11 @@ import pytest
 
 from hellofresh.evidence.web import SearchResult
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs.dry_run import forecast
+from hellofresh.runs.dry_run import PaperWeb, forecast
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
-from hellofresh.runs.regimes.preview import PaperWeb
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice

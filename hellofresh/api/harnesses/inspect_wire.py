@@ -21,7 +21,7 @@ from inspect_ai.tool import ToolCall as InspectCall
 from inspect_ai.tool import ToolInfo, ToolParams
 
 from hellofresh.models import Answer, Finish, Message, Request, Tool, ToolCall
-from hellofresh.models.providers.wire import call_arguments, read_call, tool_schema, whole_calls
+from hellofresh.models.providers import call_arguments, read_call, tool_schema, whole_calls
 
 _FINISHES = {"max_tokens": Finish.LENGTH, "model_length": Finish.LENGTH, "content_filter": Finish.BLOCKED}
 _REASONS: dict[Finish, StopReason] = {

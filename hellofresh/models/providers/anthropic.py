@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
-from hellofresh.models.providers.wire import (
+from hellofresh.models.providers import (
     HttpModel,
     Shape,
     Tokens,

@@ -19,7 +19,7 @@ from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
-from hellofresh.models.providers.wire import (
+from hellofresh.models.providers import (
     MAX_BODY,
     HttpModel,
     ModelHttp,

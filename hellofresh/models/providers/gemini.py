@@ -20,7 +20,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
-from hellofresh.models.providers.wire import (
+from hellofresh.models.providers import (
     addresses_in,
     bad_reply,
     call_arguments,

@@ -17,12 +17,11 @@ from hellofresh.core.plugins import plugins
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
 from hellofresh.runs.regimes._reading import is_refusal, read_choice
-from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, proxy_regime
+from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, load_proxy, proxy_regime
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
 from hellofresh.runs.regimes.placebo import Placebo
 from hellofresh.runs.regimes.propose import Propose
-from hellofresh.runs.regimes.proxy import load_proxy
 from hellofresh.runs.regimes.retrieve import Retrieve
 from hellofresh.runs.regimes.search_agent import SearchAgent
 from hellofresh.runs.regimes.stepwise import Hiss, RetrieveVerify

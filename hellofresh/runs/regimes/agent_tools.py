@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
@@ -27,15 +27,13 @@ from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.regimes._base import MAIN, Case, ChoiceSettings
 from hellofresh.runs.regimes._outside import Instant, address, read_safely, search_safely, web_of
-from hellofresh.runs.regimes.endpoint.questions import Question, calls_of, digest
+from hellofresh.runs.regimes.endpoint import Question, calls_of, digest
+from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
-
-if TYPE_CHECKING:
-    from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
 
 _TOKENS = 1024
 _T = TypeVar("_T")
@@ -125,9 +123,6 @@ class AgentTools:
         and may name any role that there is. A framework that blocks belongs into a thread: `await
         asyncio.to_thread(...)`.
         """
-
-        from hellofresh.runs.regimes.endpoint.server import EndpointServer  # 10 MiB that other regimes need not have
-
         async with self._opening:
             if self._server is None:
                 self._session = AgentSession(self)

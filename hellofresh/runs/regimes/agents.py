@@ -19,7 +19,9 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +33,8 @@ from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.texts import without_hidden
 from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters, RegimeSettings
 from hellofresh.runs.regimes._outside import needs_of_search, searched_until
-from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
+from hellofresh.runs.regimes.agent_tools import AgentSession, AgentSettings, AgentTools, unfit
+from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import Sample
@@ -171,21 +174,6 @@ def agent_regime(agent: str | Solver | type) -> str:
     return f"{AGENT}:{place}"
 
 
-def proxy_regime(name: str, roles: Iterable[str]) -> str:
-    """The name of a program of its own as a regime, with further roles that it may name.
-
-    Raises:
-        UsageError: if the name holds other characters than letters, digits, spaces, dots, underscores and hyphens.
-    """
-    if not _PROGRAM.fullmatch(name):
-        raise UsageError(
-            f"the name {name[:80]!r} cannot be used",
-            expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
-            code="bad-name",
-        )
-    return ":".join([PROXY, name, *filter(None, [",".join(sorted(roles))])])
-
-
 def load_agent(place: str) -> AgentRegime:
     """The agent at `FILE:FUNCTION`, a file of one's own whose code is run; of a class, the method `solve`.
 
@@ -250,3 +238,85 @@ def _module(path: Path) -> ModuleType:
             f"cannot be loaded ({type(error).__name__}: {error})", where=str(path), code="no-agent"
         ) from error
     return module
+
+
+# Programs of their own as systems: they ask over an endpoint on this machine, and hand back an output for each sample.
+# All samples are open at once, each under an address of its own, and one is done when its output has come. A program
+# that is started again with the run asks everything again and gets the stored answers.
+
+_CURRENT: ContextVar[Proxy] = ContextVar("proxy")
+
+
+@dataclass(slots=True)
+class Proxy:
+    """The endpoint of a run, open while there are samples without an output; `announce` is called when it listens."""
+
+    server: EndpointServer
+    announce: Callable[[EndpointServer], None]
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _open: bool = False
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Have runs that begin meanwhile ask over it."""
+        token = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+    async def output(self, sample: Sample, tools: AgentTools) -> Output:
+        """Wait for a sample's output."""
+        handed: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
+        session = AgentSession(tools, handed)
+        self.server.sessions[sample.id] = session
+        try:
+            async with self._opening:
+                if not self._open:
+                    await self.server.start()
+                    self._open = True
+                    self.announce(self.server)
+            return await handed
+        finally:
+            await session.settle()
+            del self.server.sessions[sample.id]
+            if not self.server.sessions:
+                self._open = False
+                await self.server.close()
+
+
+async def _handed_output(sample: Sample, tools: AgentTools) -> Output:
+    proxy = _CURRENT.get(None)
+    if proxy is None:
+        raise UsageError(
+            "the system is a program of its own", fix="Start its run again: hellofresh proxy.", code="no-proxy"
+        )
+    return await proxy.output(sample, tools)
+
+
+def proxy_regime(name: str, roles: Iterable[str]) -> str:
+    """The name of a program of its own as a regime, with further roles that it may name.
+
+    Raises:
+        UsageError: if the name holds other characters than letters, digits, spaces, dots, underscores and hyphens.
+    """
+    if not _PROGRAM.fullmatch(name):
+        raise UsageError(
+            f"the name {name[:80]!r} cannot be used",
+            expected="at most 60 letters, digits, spaces, dots, underscores and hyphens",
+            code="bad-name",
+        )
+    return ":".join([PROXY, name, *filter(None, [",".join(sorted(roles))])])
+
+
+def load_proxy(name: str, roles: tuple[str, ...] = ()) -> AgentRegime:
+    """The regime of a program of that name, which is part of the system's identity, and of further roles."""
+    return AgentRegime(
+        agent=name,
+        sha256="",
+        solver=_handed_output,
+        needs=frozenset(),
+        roles=dict.fromkeys(roles, ""),
+        settings=AgentSettings(seconds=0),  # its samples wait for their turn
+        all_at_once=True,
+    )

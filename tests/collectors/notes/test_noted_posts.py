@@ -19,8 +19,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
+from hellofresh.tasks.corrections import NotedPost
 from hellofresh.tasks.images import Media
-from hellofresh.tasks.x_posts import NotedPost
 
 QUARTER = Quarter(2023, 2)
 TASK = get_task("x-posts")

@@ -24,7 +24,7 @@ from hellofresh.releases.candidates import Collection, read_candidates, write_ca
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
-from hellofresh.tasks.x_notes_media import IllustratedNote
+from hellofresh.tasks.x_notes import IllustratedNote
 
 QUARTER = Quarter(2023, 2)
 TASK = get_task("x-notes-media")
