@@ -40,9 +40,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats import all_differences, calibrate, cluster_tables, metric_interval, rank_systems, two_way
-from hellofresh.stats._tails import t_quantile
-from hellofresh.stats.clusters import effective_clusters, from_share, shares
-from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, wilson_limits
+from hellofresh.stats.clusters import cluster_weights, effective_clusters, from_share, percentile_limits, shares
+from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, t_quantile, wilson_limits
 from hellofresh.stats.metrics import (
     LEAST_CHANCE,
     Metric,
@@ -56,7 +55,6 @@ from hellofresh.stats.metrics import (
     weighted_f1,
 )
 from hellofresh.stats.paired import difference_interval
-from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 Array = NDArray[np.float64]
 ERF = np.vectorize(NormalDist().cdf, otypes=[np.float64])

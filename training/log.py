@@ -19,7 +19,7 @@ from scipy.stats import linregress
 from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
-from hellofresh.stats._tails import t_quantile
+from hellofresh.stats.intervals import t_quantile
 
 _MOST_PLACES = 40
 _LEAST = 5

@@ -10,8 +10,7 @@ from hellofresh.cli._output import CommandOutput, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
-from hellofresh.results.names import short_names
-from hellofresh.results.panel import ALL_PERIODS
+from hellofresh.results.panel import ALL_PERIODS, short_names
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import WITHOUT_LABELS, Score
 from hellofresh.stats import few_clusters

@@ -34,7 +34,7 @@ from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, ju
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
-from hellofresh.results.response_study import responses_of, study_of_responses
+from hellofresh.results.rated_entries import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
 from hellofresh.tasks import EvidenceQuery, corrections, get_task

@@ -25,11 +25,9 @@ from numpy.typing import NDArray
 
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import UNREADABLE, JudgeKind, main_ratings
-from hellofresh.stats.agreement import Weighting
+from hellofresh.stats.agreement import Alpha, Distance, RaterAgreement, Weighting, krippendorff_alpha, rater_agreement
 from hellofresh.stats.bridging import BridgingSettings, Ratings, fit_round
-from hellofresh.stats.multiway import ClusteredMean, clustered_mean
-from hellofresh.stats.rank_tests import RankTest, holm, mann_whitney, wilcoxon
-from hellofresh.stats.raters import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
+from hellofresh.stats.multiway import ClusteredMean, RankTest, clustered_mean, holm, mann_whitney, wilcoxon
 
 
 @dataclass(frozen=True, slots=True)

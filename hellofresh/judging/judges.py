@@ -35,6 +35,7 @@ from hellofresh.judging.study import (
     read_responses,
 )
 from hellofresh.stats import Interval
+from hellofresh.stats.agreement import rater_agreement
 from hellofresh.stats.judging import (
     OrderedPairs,
     PoweredMean,
@@ -45,7 +46,6 @@ from hellofresh.stats.judging import (
     self_preference,
 )
 from hellofresh.stats.multiway import ClusteredMean
-from hellofresh.stats.raters import rater_agreement
 
 RANKS_FROM = 0.65
 """What the lower limit of a judge's pairwise accuracy must exceed for its scores to rank systems."""

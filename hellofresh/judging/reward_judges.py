@@ -29,8 +29,7 @@ from hellofresh.judging.study import NOT_VALIDATED, JudgeKind, RatedStudy, Ratin
 from hellofresh.releases.draw.duplicates import near_duplicates
 from hellofresh.rewards.base import RewardCase
 from hellofresh.rewards.models import CombinedReward
-from hellofresh.stats.multiway import ClusteredMean, clustered_mean
-from hellofresh.stats.rank_tests import holm
+from hellofresh.stats.multiway import ClusteredMean, clustered_mean, holm
 
 _NOT = r"(?:not|never|cannot|hardly|(?:do|does|did|is|are|was|were|has|have|had|can|could|would)n['\u2019]t)"
 _DENIAL = re.compile(

@@ -22,9 +22,17 @@ from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.entries import Entry, entries_of_submissions, measured_entry
-from hellofresh.results.names import clean_name, short_names
 from hellofresh.results.over_quarters import quarter_scores
-from hellofresh.results.panel import BLOCKED, NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
+from hellofresh.results.panel import (
+    BLOCKED,
+    NOT_ASKED,
+    Panel,
+    PromptOutputs,
+    QuarterScore,
+    System,
+    clean_name,
+    short_names,
+)
 from hellofresh.results.rated_entries import counted_entries
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.submissions.released import due_in

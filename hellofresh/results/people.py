@@ -36,9 +36,9 @@ from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry, entries_of_runs, plurality
 from hellofresh.results.panel import EntrySection, Panel, PromptOutputs
 from hellofresh.results.tables import PeopleRow
+from hellofresh.stats.agreement import Distance, krippendorff_alpha
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.multiway import clustered_metric
-from hellofresh.stats.raters import Distance, krippendorff_alpha
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import to_json

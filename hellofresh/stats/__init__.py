@@ -4,22 +4,22 @@ A map for readers. A metric (`hellofresh.stats.metrics`) is a function of sums o
 of numbers of each sample; `tables` are their sums by cluster, shape (g, k), where `groups` has a number for each
 sample, equal for samples that belong together (one post, one article), or is None.
 
-    clusters      cluster_tables(metric.statistics(labels, predictions), groups): what everything below rests on
+    clusters      cluster_tables(metric.statistics(labels, predictions), groups): what everything below rests on;
+                  cluster_weights: how clusters are drawn
     intervals     metric_interval(tables, metric) -> Interval; repetition_interval(values): a metric over repetitions
-    resampling    how clusters are drawn
     paired        compare(tables, other tables, metric) -> Comparison: difference, interval, p-value;
                   compare_parts(tables of the part, of the rest, metric): one system on two parts of the samples;
                   minimum_detectable_difference(standard_error, effective_clusters)
     ranking       all_differences(tables of all systems, metric) -> Differences: every pair, adjusted for its family;
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
-                  draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric);
                   samples_to_overtake(statistics, others, metric), halves_agree(tables, metric): what a lead hangs on
-    periods       kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores)
+    draws         draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric);
+                  kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores);
+                  wording_share(draws of a system's prompts, metric) -> WordingShare;
+                  joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
     two_way       two_way(scores, systems, quarters, variances=) -> TwoWay: systems that met different quarters
     bridging      fit_bridging(ratings, notes, raters) -> Bridging: notes that those who disagree find helpful
     calibration   calibrate(labels, confidences, groups) -> Calibration: ECE, Brier, reliability curve, AUC
-    prompts       wording_share(draws of a system's prompts, metric) -> WordingShare;
-                  joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
     agreement     answer_agreement(first, second, groups): raw agreement and Cohen's kappa; share_interval(hits, groups)
 
 Textbook quantiles, tails and ranks are scipy's, imported on use.
@@ -37,6 +37,17 @@ from hellofresh.stats.calibration import (
     compare_calibrations,
 )
 from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.draws import (
+    Draws,
+    Ellipse,
+    WordingShare,
+    compare_periods,
+    draw_jointly,
+    first_place,
+    joint_region,
+    order_held,
+    wording_share,
+)
 from hellofresh.stats.intervals import (
     FEW_CLUSTERS,
     Interval,
@@ -47,18 +58,7 @@ from hellofresh.stats.intervals import (
     repetition_interval,
 )
 from hellofresh.stats.paired import Comparison, compare, compare_parts, difference_interval
-from hellofresh.stats.periods import compare_periods, order_held
-from hellofresh.stats.prompts import Ellipse, WordingShare, joint_region, wording_share
-from hellofresh.stats.ranking import (
-    Differences,
-    Draws,
-    all_differences,
-    draw_jointly,
-    first_place,
-    halves_agree,
-    rank_systems,
-    samples_to_overtake,
-)
+from hellofresh.stats.ranking import Differences, all_differences, halves_agree, rank_systems, samples_to_overtake
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
 __all__ = [

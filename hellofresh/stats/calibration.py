@@ -28,12 +28,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import normal_below, t_quantiles
-from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, wilson_limits
+from hellofresh.stats.clusters import cluster_sums, cluster_weights, effective_clusters, members, percentile_limits
+from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, normal_below, t_quantiles, wilson_limits
 from hellofresh.stats.metrics import mean, ratio
 from hellofresh.stats.paired import compare
-from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _SHARE = mean("share", (0.0, 1.0))
 _SQUARES = mean("squared error", (0.0, 1.0), higher_is_better=False)

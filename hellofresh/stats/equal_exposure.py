@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantiles, t_two_sided
+from hellofresh.stats.intervals import t_quantiles, t_two_sided
 
 LEAST_RATERS = 5
 """A post counts from so many raters on who rated notes of two writers on it."""

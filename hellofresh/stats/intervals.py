@@ -55,7 +55,6 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile, t_quantiles
 from hellofresh.stats.clusters import effective_clusters, from_share, shares
 from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
@@ -331,3 +330,41 @@ def repetition_interval(
     half = t_quantile((1 + level) / 2, n - 1) * float(values.std(ddof=1)) / n**0.5
     low, high = max(limits[0], mean - half), min(limits[1], mean + half)
     return RepetitionInterval(mean, low, high, n)
+
+
+def t_quantile(probability: float, df: float) -> float:
+    """The quantile of Student's t; df may be a fraction."""
+    return float(t_quantiles(probability, np.array(df)))
+
+
+def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quantiles of Student's t, one for each number of degrees of freedom."""
+    from scipy.special import stdtrit
+
+    found: NDArray[np.float64] = stdtrit(np.asarray(df, dtype=np.float64), probability)
+    return found
+
+
+def t_two_sided(values: NDArray[np.float64] | float, df: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """P(|T| > |value|) with df degrees of freedom, by F, which keeps the digits of small tails."""
+    from scipy.special import fdtrc
+
+    with np.errstate(over="ignore"):
+        found: NDArray[np.float64] = fdtrc(1.0, df, np.square(np.asarray(values, dtype=np.float64)))
+    return found
+
+
+def normal_quantile(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Quantiles of the normal distribution; exact to the smallest tails below 0."""
+    from scipy.special import ndtri
+
+    found: NDArray[np.float64] = ndtri(probability)
+    return found
+
+
+def normal_below(values: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """The normal distribution function."""
+    from scipy.special import ndtr
+
+    found: NDArray[np.float64] = ndtr(np.asarray(values, dtype=np.float64))
+    return found

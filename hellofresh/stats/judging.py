@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile
+from hellofresh.stats.draws import spearman
+from hellofresh.stats.intervals import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
-from hellofresh.stats.periods import spearman
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import t_quantile, t_two_sided
 from hellofresh.stats.clusters import effective_clusters
-from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, jackknife_variance
+from hellofresh.stats.intervals import (
+    Interval,
+    Method,
+    cluster_wilson_limits,
+    jackknife_variance,
+    t_quantile,
+    t_two_sided,
+)
 from hellofresh.stats.metrics import Metric
 
 SAME = 1e-12

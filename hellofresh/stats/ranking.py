@@ -1,4 +1,4 @@
-"""Many systems on the same samples: which differ, between which ranks each lies, and who may be first.
+"""Many systems on the same samples: which differ, and between which ranks each lies.
 
 Every pair is compared in one way. The difference's standard error is the delete-one-cluster jackknife's, its p-value
 that of t with one degree of freedom less than there are effective clusters. Pairs that are looked at together form a
@@ -26,7 +26,7 @@ all rank intervals in every case. Of 10 systems 18.8% of pairs were found apart 
 interval of 30 was 27.4 ranks (27.8). With normal scores, 10 systems and 20 to 200 clusters (1,000 repeats), also where
 systems are equal within groups, the step-down tests err in 4.2% to 6.2% of cases, and the intervals of all pairs hold
 together in 93.8% to 95.4%.
-The probability of being first comes from resamples of the clusters, drawn once for all systems. Sources: Romano and
+Sources: Romano and
 Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple Testing (1993),
 section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363 (simultaneous
 intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks).
@@ -34,65 +34,27 @@ intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import normal_below, normal_quantile, t_quantile, t_two_sided
 from hellofresh.stats.clusters import effective_clusters
-from hellofresh.stats.intervals import Interval, Method, jackknife_variance
+from hellofresh.stats.intervals import (
+    jackknife_variance,
+    normal_below,
+    normal_quantile,
+    t_quantile,
+    t_two_sided,
+)
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
-from hellofresh.stats.resampling import cluster_weights, percentile_limits
 
 _DRAWS = 9_999
 _MANY, _FEWER_DRAWS = 100, 1_999
 """From so many systems on, fewer errors are drawn."""
 _CHUNK = 1_000_000
 """Most numbers drawn at once; bounds memory to a few tens of megabytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """Metrics of many systems in the data and in joint resamples of its clusters.
-
-    Attributes:
-        metrics: which.
-        values: shape (metrics, systems).
-        resampled: shape (metrics, systems, resamples).
-        n, clusters: samples and groups of samples.
-        effective_clusters: as many groups of one size would weigh as much.
-        seed: of the resamples.
-    """
-
-    metrics: tuple[Metric, ...]
-    values: NDArray[np.float64]
-    resampled: NDArray[np.float64]
-    n: int
-    clusters: int
-    effective_clusters: float
-    seed: int
-
-    def value(self, metric: Metric) -> NDArray[np.float64]:
-        """Shape (systems,)."""
-        found: NDArray[np.float64] = self.values[self._place(metric)]
-        return found
-
-    def of(self, metric: Metric) -> NDArray[np.float64]:
-        """Shape (systems, resamples)."""
-        found: NDArray[np.float64] = self.resampled[self._place(metric)]
-        return found
-
-    def _place(self, metric: Metric) -> int:
-        return [known.name for known in self.metrics].index(metric.name)
-
-    def interval(self, draws: NDArray[np.float64], level: float = 0.95) -> Interval:
-        """The percentile interval of whatever was computed from each resample, shape (resamples,)."""
-        low, high = percentile_limits(draws, level)
-        counted = (self.seed, draws.size, self.n, self.clusters, self.effective_clusters)
-        return Interval(float(low), float(high), level, Method.PERCENTILE, *counted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,45 +115,6 @@ class Differences:
     def separable(self) -> NDArray[np.bool_]:
         """Which pairs differ even after adjustment for all pairs of their family."""
         return self.adjusted < significance(self.level)
-
-
-def draw_jointly(
-    tables: NDArray[np.float64],
-    metrics: Sequence[Metric],
-    *,
-    resamples: int = 10_000,
-    seed: int = 0,
-    n: int | None = None,
-) -> Draws:
-    """Resample the clusters once for all systems.
-
-    Args:
-        tables: shape (systems, g, k), the systems' sums by cluster.
-        metrics: which metrics, all of the statistics in `tables`.
-        resamples: how many to draw.
-        seed: the same seed and clusters give the same resamples.
-        n: samples, where the statistics' size is not their number.
-    """
-    systems, clusters, k = tables.shape
-    values = np.stack([metric.value(tables.sum(axis=1)) for metric in metrics])
-    drawn = np.empty((len(metrics), systems, resamples))
-    columns, start = tables.transpose(1, 0, 2).reshape(clusters, systems * k).astype(np.float32), 0
-    for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
-        sums = (weights @ columns).astype(np.float64).reshape(len(weights), systems, k).transpose(1, 0, 2)
-        for row, metric in enumerate(metrics):
-            drawn[row, :, start : start + len(weights)] = metric.value(sums)
-        start += len(weights)
-    sizes = pair_sizes(tables, metrics[0])
-    n = round(float(sizes.sum())) if n is None else n
-    return Draws(tuple(metrics), values, drawn, n, clusters, float(effective_clusters(sizes)), seed)
-
-
-def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
-    """Share of resamples in which each system is first, shape (systems,); those that share it count in part."""
-    resampled = metric.sign * draws.of(metric)
-    best = resampled >= resampled.max(axis=0)
-    found: NDArray[np.float64] = (best / best.sum(axis=0)).mean(axis=1)
-    return found
 
 
 def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64], metric: Metric) -> int | None:

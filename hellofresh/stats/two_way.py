@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats._tails import normal_quantile, t_quantile
+from hellofresh.stats.intervals import normal_quantile, t_quantile
 
 FEW_QUARTERS = 8
 """Below so many quarters the clustered standard errors are too small on average, and their intervals rough."""

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from hellofresh.core.files import model_fault, sha256_file
 from hellofresh.results.board.manifest import damaged, read_board_manifest
-from hellofresh.results.figures.record import ORDER, AnalysisIndex, AnalysisText, read_record
+from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, read_record
 
 _ENDINGS = ("parquet", "points.parquet", "svg")
 _KINDS = (pl.String, pl.Boolean)

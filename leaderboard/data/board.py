@@ -17,8 +17,7 @@ from hellofresh.core.parquet import Row, Table
 from hellofresh.core.quarters import EditionKey
 from hellofresh.core.systems import SystemId
 from hellofresh.leaderboard.data.analyses import BoardAnalysis, load_analyses
-from hellofresh.results.board.manifest import RELEASED, BoardAddresses
-from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardFiles
 from hellofresh.results.board.schema import (
     TABLES,
     Dates,
@@ -27,7 +26,7 @@ from hellofresh.results.board.schema import (
     ReleaseFacts,
     SystemFacts,
 )
-from hellofresh.results.names import short_names
+from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
@@ -374,7 +373,7 @@ def _cells(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
-    """With the column `name`, see `hellofresh.results.names.short_names`."""
+    """With the column `name`, see `hellofresh.results.panel.short_names`."""
     parts = ["system", "team", "regime", "settings", "origin"]
     split = ["edition", "task", "split"]
     entries = scores.select(*split, *parts).unique(maintain_order=True)

@@ -21,7 +21,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.leaderboard.data.board import BoardEntry
-from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import (
     Due,

@@ -19,7 +19,7 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
-from hellofresh.results.names import clean_name, cut_name
+from hellofresh.results.panel import clean_name, cut_name
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
 

@@ -131,7 +131,7 @@ def test_scores_under_another_headline_metric_are_not_shown_under_that_of_today(
 
 
 def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() -> None:
-    from hellofresh.results.board.tables.asked import _step
+    from hellofresh.results.board.asked import _step
     from hellofresh.tasks.transcripts import NotedEvent
 
     values = {"number": 1, "source": "merged", "caption": "SEEN", "people": ["SEEN"], "lines": ["SEEN"],

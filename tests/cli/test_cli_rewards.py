@@ -15,7 +15,7 @@ from hellofresh.evidence.retrieval import retrievers as evidence
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.judging.reward_judges import PROBES
 from hellofresh.judging.study import RATINGS, JudgeKind, Rating, read_study, write_table
-from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
 from tests.cli.conftest import Cli

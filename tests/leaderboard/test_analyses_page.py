@@ -19,7 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.analyses import load_analyses
 from hellofresh.leaderboard.data.board import SplitKey
 from hellofresh.leaderboard.views.analyses import analysis_section, findings
-from hellofresh.results.figures.record import ORDER
+from hellofresh.results.figures.charts import ORDER
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")

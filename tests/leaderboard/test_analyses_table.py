@@ -16,7 +16,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.leaderboard.data.analyses import BoardAnalysis, load_analyses
 from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.results.figures.record import ORDER
+from hellofresh.results.figures.charts import ORDER
 
 NOTES = SplitKey("2023Q2", "x-notes")
 

@@ -20,9 +20,9 @@ from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.results.board.build import build_board
+from hellofresh.results.board.ratings import responses
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.board.splits import open_split, places, scan_scores
-from hellofresh.results.board.tables.ratings import responses
 from hellofresh.results.scores import score_quarter
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))

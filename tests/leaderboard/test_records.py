@@ -23,7 +23,7 @@ from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.read import BoardFiles
+from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,

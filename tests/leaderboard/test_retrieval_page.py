@@ -20,10 +20,10 @@ from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
 from hellofresh.leaderboard.views.retrieval import documents_of
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
+from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.results.board.splits import open_split, places, scan_scores
-from hellofresh.results.board.tables.asked import transcripts
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import AnswerRow
 from hellofresh.runs.evaluate import evaluate

@@ -18,7 +18,7 @@ from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, Sc
 from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.views.compare import Lead, lead_of, verdict
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.names import short_names
+from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 
 NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")

@@ -11,8 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from hellofresh.stats import FEW_CLUSTERS, cluster_tables, metric_interval
-from hellofresh.stats._tails import t_quantile
-from hellofresh.stats.intervals import Method, wilson_limits
+from hellofresh.stats.intervals import Method, t_quantile, wilson_limits
 from hellofresh.stats.metrics import accuracy, macro_f1, mean, rank_correlation
 
 

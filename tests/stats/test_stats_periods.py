@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hellofresh.stats import Draws, compare_periods, order_held
+from hellofresh.stats.draws import kendall_tau_b, spearman
 from hellofresh.stats.intervals import Method
-from hellofresh.stats.periods import kendall_tau_b, spearman
 
 SCORES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15)
 

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hellofresh.stats import all_differences, first_place, halves_agree, rank_systems, samples_to_overtake
+from hellofresh.stats.clusters import cluster_weights
 from hellofresh.stats.metrics import accuracy, class_f1
-from hellofresh.stats.rank_tests import holm
+from hellofresh.stats.multiway import holm
 from hellofresh.stats.ranking import ranks, tie_groups
-from hellofresh.stats.resampling import cluster_weights
 
 
 def field(n: int, rights: list[float], seed: int = 0, groups: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,10 +11,8 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 
-from hellofresh.stats.agreement import Weighting, weighted_kappa
-from hellofresh.stats.multiway import clustered_mean
-from hellofresh.stats.rank_tests import holm, mann_whitney, wilcoxon
-from hellofresh.stats.raters import Distance, krippendorff_alpha, rater_agreement
+from hellofresh.stats.agreement import Distance, Weighting, krippendorff_alpha, rater_agreement, weighted_kappa
+from hellofresh.stats.multiway import clustered_mean, holm, mann_whitney, wilcoxon
 
 krippendorff = pytest.importorskip("krippendorff")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats._tails import t_quantile, t_two_sided
+from hellofresh.stats.intervals import t_quantile, t_two_sided
 
 
 @given(st.floats(-40, 40), st.floats(1, 1e5))

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.plugins import plugins
-from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, texts, voters
+from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, voters
 from hellofresh.results.analyses.base import Analysis
-from hellofresh.results.figures.record import ORDER
+from hellofresh.results.figures.charts import ORDER
 from hellofresh.results.panel import Panel
 
 _ALL = "all"
-_FAMILIES = (confidence, knowledge, order, prompts, samples, texts, voters)
+_FAMILIES = (confidence, knowledge, order, prompts, samples, voters)
 _OWN: dict[str, Analysis[Panel]] = {
     one.name: one for family in _FAMILIES for one in vars(family).values() if isinstance(one, Analysis)
 }

@@ -21,9 +21,8 @@ from hellofresh.core.files import remove_file, write_bytes, write_json
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.analyses.base import Analysis, Cell
-from hellofresh.results.figures.charts import marks_of, points_of
+from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_of, read_record
 from hellofresh.results.figures.image import render
-from hellofresh.results.figures.record import AnalysisRecord, read_record
 from hellofresh.results.panel import Panel
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")

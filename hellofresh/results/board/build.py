@@ -1,8 +1,16 @@
 """The tables that the site reads, made once so that no page computes what could be ready.
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
-gave), `funnels.parquet` (what each filter dropped), the other tables of `hellofresh.results.board.schema`, `analyses/`
-and `released/` (see `hellofresh.results.board.copies`) and `manifest.json` (size and hash of each, rows of tables).
+gave), `funnels.parquet` (what each filter dropped), the other tables of `hellofresh.results.board.schema`, and
+`manifest.json` (size and hash of each, rows of tables).
+
+`analyses/<quarter>/<task>/` holds, for each analysis that was made of a scored quarter, `<name>.parquet`,
+`<name>.points.parquet` and `<name>.svg` where there are such, and `index.json`: a list in the order of names of what
+each asks, how to read it, its notes, how its figure is drawn and, where it could not be made, why.
+
+`released/<edition>/<task>/` holds what the release's manifest lists, `released/<edition>/<task>-prospective/` what that
+of the prospective samples does. Only what has been public since the opening is copied, with the hashes that manifests
+state, so that visitors can take samples away.
 
 Of a split whose labels are not public it holds only what does not depend on labels, not even by a hash or the order of
 rows. The maintainers' own view, with all figures, is another board: `private/board/`.
@@ -23,18 +31,31 @@ import polars as pl
 from hellofresh import __version__
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.editions import parse_edition
+from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import canonical_json, sha256_file, temporary_prefix
+from hellofresh.core.files import (
+    atomic_path,
+    canonical_json,
+    remove_file,
+    sha256_file,
+    temporary_prefix,
+    write_bytes,
+    write_json,
+)
 from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts
-from hellofresh.results.board.copies import analyses_to_show, put_released
+from hellofresh.releases.publish import copy_file
+from hellofresh.results.board import asked as board_asked
+from hellofresh.results.board import data as board_data
+from hellofresh.results.board import ratings as board_ratings
+from hellofresh.results.board import systems as board_systems
 from hellofresh.results.board.manifest import (
     FORMAT,
+    RELEASED,
     BoardAddresses,
     BoardManifest,
     describe_file,
@@ -48,15 +69,11 @@ from hellofresh.results.board.schema import (
     SampleRow,
 )
 from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, scan_scores, score_files
-from hellofresh.results.board.tables import asked as board_asked
-from hellofresh.results.board.tables import data as board_data
-from hellofresh.results.board.tables import ratings as board_ratings
-from hellofresh.results.board.tables import systems as board_systems
+from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.judgements import Part, judgements_file
-from hellofresh.results.names import short_names
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.panel import QuarterScore
+from hellofresh.results.panel import QuarterScore, short_names
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
 from hellofresh.stats.metrics import Metric
@@ -368,3 +385,86 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "documents": board_data.documents,
 }
 """The tables that a split alone decides, and what makes their rows."""
+
+_COPIED = ("parquet", "points.parquet", "svg")
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysesOnBoard:
+    """The analyses of one quarter and task that are in the workspace.
+
+    Attributes:
+        edition, task: of which release.
+        sources: their JSON files, tables and figures.
+    """
+
+    edition: Edition
+    task: str
+    sources: Sequence[Path]
+
+    @property
+    def inputs(self) -> object:
+        """What decides the copies."""
+        return [str(self.edition), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
+
+    def copy_to(self, board: Path, mode: int = 0o644) -> list[Path]:
+        """Write copies and index below the board's folder, take away what is there besides, and name what is there."""
+        folder = board / "analyses" / str(self.edition) / self.task
+        kept = []
+        described = []
+        for path in self.sources:
+            if path.suffix == ".json":
+                record = read_record(path)
+                files = [f"{path.stem}.{end}" for end in _COPIED if path.with_suffix(f".{end}") in self.sources]
+                text = {name: getattr(record, name) for name in AnalysisText.model_fields}
+                described.append(IndexedAnalysis(**text, files=files))
+            else:
+                kept.append(folder / path.name)
+                write_bytes(folder / path.name, path.read_bytes(), mode=mode)
+        index = folder / "index.json"
+        listed = AnalysisIndex(edition=str(self.edition), task=self.task, analyses=described)
+        write_json(index, listed.model_dump(mode="json"), mode=mode)
+        for path in folder.iterdir():
+            if path != index and path not in kept:
+                remove_file(path)
+        return [index, *kept]
+
+
+def analyses_to_show(
+    workspace: Workspace, splits: Sequence[SplitPlace], quarters: Sequence[str], *, private: bool = False
+) -> list[AnalysesOnBoard]:
+    """What was made by `hellofresh analyse` of these quarters, in order; analyses of chosen systems are left out.
+
+    Those of quarters whose labels are not public are left out too, unless they are for the private board.
+    """
+    found = []
+    for place in splits:
+        public, (edition, task, split) = place.manifest.has_labels, place.keys.values()
+        folder = workspace.analyses(place.edition, task, private=not public)
+        if split == MAIN and edition in quarters and folder.is_dir() and (public or private):
+            described = sorted(folder.glob("*.json"))
+            copied = [path.with_suffix(f".{end}") for path in described for end in _COPIED]
+            sources = [*described, *(path for path in copied if path.is_file())]
+            if described:
+                found.append(AnalysesOnBoard(place.edition, task, sources))
+    return found
+
+
+def put_released(opened: Sequence[SplitPlace], board: Path, mode: int) -> list[Path]:
+    """Write the copies, take away what is there besides, and name what is there.
+
+    Raises:
+        ReleaseError: if a file is not the one that its manifest names (`bad-hash`).
+    """
+    kept: dict[Path, None] = {}
+    for place in opened:
+        name = place.task if place.split == MAIN else f"{place.task}-{place.split}"
+        for entry in place.manifest.files:
+            copy = board / RELEASED / str(place.edition) / name / entry.path
+            with atomic_path(copy, mode=mode) as new:
+                copy_file(place.folder / entry.path, entry.sha256, new)
+            kept[copy] = None
+    for path in (board / RELEASED).rglob("*"):
+        if path.is_file() and path not in kept:
+            remove_file(path)
+    return list(kept)

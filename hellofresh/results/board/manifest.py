@@ -1,16 +1,23 @@
-"""The board's manifest: which files it has, with their hashes. It is written last, and read before any of them."""
+"""The board's manifest: which files it has, with their hashes. It is written last, and read before any of them.
+
+A table counts only if it is the file that the manifest names, with the columns of its schema.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
+import polars as pl
 from pydantic import NonNegativeInt, ValidationError
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_file, strict_json, write_json
+from hellofresh.core.parquet import BadTableError
 from hellofresh.core.strict import Strict
+from hellofresh.results.board.schema import TABLES
 
 FORMAT: Literal[1] = 1
 """The one that is written; a board of another is refused."""
@@ -117,3 +124,50 @@ def damaged(path: Path, what: str) -> DataError:
         fix="Run: make release (if it is running now, reload this page when it has finished).",
         code="damaged-board",
     )
+
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardFiles:
+    """A board's folder and manifest."""
+
+    folder: Path
+    manifest: BoardManifest = field(repr=False)
+
+    @classmethod
+    def at(cls, folder: Path) -> BoardFiles:
+        """Read the manifest.
+
+        Raises:
+            DataError: if there is no board (`no-board`), or its manifest is damaged (`damaged-board`).
+        """
+        return cls(folder, read_board_manifest(folder))
+
+    def read(self, name: str) -> pl.DataFrame:
+        """A whole table.
+
+        Raises:
+            DataError: if it is missing, or not what the manifest and its schema say (`damaged-board`).
+        """
+        return self._verified(name, TABLES[name].read)
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """Like `read`, but what is asked of the table is read when it is asked: for large ones.
+
+        Raises:
+            DataError: as `read`.
+        """
+        return self._verified(name, TABLES[name].scan)
+
+    def _verified(self, name: str, opened: Callable[[Path], Frame]) -> Frame:
+        path = self.folder / f"{name}.parquet"
+        if not path.is_file():
+            raise damaged(path, "the file is missing")
+        if sha256_file(path) != self.manifest.hashes.get(path.name):
+            raise damaged(path, "the file is not the one that the board's manifest names")
+        try:
+            return opened(path)
+        except BadTableError as error:
+            raise damaged(path, str(error)) from error

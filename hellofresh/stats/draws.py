@@ -1,0 +1,290 @@
+"""What joint resamples of many systems, or of one system's prompts, tell.
+
+Clusters are drawn once for all, so that resamples are joint and differences paired. The probability of being first is
+the share of resamples in which a system is.
+
+*Periods.* Kendall's tau-b of two sets of scores with an interval from resamples of both, Spearman's coefficient, and
+which neighbours in the overall order keep it in every period. A resample adds luck to the luck that is in the scores
+already, so resamples agree less than the data do. The lower limit is their percentile all the same, and the upper one
+lies as far above the estimate, or at 1: cautious on both sides.
+
+*Prompts.* The share of the wording says how much of the spread of a score between prompts is the wording, and how much
+is the luck of the samples. Prompts were asked the same samples, so part of the luck is common to all and moves no two
+of them apart. The joint resamples of the samples give each prompt's sampling variance and how far the prompts' luck
+goes together:
+
+- `sampling`: the mean over prompts of a score's sampling variance;
+- expected spread by luck alone: that mean less the mean covariance of two prompts;
+- `wording`: the variance of the scores over the prompts (divisor: prompts - 1) less that, at least 0;
+- `share`: wording / (wording + sampling): of the variance of the score that one prompt out of all such prompts gets on
+  one draw of samples, what the choice of the prompt makes up.
+
+The prompts count as a draw from all that might have been written; the interval is over the samples alone. A resample
+has the luck of the data and its own, so what is expected by luck is taken off twice from its spread.
+
+*Two metrics together.* The covariance of the two metrics over joint resamples, stretched to an ellipse so that a normal
+distribution would have the nominal share of its mass inside: by the square root of the quantile of chi-squared with
+two degrees of freedom, which is -2 log(1 - level). Near the edges of the unit square a normal distribution is a rough
+picture.
+
+Sources: Kendall, Biometrika 33 (1945), 239-251 (ties); Spearman, American Journal of Psychology 15 (1904), 72-101;
+Searle, Casella and McCulloch, Variance Components (1992), section 3.6 (the estimator by mean squares).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import atan2, degrees, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.stats.clusters import cluster_weights, effective_clusters, percentile_limits
+from hellofresh.stats.intervals import Interval, Method
+from hellofresh.stats.metrics import Metric, ratio
+from hellofresh.stats.paired import pair_sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Metrics of many systems in the data and in joint resamples of its clusters.
+
+    Attributes:
+        metrics: which.
+        values: shape (metrics, systems).
+        resampled: shape (metrics, systems, resamples).
+        n, clusters: samples and groups of samples.
+        effective_clusters: as many groups of one size would weigh as much.
+        seed: of the resamples.
+    """
+
+    metrics: tuple[Metric, ...]
+    values: NDArray[np.float64]
+    resampled: NDArray[np.float64]
+    n: int
+    clusters: int
+    effective_clusters: float
+    seed: int
+
+    def value(self, metric: Metric) -> NDArray[np.float64]:
+        """Shape (systems,)."""
+        found: NDArray[np.float64] = self.values[self._place(metric)]
+        return found
+
+    def of(self, metric: Metric) -> NDArray[np.float64]:
+        """Shape (systems, resamples)."""
+        found: NDArray[np.float64] = self.resampled[self._place(metric)]
+        return found
+
+    def _place(self, metric: Metric) -> int:
+        return [known.name for known in self.metrics].index(metric.name)
+
+    def interval(self, draws: NDArray[np.float64], level: float = 0.95) -> Interval:
+        """The percentile interval of whatever was computed from each resample, shape (resamples,)."""
+        low, high = percentile_limits(draws, level)
+        counted = (self.seed, draws.size, self.n, self.clusters, self.effective_clusters)
+        return Interval(float(low), float(high), level, Method.PERCENTILE, *counted)
+
+
+def draw_jointly(
+    tables: NDArray[np.float64],
+    metrics: Sequence[Metric],
+    *,
+    resamples: int = 10_000,
+    seed: int = 0,
+    n: int | None = None,
+) -> Draws:
+    """Resample the clusters once for all systems.
+
+    Args:
+        tables: shape (systems, g, k), the systems' sums by cluster.
+        metrics: which metrics, all of the statistics in `tables`.
+        resamples: how many to draw.
+        seed: the same seed and clusters give the same resamples.
+        n: samples, where the statistics' size is not their number.
+    """
+    systems, clusters, k = tables.shape
+    values = np.stack([metric.value(tables.sum(axis=1)) for metric in metrics])
+    drawn = np.empty((len(metrics), systems, resamples))
+    columns, start = tables.transpose(1, 0, 2).reshape(clusters, systems * k).astype(np.float32), 0
+    for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
+        sums = (weights @ columns).astype(np.float64).reshape(len(weights), systems, k).transpose(1, 0, 2)
+        for row, metric in enumerate(metrics):
+            drawn[row, :, start : start + len(weights)] = metric.value(sums)
+        start += len(weights)
+    sizes = pair_sizes(tables, metrics[0])
+    n = round(float(sizes.sum())) if n is None else n
+    return Draws(tuple(metrics), values, drawn, n, clusters, float(effective_clusters(sizes)), seed)
+
+
+def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
+    """Share of resamples in which each system is first, shape (systems,); those that share it count in part."""
+    resampled = metric.sign * draws.of(metric)
+    best = resampled >= resampled.max(axis=0)
+    found: NDArray[np.float64] = (best / best.sum(axis=0)).mean(axis=1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far two periods agree on the order of the systems; from -1 to 1, 0 where a period ranks all alike."""
+
+    kendall: float
+    kendall_interval: Interval
+    spearman: float
+
+
+def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Kendall's tau-b along the last axis.
+
+    Args:
+        first, second: shape (..., systems).
+
+    Returns:
+        Shape (...); 0 where all of one side are equal.
+    """
+    rows, columns = np.triu_indices(first.shape[-1], 1)
+    signs = [np.sign(side[..., rows] - side[..., columns]).astype(np.float32) for side in (first, second)]
+    agree = (signs[0] * signs[1]).sum(axis=-1, dtype=np.float64)
+    untied = [np.abs(sign).sum(axis=-1, dtype=np.float64) for sign in signs]
+    return ratio(agree, np.sqrt(untied[0] * untied[1]))
+
+
+def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spearman's rank correlation along the last axis, equal values with their average rank.
+
+    Args:
+        first, second: shape (..., systems).
+
+    Returns:
+        Shape (...); 0 where all of one side are equal.
+    """
+    from scipy.stats import rankdata
+
+    one, two = (rankdata(side, axis=-1) for side in (first, second))
+    one, two = (side - side.mean(axis=-1, keepdims=True) for side in (one, two))
+    return ratio((one * two).sum(axis=-1), np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1)))
+
+
+def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float = 0.95) -> Agreement:
+    """How far two periods agree on the order of the same systems.
+
+    Args:
+        first, second: the same systems in the same order, drawn apart in the two periods with different seeds.
+        metric: what they are ranked by.
+        level: nominal coverage.
+
+    Returns:
+        Both coefficients; the interval counts the samples and clusters of both periods.
+
+    Raises:
+        ValueError: if the periods have different numbers of systems or resamples, or one seed.
+    """
+    if first.resampled.shape[1:] != second.resampled.shape[1:]:
+        raise ValueError("both periods must have the same systems and number of resamples")
+    if first.seed == second.seed:
+        raise ValueError("the two periods must be drawn with different seeds, else their resamples are not independent")
+    both = Draws(
+        (metric,), first.value(metric)[None], first.of(metric)[None], first.n + second.n,
+        first.clusters + second.clusters, first.effective_clusters + second.effective_clusters, first.seed,
+    )  # fmt: skip
+    kendall, rho = (float(of(first.value(metric), second.value(metric))) for of in (kendall_tau_b, spearman))
+    made = both.interval(kendall_tau_b(first.of(metric).T, second.of(metric).T), level)
+    low, high = min(made.low, kendall), min(1.0, max(made.high, 2 * kendall - made.low))
+    return Agreement(kendall, replace(made, low=low, high=high, method=Method.MIRRORED), rho)
+
+
+def order_held(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Of each two neighbours in the order by mean score, whether the better is strictly better in every period.
+
+    Args:
+        scores: shape (systems, periods), no gap, higher is better.
+
+    Returns:
+        Shape (systems - 1,).
+    """
+    ordered = scores[np.argsort(-scores.mean(axis=1), kind="stable")]
+    holds: NDArray[np.bool_] = np.all(ordered[:-1] > ordered[1:], axis=1)
+    return holds
+
+
+@dataclass(frozen=True, slots=True)
+class WordingShare:
+    """Variance components of a score.
+
+    Attributes:
+        metric: which score.
+        spread: variance of the scores over the prompts, luck and all.
+        wording: what of it the wording makes up.
+        sampling: mean sampling variance of one prompt's score.
+        share: wording / (wording + sampling), 0 where both are 0.
+        interval: of the share, over the samples.
+    """
+
+    metric: Metric
+    spread: float
+    wording: float
+    sampling: float
+    share: float
+    interval: Interval
+
+
+def wording_share(draws: Draws, metric: Metric, *, level: float = 0.95) -> WordingShare:
+    """The share of a score's variance that is due to the wording.
+
+    Args:
+        draws: the prompts of one system as its "systems", from `draw_jointly`.
+        metric: which score.
+        level: nominal coverage.
+
+    Raises:
+        ValueError: if there are fewer than two prompts.
+    """
+    values, resampled = draws.value(metric), draws.of(metric)
+    prompts = len(values)
+    if prompts < 2:
+        raise ValueError("two prompts or more are needed to tell the wording from the samples")
+    covariance = np.cov(resampled)
+    sampling = float(np.trace(covariance)) / prompts
+    luck = sampling - float(covariance.sum() - np.trace(covariance)) / (prompts * (prompts - 1))
+    spread = float(values.var(ddof=1))
+    wording = max(0.0, spread - luck)
+    drawn = np.maximum(0.0, resampled.var(axis=0, ddof=1) - 2 * luck)
+    shares: NDArray[np.float64] = ratio(drawn, drawn + sampling)
+    share = wording / (wording + sampling) if wording + sampling > 0 else 0.0
+    return WordingShare(metric, spread, wording, sampling, share, draws.interval(shares, level))
+
+
+@dataclass(frozen=True, slots=True)
+class Ellipse:
+    """An ellipse in the plane of two metrics.
+
+    Attributes:
+        x, y: its centre, the values of the metrics.
+        width, height: whole lengths of its axes, the longer first.
+        angle: of the longer axis from the first metric's direction, in degrees.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+    angle: float
+
+
+def joint_region(draws: Draws, system: int, x: Metric, y: Metric, *, level: float = 0.95) -> Ellipse:
+    """The ellipse of one system.
+
+    Args:
+        draws: from `draw_jointly`, with both metrics.
+        system: its number in the draws.
+        x, y: the metrics.
+        level: nominal coverage.
+    """
+    covariance = np.cov(draws.of(x)[system], draws.of(y)[system])
+    sizes, directions = np.linalg.eigh(covariance)
+    reach = 2 * sqrt(-2 * log(1 - level))
+    height, width = (reach * sqrt(max(float(size), 0.0)) for size in sizes)
+    angle = degrees(atan2(float(directions[1, 1]), float(directions[0, 1]))) % 180
+    return Ellipse(float(draws.value(x)[system]), float(draws.value(y)[system]), width, height, angle)
