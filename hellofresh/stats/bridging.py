@@ -565,7 +565,7 @@ def sampling(fit: Bridging) -> RaterSampling:
     note_normal = _Normal(n + second.note_ridge[0], f, ff + second.note_ridge[1])
     rater_normal = _rater_normal(fit)
     worth, squares = np.array(LEVELS), np.zeros(n.size)
-    for note, rater, level in _trusted_ratings(fit):
+    for note, rater, level in trusted_ratings(fit):
         slope = second.rater_factor[rater]
         rest = worth[level] - second.mu - second.rater_intercept[rater] - fit.intercept[note] - slope * fit.factor[note]
         leverage = note_normal.leverage(note, slope) + rater_normal.leverage(rater, fit.factor[note])
@@ -617,13 +617,13 @@ class _Normal:
 
 def _rater_normal(fit: Bridging) -> _Normal:
     sums = np.zeros((3, fit.helpful_rater.size))
-    for note, rater, _ in _trusted_ratings(fit):
+    for note, rater, _ in trusted_ratings(fit):
         for power in range(3):
             sums[power] += np.bincount(rater, fit.factor[note] ** power, minlength=fit.helpful_rater.size)
     return _Normal(sums[0] + fit.second.rater_ridge[0], sums[1], sums[2] + fit.second.rater_ridge[1])
 
 
-def _trusted_ratings(fit: Bridging) -> Iterator[tuple[Whole, Whole, NDArray[np.int8]]]:
+def trusted_ratings(fit: Bridging) -> Iterator[tuple[Whole, Whole, NDArray[np.int8]]]:
     """Notes, raters and levels of the ratings that the final fit rests on, piece by piece."""
     fitted = np.isfinite(fit.intercept)
     for start in range(0, fit.ratings.note.size, _CHUNK):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.bridging import LEVELS, Bridging
+from hellofresh.stats.bridging import LEVELS, Bridging, trusted_ratings
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -147,15 +147,16 @@ def intercepts_without(fit: Bridging, raters: NDArray[np.bool_]) -> NDArray[np.f
 
     nan where too few ratings are left for one.
     """
-    second, ratings = fit.second, fit.ratings
-    kept = fit.helpful_rater[ratings.rater] & ~raters[ratings.rater]
-    note, rater = ratings.note[kept], ratings.rater[kept]
-    slope = second.rater_factor[rater]
-    rest = np.array(LEVELS)[ratings.level[kept]] - second.mu - second.rater_intercept[rater]
-    n, f, ff, level, tilt = (
-        np.bincount(note, column, minlength=fit.intercept.size)
-        for column in (np.ones(note.size), slope, slope**2, rest, slope * rest)
-    )
+    second, size = fit.second, fit.intercept.size
+    sums = np.zeros((5, size))
+    for note, rater, level in trusted_ratings(fit):
+        kept = ~raters[rater]
+        note, rater = note[kept], rater[kept]
+        slope = second.rater_factor[rater]
+        rest = np.array(LEVELS)[level[kept]] - second.mu - second.rater_intercept[rater]
+        for place, column in enumerate((None, slope, slope**2, rest, slope * rest)):
+            sums[place] += np.bincount(note, column, minlength=size)
+    n, f, ff, total, tilt = sums
     a, c = n + second.note_ridge[0], ff + second.note_ridge[1]
     few = n < fit.settings.min_num_raters_per_note
-    return np.where(few, np.nan, (c * level - f * tilt) / (a * c - f * f))
+    return np.where(few, np.nan, (c * total - f * tilt) / (a * c - f * f))
