@@ -87,7 +87,8 @@ def _train(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
+    from hellofresh.training.encoders import train_encoder
+    from hellofresh.training.rerankers import RerankerTraining, train_head
 
     def on_row(row: LogRow, steps: int) -> None:
         known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
-            from hellofresh.training.reward_encoders import train_reward_encoder
+            from hellofresh.training.encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:
                 loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"

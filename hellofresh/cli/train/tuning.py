@@ -13,8 +13,8 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.encoders import HUB
+from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.training import tuning_rewards
 from hellofresh.training.libraries import chosen_device, find_base, need_libraries
 from hellofresh.training.log import LogRow, known_values
 from hellofresh.training.recipe import (
@@ -29,7 +29,7 @@ from hellofresh.training.recipe import (
 )
 
 if TYPE_CHECKING:
-    from hellofresh.training.card import TuningCard
+    from hellofresh.training.log import TuningCard
 
 _RECIPES: dict[str, type[TuningRecipe]] = {
     "sft": SftRecipe,
@@ -49,7 +49,8 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 def rarg(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by written responses, then by rewards with PPO from there."""
     # Whatever PPO would refuse after hours is refused now.
-    tuning_rewards.open_rewards(options.rewards, options.judge, load_recipe(options.recipe, PpoRecipe))
+    recipe = load_recipe(options.recipe, PpoRecipe)
+    reward_judges.open_watched(options.rewards, options.judge, recipe.alpha_relevance)
     name = options.name
     for method in ("sft", "ppo"):
         options.name = f"{name}-{method}" if name else ""
@@ -75,7 +76,8 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
     rewards = None
     if isinstance(recipe, SampledRecipe):
-        rewards = tuning_rewards.open_rewards(options.rewards, options.judge or tuning_rewards.RULES, recipe)
+        judge = options.judge or reward_judges.RULES
+        rewards = reward_judges.open_watched(options.rewards, judge, recipe.alpha_relevance)
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
