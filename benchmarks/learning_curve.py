@@ -46,7 +46,8 @@ class Measured:
 
 def measure(corpus: RetrievalCorpus, test: str, model: str, recipe: Recipe, share: float) -> Measured:
     """Train on a share of the claims and compare on held-out ones."""
-    from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
+    from hellofresh.training.encoders import train_encoder
+    from hellofresh.training.rerankers import RerankerTraining, train_head
 
     class Part(RerankerTraining):
         """A training on the first groups of its claims."""

@@ -25,7 +25,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local.converted import WEIGHTS_SHA256, find_weights
-from hellofresh.models.local.folders import adapter_base, folder_sha256
+from hellofresh.models.local.folders import adapter_base, folder_sha256, load_tokenizer, load_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -97,18 +97,49 @@ class BaseModel:
     sha256: str
 
     @property
-    def adapted(self) -> Path | None:
-        """The folder of the whole model, if this is an adapter."""
-        return None if self.name.startswith(HUB) else adapter_base(Path(self.place))
+    def online(self) -> bool:
+        """Whether it may be downloaded."""
+        return self.name.startswith(HUB)
 
     @property
-    def loading(self) -> dict[str, bool]:
-        """Options to load it with: only what `hub:` names may be downloaded; none of its code is run."""
-        return {"local_files_only": not self.name.startswith(HUB), "trust_remote_code": False}
+    def adapted(self) -> Path | None:
+        """The folder of the whole model, if this is an adapter."""
+        return None if self.online else adapter_base(Path(self.place))
 
-    def unreadable(self, error: Exception) -> DataError:
-        """The error that transformers cannot load it."""
-        return DataError(f"transformers cannot load it ({error})", where=self.name, code="bad-model")
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Its tokenizer.
+
+        Raises:
+            DataError: if transformers cannot load it, or it has no token for the end of a text.
+        """
+        found = load_tokenizer(self.place, download=self.online)
+        if found.eos_token is None:
+            raise DataError("no token for the end of a text in its tokenizer", where=self.name, code="bad-model")
+        return found
+
+    def load(self, device: str, bits: int = 16) -> PreTrainedModel:
+        """Its weights on a device; an adapter's are merged into them.
+
+        Args:
+            device: `cpu`, whole; or `cuda`.
+            bits: of a weight on a GPU: 16, or 8 or 4 by bitsandbytes.
+
+        Raises:
+            UsageError: if bitsandbytes is needed and not installed.
+            DataError: if transformers cannot load it.
+        """
+        quantized: dict[str, object] = {}
+        if device == "cuda" and bits < 16:
+            if find_spec("bitsandbytes") is None:
+                what = f"{bits} bits need bitsandbytes, which is not installed"
+                fix = "Install it with: python -m pip install bitsandbytes, or set bits = 16."
+                raise UsageError(what, where="recipe, bits", fix=fix, code="missing-extra")
+            from transformers import BitsAndBytesConfig
+
+            four = {"load_in_4bit": True, "bnb_4bit_compute_dtype": "bfloat16"}
+            config = BitsAndBytesConfig(**({"load_in_8bit": True} if bits == 8 else four))
+            quantized = {"quantization_config": config, "device_map": {"": 0}}
+        return load_weights(self.place, device, self.adapted, download=self.online, **quantized)
 
 
 def find_base(name: str, workspace: Workspace) -> BaseModel:
@@ -153,58 +184,3 @@ def _embedded(workspace: Workspace) -> Path:
             shutil.rmtree(folder)
         made.rename(folder)
     return folder
-
-
-def load_tokenizer(base: BaseModel) -> PreTrainedTokenizerBase:
-    """Its tokenizer, with a token to pad by.
-
-    Raises:
-        DataError: if transformers cannot load it.
-    """
-    from transformers import AutoTokenizer
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(base.place, **base.loading)
-    except (OSError, ValueError, KeyError) as error:
-        raise base.unreadable(error) from None
-    if tokenizer.eos_token is None:
-        raise base.unreadable(ValueError("its tokenizer has no token for the end of a text"))
-    if tokenizer.pad_token is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
-
-
-def load_base(base: BaseModel, device: str, bits: int = 16) -> PreTrainedModel:
-    """Its weights on a device; an adapter's are merged into them.
-
-    Args:
-        base: which.
-        device: `cpu`, whole; or `cuda`.
-        bits: of a weight on a GPU: 16, or 8 or 4 by bitsandbytes.
-
-    Raises:
-        UsageError: if bitsandbytes is needed and not installed.
-        DataError: if transformers cannot load it.
-    """
-    import torch
-    from peft import PeftModel
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
-
-    few, own = device == "cuda" and bits < 16, {}
-    if few:
-        if find_spec("bitsandbytes") is None:
-            what = f"{bits} bits need bitsandbytes, which is not installed"
-            fix = "Install it with: python -m pip install bitsandbytes, or set bits = 16."
-            raise UsageError(what, where="recipe, bits", fix=fix, code="missing-extra")
-        kind = {"load_in_8bit": True} if bits == 8 else {"load_in_4bit": True, "bnb_4bit_compute_dtype": torch.bfloat16}
-        own = {"quantization_config": BitsAndBytesConfig(**kind), "device_map": {"": 0}}
-    whole = base.adapted
-    try:
-        model = AutoModelForCausalLM.from_pretrained(
-            str(whole or base.place), dtype=torch.bfloat16 if device == "cuda" else torch.float32, **base.loading, **own
-        )
-        if whole is not None:
-            model = PeftModel.from_pretrained(model, base.place, local_files_only=True).merge_and_unload()
-    except (OSError, ValueError, KeyError) as error:
-        raise base.unreadable(error) from None
-    return model if few else model.to(device)

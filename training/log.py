@@ -1,4 +1,4 @@
-"""The log of a training: a row for each step or measurement, in JSON lines, its figure, and the watch over it.
+"""What stays of a training: its log, a row for each step or measurement, its figure, the watch over it, and the card.
 
 The reward models stand for what people would say, and a policy that is tuned by them finds where they do not. So a
 reward that rises while a judge falls that nothing is trained on is being exploited. Both trends are least-squares lines
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import linregress
 
-from hellofresh.core.files import read_models, write_bytes, write_jsonl
+from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
 from hellofresh.stats.intervals import t_quantile
@@ -56,33 +56,34 @@ class LogRow:
     ndcg: float | None = None
 
 
-_TITLES = {
-    "loss": "Loss of the step", "held_out_loss": "Loss of held-out responses", "reward": "Reward",
-    "judge": "Untrained judge", "kl": "KL, nats a response", "length": "Tokens a response", "entropy": "Entropy, nats",
-    "margin": "Margin of pairs", "accuracy": "Pairs in order", "ndcg": "NDCG@10",
-}  # fmt: skip
+_COLUMNS = {
+    "loss": ("loss", "Loss of the step"),
+    "held_out_loss": ("eval_loss", "Loss of held-out responses"),
+    "reward": ("reward", "Reward"),
+    "judge": ("rewards/judge/mean", "Untrained judge"),
+    "kl": ("kl", "KL, nats a response"),
+    "length": ("completions/mean_length", "Tokens a response"),
+    "entropy": ("entropy", "Entropy, nats"),
+    "margin": ("rewards/margins", "Margin of pairs"),
+    "accuracy": ("rewards/accuracies", "Pairs in order"),
+    "ndcg": ("eval_ndcg@10", "NDCG@10"),
+}
+"""What the libraries' trainers call each column, and its title in the figure."""
+_OF_STEPS = ("entropy", "margin", "accuracy")
+"""Columns that are logged of other samples as well, where no step was taken."""
 
 
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:
     """What a library of trainers logged at a step, by its names; None where it logged nothing of the kind."""
-    found = {
-        name: float(value) for name, value in logs.items() if isinstance(value, int | float) and math.isfinite(value)
-    }
-    per_token, length = found.get("kl"), found.get("completions/mean_length")
-    row = LogRow(
-        step=step,
-        loss=found.get("loss"),
-        held_out_loss=found.get("eval_loss"),
-        reward=found.get("reward"),
-        judge=found.get("rewards/judge/mean"),
-        kl=per_token * length if per_token is not None and length is not None else None,
-        length=length,
-        entropy=found.get("entropy") if "loss" in found else None,
-        margin=found.get("rewards/margins") if "loss" in found else None,
-        accuracy=found.get("rewards/accuracies") if "loss" in found else None,
-        ndcg=found.get("eval_ndcg@10"),
-    )
-    return row if row != LogRow(step) else None
+    found = {}
+    for name, (key, _) in _COLUMNS.items():
+        value = logs.get(key)
+        if isinstance(value, int | float) and math.isfinite(value) and (name not in _OF_STEPS or "loss" in found):
+            found[name] = float(value)
+    if "kl" in found:
+        per_token = found.pop("kl")
+        found |= {"kl": per_token * found["length"]} if "length" in found else {}
+    return LogRow(step, **found) if found else None
 
 
 def write_log(path: Path, rows: Sequence[LogRow]) -> None:
@@ -111,7 +112,7 @@ def draw_curves(path: Path, rows: Sequence[LogRow]) -> None:
         UsageError: if what draws figures is not installed.
     """
     charts, marks = [], []
-    for name, title in _TITLES.items():
+    for name, (_, title) in _COLUMNS.items():
         values = known_values(rows, name)
         values = values[:: -(-len(values) // _MOST_PLACES) or 1]
         if len(values) < 2:
@@ -157,3 +158,88 @@ def is_over_optimised(rows: Sequence[LogRow]) -> bool:
     """Whether the reward rises while the untrained judge falls."""
     reward, judge = trend_of(rows, "reward"), trend_of(rows, "judge")
     return reward is not None and judge is not None and reward.low > 0 > judge.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningCard:
+    """What was tuned on what, by which versions, how it went, and what it cost.
+
+    Attributes:
+        method: `sft`, `rloo`, `grpo`, `ppo` or `dpo`.
+        model, model_sha256: what it began with, as the user named it, and a hash of its files.
+        data, data_sha256: name and hash of the file of exchanges.
+        prompt_sha256: of the wordings that the model was shown.
+        learnt_from, held_out, left_out: exchanges by what became of them; those left out are too long.
+        recipe: every setting.
+        rewards: what identifies each reward model, by name; `judge` is the untrained one.
+        versions: of the libraries.
+        device: type and name of the processor or GPU, and threads.
+        parameters: that were tuned.
+        steps: taken.
+        seconds: since the tuning was started or went on after a kill.
+        peak_mib: memory of the process, or of the GPU where there is one.
+        trends: of reward, judge, KL and length over the steps.
+        flags: what a reader must know; empty where there is nothing.
+        log: every row.
+        format: of this card.
+    """
+
+    method: str
+    model: str
+    model_sha256: str
+    data: str
+    data_sha256: str
+    prompt_sha256: str
+    learnt_from: int
+    held_out: int
+    left_out: int
+    recipe: dict[str, str | int | float | bool | list[str]]
+    rewards: dict[str, str]
+    versions: dict[str, str]
+    device: str
+    parameters: int
+    steps: int
+    seconds: float
+    peak_mib: int
+    trends: dict[str, Trend]
+    flags: list[str]
+    log: list[LogRow]
+    format: int = 1
+
+    @property
+    def losses(self) -> tuple[float, float] | None:
+        """Held-out loss before and after; None where it was not measured."""
+        found = known_values(self.log, "held_out_loss")
+        return (found[0][1], found[-1][1]) if len(found) > 1 else None
+
+
+def write_card(folder: Path, card: TuningCard) -> None:
+    """Write `card.json` for programs and `card.md`, the same without the log, for people."""
+    write_json(folder / "card.json", asdict(card))
+    lines = [f"# Tuning by {card.method}", "", *(f"> **{flag}**\n" for flag in card.flags)]
+    lines += ["| | |", "| --- | --- |"]
+    for name, value in asdict(card).items():
+        if name in ("method", "trends", "flags", "log", "format"):
+            continue
+        text = ", ".join(f"{key} = {one}" for key, one in value.items()) if isinstance(value, dict) else str(value)
+        cell = text.replace("|", "\\|").replace("\n", " ")
+        lines.append(f"| {name.replace('_', ' ')} | {cell} |")
+    if card.losses is not None:
+        lines += ["", f"Loss of held-out responses: {card.losses[0]:.4f} before, {card.losses[1]:.4f} after."]
+    if card.trends:
+        lines += ["", "| | first fifth | last fifth | change along the line | 95% interval |"]
+        lines.append("| --- | ---: | ---: | ---: | --- |")
+        for name, one in card.trends.items():
+            interval = f"[{one.low:.3f}, {one.high:.3f}]"
+            lines.append(f"| {name} | {one.first:.3f} | {one.last:.3f} | {one.change:+.3f} | {interval} |")
+    lines += ["", "Curves: `log.jsonl`, `curves.svg`. Weights: `model/`.", ""]
+    write_bytes(folder / "card.md", "\n".join(lines).encode())
+
+
+def read_card(folder: Path) -> TuningCard:
+    """Read a card.
+
+    Raises:
+        DataError: if it is missing or malformed.
+    """
+    return read_model(folder / "card.json", TuningCard)

@@ -1,4 +1,4 @@
-"""Training what puts documents in order, by equation 1 of RARG: a head on frozen vectors, or a whole encoder.
+"""Training what puts documents in order, by equation 1 of RARG: a head on frozen vectors.
 
     loss = max(0, max over positives of f(x, p) - f(x, e) + tau) - lambda * share
     share = exp f(x, e) / (exp f(x, e) + sum over negatives of exp f(x, n))
@@ -7,45 +7,32 @@ The evidence e is to stand above each document that BM25 finds (p) by tau, and t
 those that BM25 puts last (n). The paper's equation has no logarithm; with `logarithm` the share's logarithm is taken,
 which is the usual contrastive loss. Of several equal positives the first has the gradient.
 
-A head takes seconds and starts again after a kill; an encoder is trained by sentence-transformers and goes on. Either
-way the epoch with the best NDCG@10 after two stages is kept, the untrained model among them.
+A head takes seconds and starts again after a kill; `hellofresh.training.encoders` trains whole encoders by the same
+loss. Either way the epoch with the best NDCG@10 after two stages is kept, the untrained model among them.
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
-from datasets import Dataset
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-from sentence_transformers.base.sampler import DefaultBatchSampler
-from sentence_transformers.sentence_transformer.evaluation import RerankingEvaluator
 from torch import Tensor, nn
-from torch.utils.data import SequentialSampler
-from transformers import Trainer, get_cosine_schedule_with_warmup
+from transformers import get_cosine_schedule_with_warmup
 
-from hellofresh.core.files import write_json
 from hellofresh.evidence.retrieval.comparison import rank_queries
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
-from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand, prefixes_of
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE, DenseScorer, Head, lexical_scores, write_head
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.stats.retrieval import measures
 from hellofresh.tasks.outputs import Ranking
 from hellofresh.training.data import Example, in_training_order, make_examples, split_for_selection
-from hellofresh.training.log import LogRow, known_values, read_log
+from hellofresh.training.log import LogRow, known_values
 from hellofresh.training.recipe import Recipe
-from hellofresh.training.run import OnRow, Run, Watcher
-
-_TOKENS = 128
-_Encoder = TypeVar("_Encoder")
+from hellofresh.training.run import OnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,96 +190,3 @@ def train_head(training: RerankerTraining, dense: DenseScorer, folder: Path, on_
         rows[-1] = replace(rows[-1], ndcg=value)
     write_head(folder, best, dense.parameters, training.identity)
     return TrainedReranker.of(folder, rows, in_epoch)
-
-
-class _Equation1(nn.Module):  # type: ignore[misc]  # the library is not type-checked
-    """Equation 1 as a loss of sentence-transformers; f is the cosine of two vectors."""
-
-    def __init__(self, model: SentenceTransformer, recipe: Recipe) -> None:
-        super().__init__()
-        self.model, self.recipe = model, recipe
-
-    def forward(self, features: Sequence[Mapping[str, Tensor]], labels: Tensor | None) -> Tensor:
-        asked, *read = [
-            nn.functional.normalize(self.model(dict(one))["sentence_embedding"], dim=-1) for one in features
-        ]
-        fits = (torch.stack(read, dim=1) * asked[:, None]).sum(dim=-1)
-        return equation_1(self.recipe.scale * fits, self.recipe).mean()
-
-
-def train_encoder(training: RerankerTraining, model: str, device: str, folder: Path, on_row: OnRow) -> TrainedReranker:
-    """Train an encoder, or go on with it, and keep the best epoch's in `model/`, which is a retriever by its path.
-
-    Args:
-        training: what to train.
-        model: a folder, or `hub:OWNER/NAME`.
-        device: `cpu` or `cuda`.
-        folder: gets the model.
-        on_row: called with each row of the log.
-
-    Raises:
-        UsageError: if the model does not exist.
-        DataError: if there are too few queries or documents.
-    """
-    recipe, (examples, chosen) = training.recipe, training.parts()
-    run = Run("reranker", recipe, {"model": model, **training.identity}, device, folder, on_row)
-    in_epoch = -(-len(examples) // recipe.batch)
-    if run.is_finished(folder / "training.json"):
-        return TrainedReranker.of(folder / "model", read_log(folder / "log.jsonl"), in_epoch)
-    encoder = opened(SentenceTransformer, model, device=device)
-    encoder.max_seq_length = _TOKENS
-    encoder.prompts = dict(zip(("query", "document"), prefixes_of(model), strict=True))
-    texts = {row: document.content for row, document in enumerate(training.corpus.documents())}
-    columns = ["query", *(f"document {place}" for place in range(1 + recipe.positives + recipe.negatives))]
-    rows = [
-        dict(zip(columns, (example.query.text, *(texts[row] for row in example.documents)), strict=True))
-        for example in examples
-    ]
-    prompts = {name: encoder.prompts["query" if name == "query" else "document"] for name in columns}
-    settings = partial(SentenceTransformerTrainingArguments, prompts=prompts)
-    evaluator = _evaluator(training, chosen, texts)
-    trainer = partial(SentenceTransformerTrainer, encoder, loss=_Equation1(encoder, recipe), evaluator=evaluator)
-    watcher = trained_on(rows, run, trainer, settings, best="ndcg")
-    write_json(folder / "training.json", {"model": model, **training.identity})
-    shutil.rmtree(run.checkpoints)
-    return TrainedReranker.of(folder / "model", watcher.rows, in_epoch)
-
-
-def opened(kind: Callable[..., _Encoder], model: str, **more: object) -> _Encoder:
-    """A model of sentence-transformers to train.
-
-    Raises:
-        UsageError: if the model does not exist.
-    """
-    name, loading = loading_of(model)
-    try:
-        return kind(name, **more, **loading)
-    except OSError:
-        raise not_at_hand(model) from None
-
-
-def trained_on(
-    rows: Sequence[object], run: Run, trainer: Callable[..., Trainer], settings: Callable[..., object], *, best: str
-) -> Watcher:
-    """Train a model of sentence-transformers on rows, or go on with it; measured after each epoch."""
-    recipe = run.recipe
-    order, in_epoch = in_training_order(rows, recipe.epochs, recipe.seed), -(-len(rows) // recipe.batch)
-    steps = -(-len(order) // recipe.batch)
-    arguments = settings(**run.arguments(steps, measured_every=in_epoch), batch_sampler=_in_order)
-    return run.train(trainer(args=arguments, train_dataset=Dataset.from_list(order)), best=best)
-
-
-def _in_order(dataset: Dataset, batch_size: int, drop_last: bool, **more: object) -> DefaultBatchSampler:
-    """Batches in the order of the data set, as sentence-transformers asks for them."""
-    return DefaultBatchSampler(SequentialSampler(dataset), batch_size, drop_last)
-
-
-def _evaluator(training: RerankerTraining, queries: Sequence[Query], texts: Mapping[int, str]) -> RerankingEvaluator:
-    """Of the documents that the first stage finds; queries for which it finds nothing relevant tell nothing."""
-    qrels, rows, samples = training.corpus.qrels(), training.corpus.rows, []
-    for query, one in zip(queries, training.found(queries), strict=True):
-        parts: dict[bool, list[str]] = {True: [], False: []}
-        for name in one.documents:
-            parts[qrels[query.id].get(name, 0) > 0].append(texts[rows[name]])
-        samples.append({"query": query.text, "positive": parts[True], "negative": parts[False]})
-    return RerankingEvaluator(samples, write_csv=False)

@@ -1,9 +1,8 @@
 """Training reward models: responses with labels, divided and measured, and heads on frozen vectors (scikit-learn).
 
-A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, and the same
-seed gives the same bytes. Vectors are kept in blocks on disk, so that an encoding that is interrupted goes on and no
-text is read twice. Whole encoders are in `hellofresh.training.reward_encoders`; what applies either is
-`hellofresh.rewards`.
+A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, which are
+kept, and the same seed gives the same bytes. Whole encoders are in `hellofresh.training.encoders`; what applies either
+is `hellofresh.rewards`.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import atomic_path, canonical_json, sha256_text
+from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.evidence.retrieval.base import missing_extra
+from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, RewardData, RewardMeasure, write_card
 from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
@@ -29,7 +29,6 @@ from hellofresh.training.recipe import RewardRecipe
 
 FloatArray = NDArray[np.float64]
 _METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))
-_BLOCK = 128
 _STRENGTHS = tuple(float(f"1e{power}") for power in range(-6, 2))
 """Inverse strengths of the penalty on weights that are tried."""
 
@@ -145,12 +144,6 @@ def measure(test: Sequence[LabelledResponse], chances: FloatArray, usual: int) -
     return tuple(found)
 
 
-def balanced_log_loss(logits: FloatArray, labels: NDArray[np.int64]) -> float:
-    """The cross-entropy of n two-class logits, in which both classes count alike."""
-    losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
-    return float(np.mean([losses[labels == label].mean() for label in (0, 1)]))
-
-
 def train_head(
     training: RewardTraining, encoder: Encoder, folder: Path, *, vectors: Path, line: Callable[[str], None]
 ) -> TrainedReward:
@@ -169,11 +162,19 @@ def train_head(
     """
     try:
         from sklearn.linear_model import LogisticRegression
+        from sklearn.metrics import log_loss
+        from sklearn.utils.class_weight import compute_sample_weight
     except ImportError:
         raise missing_extra("training a head", "scikit-learn", "baselines") from None
     parts, paired = divide(training.examples, training.recipe), training.beside is not Beside.NOTHING
-    texts = [text for item in training.examples for text in training.pair(item)]
-    read = stored_vectors(encoder, texts, vectors, line)
+    texts = sorted({text for item in training.examples for text in training.pair(item)})
+    own = vectors / sha256_text(canonical_json([dict(encoder.parameters), texts]))[:32]
+
+    def progress(done: int) -> None:
+        line(f"vectors of {done:,} of {len(texts):,} texts")
+
+    made = stored_vectors(encoder, lambda start, stop: texts[start:stop], len(texts), own, progress)
+    read = dict(zip(texts, made.astype(np.float64), strict=True))
 
     def features(part: Sequence[LabelledResponse]) -> FloatArray:
         pairs = [training.pair(item) for item in part]
@@ -190,7 +191,9 @@ def train_head(
         model.fit((raw - middle) / spread, labels_of(parts["train"]))
         candidates.append(RewardWeights(middle, spread, model.coef_[0], float(model.intercept_[0])))
         line(f"fitted with {len(candidates) - 1} of {len(_STRENGTHS)} strengths")
-    losses = tuple(balanced_log_loss(one.logits(chosen), labels_of(parts["selection"])) for one in candidates)
+    labels = labels_of(parts["selection"])
+    alike = compute_sample_weight("balanced", labels)
+    losses = tuple(float(log_loss(labels, chances(one.logits(chosen)), sample_weight=alike)) for one in candidates)
     kept = int(np.argmin(losses))
     card = training.card(
         parts,
@@ -202,21 +205,3 @@ def train_head(
     )
     found = chances(candidates[kept].logits(features(parts["test"])))
     return TrainedReward(folder, training.measured(card, parts, found, folder), losses)
-
-
-def stored_vectors(
-    encoder: Encoder, texts: Sequence[str], folder: Path, line: Callable[[str], None]
-) -> dict[str, FloatArray]:
-    """The vector of each text, by text; `folder` holds blocks of them, named by the hash of encoder and texts."""
-    unique = sorted(set(texts))
-    found: dict[str, FloatArray] = {}
-    for start in range(0, len(unique), _BLOCK):
-        block = unique[start : start + _BLOCK]
-        path = folder / f"{sha256_text(canonical_json([dict(encoder.parameters), block]))[:32]}.npy"
-        if not path.is_file():
-            vectors = encoder.passages(block)
-            with atomic_path(path) as temporary, temporary.open("wb") as file:
-                np.save(file, vectors)
-        found |= dict(zip(block, np.load(path, allow_pickle=False).astype(np.float64), strict=True))
-        line(f"vectors of {len(found):,} of {len(unique):,} texts")
-    return found

@@ -20,7 +20,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -32,21 +32,20 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, Trai
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.files import read_jsonl, sha256_file, sha256_text, write_jsonl
+from hellofresh.judging.reward_judges import WatchedReward
 from hellofresh.models.local.folders import rendered
 from hellofresh.results.figures.image import need_converter
 from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
-from hellofresh.training.card import TuningCard, read_card, write_card
 from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from hellofresh.training.libraries import BaseModel, library_versions, load_base, load_tokenizer
-from hellofresh.training.log import draw_curves, is_over_optimised, trend_of
+from hellofresh.training.libraries import BaseModel, library_versions
+from hellofresh.training.log import TuningCard, draw_curves, is_over_optimised, read_card, trend_of, write_card
 from hellofresh.training.ppo import PpoTrainer
 from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
 from hellofresh.training.run import Run
-from hellofresh.training.tuning_rewards import TuningRewards
 
 _MIB = 1 << 20
 _TRENDS = ("reward", "judge", "kl", "length", "entropy")
@@ -64,16 +63,14 @@ class Tuning:
 
     Attributes:
         base: the model to begin with.
-        data: the file of exchanges.
         run: how, and where to.
         rewards: of the model's own responses; None where it learns written ones.
         tokenizer: the model's.
     """
 
     base: BaseModel
-    data: Path
     run: Run
-    rewards: TuningRewards | None
+    rewards: WatchedReward | None
     tokenizer: PreTrainedTokenizerBase
 
     @property
@@ -100,19 +97,13 @@ class Tuning:
 
     def load(self) -> PreTrainedModel:
         """The weights to begin with."""
-        return load_base(self.base, self.run.device, self.recipe.bits)
+        return self.base.load(self.run.device, self.recipe.bits)
 
     def lora(self) -> LoraConfig:
         """The low-rank matrices of the recipe."""
-        recipe = self.recipe
-        return LoraConfig(
-            r=recipe.rank,
-            lora_alpha=recipe.alpha,
-            lora_dropout=recipe.dropout,
-            target_modules=list(recipe.modules),
-            task_type="CAUSAL_LM",
-            bias="none",
-        )
+        recipe, modules = self.recipe, list(self.recipe.modules)
+        sizes = {"r": recipe.rank, "lora_alpha": recipe.alpha, "lora_dropout": recipe.dropout}
+        return LoraConfig(**sizes, target_modules=modules, task_type="CAUSAL_LM", bias="none")
 
     def steps(self, samples: int) -> int:
         """Steps in all: whole epochs of so many samples, or fewer where the recipe says so.
@@ -128,16 +119,8 @@ class Tuning:
         steps = math.ceil(samples * recipe.epochs / (recipe.batch * recipe.accumulation))
         return min(steps, recipe.steps) if recipe.steps else steps
 
-    def arguments(self, steps: int, **more: int) -> dict[str, object]:
-        """Settings that every trainer of a language model takes."""
-        return {
-            **self.run.arguments(steps, **{"save_every": self.recipe.save_every, **more}),
-            "gradient_accumulation_steps": self.recipe.accumulation,
-            "activation_checkpointing": self.run.device == "cuda",
-        }
 
-
-def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -> TuningCard:
+def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
     """Tune, or go on with it; a finished tuning's card is read.
 
     Args:
@@ -157,7 +140,7 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -
     if run.is_finished(folder / "card.json"):
         return read_card(folder)
     began, exchanges = time.monotonic(), read_exchanges(data, responses=rewards is None)
-    tuning = Tuning(base, data, run, rewards, load_tokenizer(base))
+    tuning = Tuning(base, run, rewards, base.tokenizer())
     torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
     if isinstance(recipe, SftRecipe):
         trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
@@ -175,7 +158,7 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -
     adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
     trainer.model.save_pretrained(adapter)
     tuning.tokenizer.save_pretrained(adapter)
-    merged = PeftModel.from_pretrained(load_base(base, "cpu"), str(adapter), local_files_only=True)
+    merged = PeftModel.from_pretrained(base.load("cpu"), str(adapter), local_files_only=True)
     merged.merge_and_unload().save_pretrained(folder / "model")
     tuning.tokenizer.save_pretrained(folder / "model")
     device, peak_mib = _device(run.device, recipe)
@@ -200,7 +183,6 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: TuningRewards | None) -
 
 def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
     def row(one: Exchange) -> dict[str, str] | None:
-        """Prompt and response, if both are short enough."""
         prompt, completion = tuning.prompt(one), one.response.strip() + str(tuning.tokenizer.eos_token)
         fits = prompt and tuning.tokens(completion) <= recipe.response_tokens
         return {"prompt": prompt, "completion": completion} if fits else None
@@ -224,7 +206,7 @@ def _of_rows(
     steps = tuning.steps(len(learnt) if held_out else 0)
     in_epoch = max(1, len(learnt) // (recipe.batch * recipe.accumulation))
     every = in_epoch if isinstance(recipe, SftRecipe) else steps
-    settings = {**tuning.arguments(steps, measured_every=every), "train_sampling_strategy": "sequential"}
+    settings = {**tuning.run.arguments(steps, measured_every=every), "train_sampling_strategy": "sequential"}
     trainer = kind(
         args=config(**settings, max_length=None),
         train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
@@ -247,33 +229,22 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
     steps = math.ceil(tuning.steps(len(rows) * recipe.responses * updates) / updates) * updates
     needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
     order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
+    model, tokens = tuning.load(), tuning.tokenizer
     if isinstance(recipe, PpoRecipe):
-        save_every = math.ceil(recipe.save_every / updates) * updates
-        settings = TrainingArguments(
-            **tuning.arguments(steps, save_every=save_every),
-            remove_unused_columns=False,
-            train_sampling_strategy="sequential",
-        )
-        model = tuning.load()
+        arguments = tuning.run.arguments(steps, save_every=math.ceil(recipe.save_every / updates) * updates)
+        settings = TrainingArguments(**arguments, remove_unused_columns=False, train_sampling_strategy="sequential")
         if getattr(model, "is_quantized", False):
             model = prepare_model_for_kbit_training(model)
         policy, prompts = get_peft_model(model, tuning.lora()), [row for row in order for _ in range(recipe.responses)]
-        trainer = PpoTrainer(policy, settings, prompts, recipe=recipe, tokenizer=tuning.tokenizer, scores=scores)
-        return trainer, len(rows), 0
+        return PpoTrainer(policy, settings, prompts, recipe=recipe, tokenizer=tokens, scores=scores), len(rows), 0
     config, kind = (GRPOConfig, GRPOTrainer) if tuning.run.method == "grpo" else (RLOOConfig, RLOOTrainer)
-    arguments = config(
-        **tuning.arguments(steps), num_generations=recipe.responses, beta=recipe.kl, epsilon=recipe.clip,
+    settings = config(
+        **tuning.run.arguments(steps), num_generations=recipe.responses, beta=recipe.kl, epsilon=recipe.clip,
         temperature=recipe.temperature, max_completion_length=recipe.response_tokens, shuffle_dataset=False,
         reward_weights=[1.0, 0.0], disable_dropout=True,
     )  # fmt: skip
-    trainer = kind(
-        tuning.load(),
-        scores,
-        args=arguments,
-        train_dataset=Dataset.from_list(order),
-        processing_class=tuning.tokenizer,
-        peft_config=tuning.lora(),
-    )
+    data = Dataset.from_list(order)
+    trainer = kind(model, scores, settings, data, processing_class=tokens, peft_config=tuning.lora())
     return trainer, len(rows), 0
 
 
@@ -289,47 +260,29 @@ def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
     return score
 
 
-@dataclass(frozen=True, slots=True)
-class PreferencePair:
-    """The best and the worst response to a claim.
-
-    Attributes:
-        id: of the exchange.
-        prompt: what the model was shown.
-        chosen, rejected: the responses.
-        better_by: the difference of their rewards.
-    """
-
-    id: str
-    prompt: str
-    chosen: str
-    rejected: str
-    better_by: float
-
-
 def _by_preferences(
     tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange]
 ) -> tuple[Trainer, int, int]:
     model, path = tuning.load(), tuning.run.folder / f"pairs-{tuning.run.key[:12]}.jsonl"
     if not path.is_file():
-        write_jsonl(path, (asdict(pair) for pair in _drawn(tuning, recipe, exchanges, model)))
-    pairs, end = {pair.id: pair for pair in read_models(path, PreferencePair)}, str(tuning.tokenizer.eos_token)
+        write_jsonl(path, _pairs(tuning, recipe, exchanges, model))
+    pairs, end = {pair["id"]: pair for pair in read_jsonl(path)}, tuning.tokenizer.eos_token
 
     def row(one: Exchange) -> dict[str, str] | None:
         pair = pairs.get(one.id)
-        if pair is None:
-            return None
-        return {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
+        return pair and {
+            "prompt": str(pair["prompt"]), "chosen": f"{pair['chosen']}{end}", "rejected": f"{pair['rejected']}{end}"
+        }  # fmt: skip
 
     return _of_rows(
         tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)
     )
 
 
-def _drawn(
+def _pairs(
     tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange], model: PreTrainedModel
-) -> Iterator[PreferencePair]:
-    """Pairs of those exchanges that are short enough and whose best response is better than the worst."""
+) -> Iterator[dict[str, object]]:
+    """The best and the worst response to each claim that is short enough, if one is better by the reward."""
     assert tuning.rewards is not None
     for one in exchanges:
         if not (prompt := tuning.prompt(one)):
@@ -345,8 +298,10 @@ def _drawn(
         said = tuning.tokenizer.batch_decode(rows, skip_special_tokens=True)
         scores = tuning.rewards.reward.score([RewardCase(one.claim, tuning.shown_evidence(one), text) for text in said])
         best, worst = int(scores.argmax()), int(scores.argmin())
-        if scores[best] > scores[worst]:
-            yield PreferencePair(one.id, prompt, said[best], said[worst], float(scores[best] - scores[worst]))
+        better_by = float(scores[best] - scores[worst])
+        if better_by > 0:
+            pair = {"id": one.id, "prompt": prompt, "chosen": said[best], "rejected": said[worst]}
+            yield {**pair, "better_by": better_by}
 
 
 def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:

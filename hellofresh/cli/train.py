@@ -32,6 +32,7 @@ from hellofresh.evidence.retrieval.thresholds import (
     read_pairs,
     score_pairs,
 )
+from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
@@ -39,7 +40,6 @@ from hellofresh.rewards.base import Beside
 from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encoder
 from hellofresh.runs.regimes.correction.post import plain
 from hellofresh.tasks.samples import to_json
-from hellofresh.training import tuning_rewards
 from hellofresh.training.libraries import chosen_device, find_base, need_libraries
 from hellofresh.training.log import LogRow, known_values
 from hellofresh.training.recipe import (
@@ -58,7 +58,7 @@ from hellofresh.training.recipe import (
 from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
 
 if TYPE_CHECKING:
-    from hellofresh.training.card import TuningCard
+    from hellofresh.training.log import TuningCard
     from hellofresh.training.rerankers import TrainedReranker
 
 
@@ -121,7 +121,8 @@ def _train_one(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    from hellofresh.training.rerankers import RerankerTraining, train_encoder, train_head
+    from hellofresh.training.encoders import train_encoder
+    from hellofresh.training.rerankers import RerankerTraining, train_head
 
     def on_row(row: LogRow, steps: int) -> None:
         known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)
@@ -273,7 +274,7 @@ def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
-            from hellofresh.training.reward_encoders import train_reward_encoder
+            from hellofresh.training.encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:
                 loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"
@@ -355,7 +356,8 @@ def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
 def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by written responses, then by rewards with PPO from there."""
     # Whatever PPO would refuse after hours is refused now.
-    tuning_rewards.open_rewards(options.rewards, options.judge, load_recipe(options.recipe, PpoRecipe))
+    recipe = load_recipe(options.recipe, PpoRecipe)
+    reward_judges.open_watched(options.rewards, options.judge, recipe.alpha_relevance)
     name = options.name
     for method in ("sft", "ppo"):
         options.name = f"{name}-{method}" if name else ""
@@ -381,7 +383,8 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
     rewards = None
     if isinstance(recipe, SampledRecipe):
-        rewards = tuning_rewards.open_rewards(options.rewards, options.judge or tuning_rewards.RULES, recipe)
+        judge = options.judge or reward_judges.RULES
+        rewards = reward_judges.open_watched(options.rewards, judge, recipe.alpha_relevance)
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]

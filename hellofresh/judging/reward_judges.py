@@ -17,18 +17,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
 from hellofresh.judging.study import NOT_VALIDATED, JudgeKind, RatedStudy, Rating, read_responses, read_samples
 from hellofresh.releases.draw.duplicates import near_duplicates
-from hellofresh.rewards.base import RewardCase
-from hellofresh.rewards.models import CombinedReward
+from hellofresh.rewards.base import RewardCase, RewardModel, read_card
+from hellofresh.rewards.models import CombinedReward, open_combined, open_reward
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean, holm
 
 _NOT = r"(?:not|never|cannot|hardly|(?:do|does|did|is|are|was|were|has|have|had|can|could|would)n['\u2019]t)"
@@ -274,3 +275,60 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
 def judge_name(cards: Sequence[str]) -> str:
     """Of the judge that these models are together, by the hashes of their weights."""
     return f"rewards-{sha256_text(' '.join(sorted(cards)))[:8]}"
+
+
+RULES = "rules"
+"""Name of the judge by rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleJudge:
+    """Three plain signs of a response that only serves to get a reward, each from 0 to 1; the mean of them.
+
+    Words do not come again and again (share of different triples of words), long words are those of the claim and the
+    evidence (share of them), and the last sentence ends.
+    """
+
+    name: str = RULES
+
+    def score(self, cases: Sequence[RewardCase]) -> FloatArray:
+        """The mean of the three; 0 for an empty response."""
+        ends = [case.response.rstrip()[-1:] in (".", "!", "?") for case in cases]
+        said = [(1 - repetition(case) + grounded(case) + end) / 3 for case, end in zip(cases, ends, strict=True)]
+        return np.where([bool(case.response.strip()) for case in cases], said, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedReward:
+    """The reward that a tuning follows, and the judge that watches it.
+
+    Attributes:
+        reward: equation 2.
+        judge: nothing is trained on it, and it is not a part of the reward.
+        identity: what identifies each model.
+    """
+
+    reward: RewardModel
+    judge: RewardModel
+    identity: Mapping[str, str]
+
+
+def open_watched(folders: Sequence[Path], judge: str, alpha: float) -> WatchedReward:
+    """Open reward models, one a criterion, and the judge: `rules`, or the folder of one that is not among them.
+
+    Raises:
+        UsageError: if nothing is rewarded, or the judge is a part of the reward.
+    """
+    if not folders and not alpha:
+        raise UsageError("nothing is rewarded", fix="Name reward models: --rewards FOLDER,FOLDER", code="no-reward")
+    identity = {card.criterion: card.sha256 for card in map(read_card, folders)}
+    watching: RewardModel = RuleJudge()
+    if judge != RULES:
+        sha256 = read_card(Path(judge)).sha256
+        if sha256 in identity.values():
+            what, expected = "the judge is a part of the reward", "one that nothing is trained on"
+            raise UsageError(what, where=f"--judge {judge}", expected=expected, code="trained-judge")
+        watching, identity["judge"] = open_reward(Path(judge)), sha256
+    if alpha:
+        identity["relevance"] = "minilm"
+    return WatchedReward(open_combined(folders, alpha=alpha), watching, identity)

@@ -1,18 +1,73 @@
-"""Equation 2 as a reward model, and opening reward models by the folders that training writes."""
+"""Whole encoders as reward models, equation 2 as one, and opening them by the folders that training writes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
 from hellofresh.evidence.retrieval.rerank import read_head
-from hellofresh.rewards.base import FloatArray, RewardCase, RewardModel, read_card, summed_reward
+from hellofresh.rewards.base import FloatArray, RewardCard, RewardCase, RewardModel, read_card, summed_reward
 from hellofresh.rewards.heads import HeadReward, ResponseRelevance, read_weights
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder
+
+TOKENS = 256
+"""Of a pair that an encoder reads."""
+
+
+@dataclass(frozen=True)
+class EncoderReward:
+    """Scores responses by an encoder that was trained whole, with a classifier on top.
+
+    Attributes:
+        card: what it was trained with.
+        model: as sentence-transformers loads it.
+    """
+
+    card: RewardCard
+    model: CrossEncoder
+
+    @classmethod
+    def open(cls, folder: Path, card: RewardCard) -> EncoderReward:
+        """Load it.
+
+        Raises:
+            UsageError: if sentence-transformers is not installed.
+            DataError: if the weights are not those of the card.
+        """
+        try:
+            from sentence_transformers import CrossEncoder
+        except ImportError as error:
+            raise missing_extra("this reward model", error.name or "sentence-transformers", "train") from None
+        weights = folder / "model" / "model.safetensors"
+        if not weights.is_file() or sha256_file(weights) != card.sha256:
+            raise DataError("not the weights of the card", where=str(weights), fix="Train again.", code="changed-file")
+        # Local files only: nothing is fetched, whatever the folder's files name.
+        loading = {"local_files_only": True, "trust_remote_code": False}
+        return cls(card, CrossEncoder(str(weights.parent), max_length=TOKENS, device="cpu", **loading))
+
+    @property
+    def name(self) -> str:
+        """The criterion."""
+        return self.card.criterion
+
+    def score(self, cases: Sequence[RewardCase]) -> FloatArray:
+        """As a head: the best of several texts of evidence counts, and without any the score is 0."""
+        read = [(n, (text, case.response)) for n, case in enumerate(cases) for text in case.beside(self.card.beside)]
+        found = np.zeros(len(cases))
+        if read:
+            owners, pairs = zip(*read, strict=True)
+            np.maximum.at(found, list(owners), self.model.predict(list(pairs), show_progress_bar=False))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +127,7 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
     """
     card = read_card(folder)
     if card.form == "encoder":
-        from hellofresh.rewards.transformer import TransformerReward
-
-        return TransformerReward.open(folder, card)
+        return EncoderReward.open(folder, card)
     return HeadReward(card, read_weights(folder, card), encoder or open_encoder(str(card.encoder["encoder"])))
 
 

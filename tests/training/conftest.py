@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hellofresh.judging.reward_judges import RuleJudge, WatchedReward
 from hellofresh.rewards.base import RewardCase
-from hellofresh.training.recipe import SampledRecipe
-from hellofresh.training.tuning_rewards import RuleJudge, TuningRewards
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]
@@ -121,22 +120,23 @@ class PoliteWords:
         )
 
 
-def polite_rewards(folders: Sequence[Path], judge: str, recipe: SampledRecipe) -> TuningRewards:
+def polite_rewards(folders: Sequence[Path], judge: str, alpha: float) -> WatchedReward:
     """In place of reward models."""
-    return TuningRewards(PoliteWords(), RuleJudge(), {"politeness": "toy"})
+    return WatchedReward(PoliteWords(), RuleJudge(), {"politeness": "toy"})
 
 
 _KILLED = """
 import os, signal, sys
 from tests.training.conftest import polite_rewards
-from hellofresh.training import run, tuning_rewards
+from hellofresh.judging import reward_judges
+from hellofresh.training import run
 log = run.Watcher.on_log
 def killing(self, args, state, control, **more):
     log(self, args, state, control, **more)
     if state.global_step == {step}:
         os.kill(os.getpid(), signal.SIGKILL)
 run.Watcher.on_log = killing
-tuning_rewards.open_rewards = polite_rewards
+reward_judges.open_watched = polite_rewards
 from hellofresh.cli import main
 main(sys.argv[1:])
 """

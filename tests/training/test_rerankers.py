@@ -144,7 +144,8 @@ class TestWithTorch:
     ) -> None:  # fmt: skip
         model = tiny_encoder([*SUBJECTS, *PLACES, *ACTS, "do", "come", "to", "the", "of"])
         from hellofresh.training import run
-        from hellofresh.training.rerankers import RerankerTraining, train_encoder
+        from hellofresh.training.encoders import train_encoder
+        from hellofresh.training.rerankers import RerankerTraining
 
         monkeypatch.setattr(run, "SAVE_EVERY", 2)
         recipe = Recipe(name="tiny", epochs=2, batch=8, rate=3e-3, warm_up=2, selection=0.3, scale=5.0)

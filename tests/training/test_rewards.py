@@ -12,6 +12,7 @@ import pytest
 from hellofresh.collectors.labelled import read_judged
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import read_json, sha256_text, write_json
+from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder, MiniLm
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
@@ -19,11 +20,9 @@ from hellofresh.training.recipe import RewardRecipe, load_recipe
 from hellofresh.training.reward_models import (
     RewardTraining,
     TrainedReward,
-    balanced_log_loss,
     divide,
     labels_of,
     measure,
-    stored_vectors,
     train_head,
 )
 from tests.conftest import need
@@ -91,17 +90,18 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(training: Re
 
 
 def test_vectors_are_made_once_and_an_interrupted_encoding_goes_on(tmp_path: Path) -> None:
-    texts = [f"text {number}" for number in range(300)]
+    texts = [f"text {number}" for number in range(700)]
 
-    def killed(line: str) -> None:
+    def killed(done: int) -> None:
         raise KeyboardInterrupt
 
     first, second = LetterEncoder(), LetterEncoder()
     with pytest.raises(KeyboardInterrupt):
-        stored_vectors(first, texts, tmp_path, killed)
-    found = stored_vectors(second, [*texts, *texts], tmp_path, lambda line: None)
-    assert sorted(first.encoded + second.encoded) == sorted(texts)
-    assert all(np.array_equal(found[text], LetterEncoder().queries([text])[0]) for text in texts)
+        stored_vectors(first, lambda start, stop: texts[start:stop], 700, tmp_path, killed)
+    for _ in range(2):
+        found = stored_vectors(second, lambda start, stop: texts[start:stop], 700, tmp_path, lambda done: None)
+    assert first.encoded + second.encoded == texts
+    assert np.array_equal(found, LetterEncoder().queries(texts))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -120,12 +120,6 @@ def test_responses_of_one_class_or_of_few_groups_cannot_be_divided() -> None:
         with pytest.raises(DataError) as caught:
             divide(examples, RECIPE)
         assert caught.value.code == "too-few-responses"
-
-
-def test_the_held_out_loss_counts_both_classes_alike() -> None:
-    logits, labels = np.array([2.0, -1.0, 900.0]), np.array([1, 1, 0])
-    expected = np.mean([np.mean([np.log1p(np.exp(-2)), np.log1p(np.exp(1))]), 900.0])
-    assert balanced_log_loss(logits, labels) == pytest.approx(expected)
 
 
 def test_evidence_that_supports_most_counts_and_none_gives_0(training: RewardTraining, tmp_path: Path) -> None:
@@ -175,7 +169,7 @@ def test_a_killed_training_of_an_encoder_ends_with_the_same_bytes(
 ) -> None:  # fmt: skip
     model = tiny_encoder([*POLITE, *RUDE, *THINGS, "number", "work", "a", "study"])
     from hellofresh.training import run
-    from hellofresh.training.reward_encoders import train_reward_encoder
+    from hellofresh.training.encoders import train_reward_encoder
 
     monkeypatch.setattr(run, "SAVE_EVERY", 2)
     training = replace(training, beside=beside)

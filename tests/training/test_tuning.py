@@ -14,15 +14,14 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import UsageError
+from hellofresh.judging import reward_judges
+from hellofresh.judging.reward_judges import RuleJudge, open_watched
 from hellofresh.models import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
-from hellofresh.training import tuning_rewards
-from hellofresh.training.card import read_card
 from hellofresh.training.libraries import LIBRARIES, need_libraries
-from hellofresh.training.log import read_log
+from hellofresh.training.log import read_card, read_log
 from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
-from hellofresh.training.tuning_rewards import RuleJudge, open_rewards
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
 
 RECIPE = """
@@ -74,7 +73,7 @@ needs_torch = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the l
 
 @pytest.fixture(autouse=True)
 def toy_reward(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuning_rewards, "open_rewards", polite_rewards)
+    monkeypatch.setattr(reward_judges, "open_watched", polite_rewards)
 
 
 def tune(method: str, name: str, data: Path, model: Path, recipe: str = RECIPE) -> list[str]:
@@ -258,5 +257,5 @@ def test_one_recipe_has_a_table_for_every_method() -> None:
 
 def test_nothing_rewarded_is_an_error() -> None:
     with pytest.raises(UsageError) as caught:
-        open_rewards([], "rules", RewardedRecipe(name="none", alpha_relevance=0.0))
+        open_watched([], "rules", 0.0)
     assert caught.value.code == "no-reward"

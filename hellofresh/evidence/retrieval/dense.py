@@ -7,7 +7,7 @@ Vectors of a corpus are made block by block and kept in its folder, so that an i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 _BLOCK = 500
-"""Documents in a block: half a minute's work on one processor."""
+"""Texts in a block: half a minute's work on one processor."""
 
 
 GRAPH_FROM = 1_000_000
@@ -103,18 +103,45 @@ def corpus_vectors(
     Raises:
         WorkspaceError: if the folder cannot be written.
     """
-    folder = _folder(corpus, encoder)
+
+    def texts(start: int, stop: int) -> list[str]:
+        return [document.content for document in corpus.documents(start, stop)]
+
+    return stored_vectors(encoder, texts, corpus.manifest.documents, _folder(corpus, encoder), progress)
+
+
+def stored_vectors(
+    encoder: Encoder,
+    texts: Callable[[int, int], Sequence[str]],
+    count: int,
+    folder: Path,
+    progress: Callable[[int], None],
+) -> NDArray[np.float32]:
+    """Vectors of texts, mapped from a folder of their own, where they are made if missing.
+
+    Args:
+        encoder: makes the vectors.
+        texts: those from one place up to another.
+        count: of the texts.
+        folder: belongs to this encoder and these texts.
+        progress: called with the number of texts that are done.
+    """
     whole = folder / "vectors.npy"
     if not whole.is_file():
-        starts = range(0, corpus.manifest.documents, _BLOCK)
-        blocks = [_block(corpus, encoder, folder, start, progress) for start in starts]
+        blocks = {start: folder / f"block-{start:09}.npy" for start in range(0, count, _BLOCK)}
+        for start, path in blocks.items():
+            stop = min(start + _BLOCK, count)
+            if not path.is_file():
+                with atomic_path(path) as temporary, temporary.open("wb") as file:
+                    np.save(file, encoder.passages(texts(start, stop)))
+            progress(stop)
         with atomic_path(whole) as temporary:
-            shape = (corpus.manifest.documents, encoder.dimensions)
+            shape = (count, encoder.dimensions)
             joined = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-            for start, path in zip(starts, blocks, strict=True):
+            for start, path in blocks.items():
                 joined[start : start + _BLOCK] = np.load(path)
             joined.flush()
-        for path in blocks:
+        for path in blocks.values():
             path.unlink()
     vectors: NDArray[np.float32] = np.load(whole, mmap_mode="r")
     return vectors
@@ -138,16 +165,3 @@ def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.
             graph.save(str(temporary))
     graph.view(str(path))
     return graph
-
-
-def _block(
-    corpus: RetrievalCorpus, encoder: Encoder, folder: Path, start: int, progress: Callable[[int], None]
-) -> Path:
-    path = folder / f"block-{start:09}.npy"
-    stop = min(start + _BLOCK, corpus.manifest.documents)
-    if not path.is_file():
-        texts = [document.content for document in corpus.documents(start, stop)]
-        with atomic_path(path) as temporary, temporary.open("wb") as file:
-            np.save(file, encoder.passages(texts))
-    progress(stop)
-    return path

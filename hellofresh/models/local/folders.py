@@ -161,23 +161,60 @@ class FolderModel(LocalModel[_Loaded]):
     def load(self) -> _Loaded:
         """Weights and tokenizer, an adapter merged into its model."""
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        folder = self._folder
-        base = adapter_base(folder)
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        precision = torch.bfloat16 if device == "cuda" else torch.float32
-        try:
-            model = AutoModelForCausalLM.from_pretrained(
-                str(base or folder), dtype=precision, local_files_only=True, trust_remote_code=False
-            )
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-            if base is not None:
-                from peft import PeftModel
+        place, gpu = str(self._folder), torch.cuda.is_available()
+        tokenizer = load_tokenizer(place)
+        model = load_weights(place, "cuda" if gpu else "cpu", adapter_base(self._folder))
+        return _Loaded(tokenizer, model.eval(), int(getattr(model.config, "max_position_embeddings", 4096)))
 
-                model = PeftModel.from_pretrained(model, str(folder), local_files_only=True).merge_and_unload()
-        except (OSError, ValueError, KeyError) as error:
-            raise DataError(f"transformers cannot load it ({error})", where=str(folder), code="bad-model") from None
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token
-        return _Loaded(tokenizer, model.to(device).eval(), int(getattr(model.config, "max_position_embeddings", 4096)))
+
+def load_tokenizer(place: str, *, download: bool = False) -> PreTrainedTokenizerBase:
+    """The tokenizer of a model in a folder, or where it may be downloaded on the hub, with a token to pad by.
+
+    Raises:
+        DataError: if transformers cannot load it.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=not download, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise _unreadable(place, error) from None
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+def load_weights(
+    place: str, device: str, base: Path | None, *, download: bool = False, **quantized: object
+) -> PreTrainedModel:
+    """A model's weights on a device.
+
+    Args:
+        place: a folder, or a name on the hub.
+        device: `cpu`, in 32 bits; or `cuda`, in 16.
+        base: the folder of the model, if `place` is that of an adapter, which is merged into it.
+        download: whether it may be.
+        quantized: options of transformers for fewer bits, which put it on the device themselves.
+
+    Raises:
+        DataError: if transformers cannot load it.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    precision = torch.bfloat16 if device == "cuda" else torch.float32
+    loading = {"dtype": precision, "local_files_only": not download, "trust_remote_code": False, **quantized}
+    try:
+        model = AutoModelForCausalLM.from_pretrained(str(base or place), **loading)
+        if base is not None:
+            from peft import PeftModel
+
+            model = PeftModel.from_pretrained(model, place, local_files_only=True).merge_and_unload()
+    except (OSError, ValueError, KeyError) as error:
+        raise _unreadable(place, error) from None
+    return model if quantized else model.to(device)
+
+
+def _unreadable(place: str, error: Exception) -> DataError:
+    return DataError(f"transformers cannot load it ({error})", where=place, code="bad-model")
