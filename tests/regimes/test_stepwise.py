@@ -38,7 +38,8 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, m
 
 def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -> None:
     answers = {
-        "query": "Here is a query:\nQuery: \"moon rock\"\nIt finds all.", "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
+        "query": "Here is a query:\nQuery: \"moon rock\"\nIt finds all.",
+        "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
         "verify-1": "**Supported**, by the first site.", "verify-2": "Unsupported.", "decide": DECIDED,
     }  # fmt: skip
     world = stage.World(answers, results=stage.results(1))
