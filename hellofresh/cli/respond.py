@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
     if options.serve is not None:
         return _serve(options, output)
-    post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)))
+    post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)), options.by)
     asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
         step = bar.line if sys.stderr.isatty() else lambda line: output.say(f"step: {line}")
@@ -113,10 +113,10 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
     port: int = options.serve
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
-    if options.text or options.image or options.date:
+    if options.text or options.image or options.date or options.by:
         raise UsageError(
             "a post for the page",
-            expected="--serve without --text, --image and --date",
+            expected="--serve without --text, --image, --date and --by",
             fix="Write the post, its date and its pictures into the form of the page.",
             code="no-post-here",
         )

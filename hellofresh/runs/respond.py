@@ -22,7 +22,7 @@ from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
 from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
-from hellofresh.evidence.web.search.providers import provider_with_key
+from hellofresh.evidence.web.search.services import provider_with_key
 from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.evaluate import evaluate
@@ -49,11 +49,19 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post that somebody asks about: nothing younger than `at` is used; images are as files hold them."""
+    """A post that somebody asks about.
+
+    Attributes:
+        text: of the post.
+        at: nothing younger is used.
+        images: as files hold them.
+        poster: who posted it, as the site shows it; empty where not known.
+    """
 
     text: str
     at: datetime
     images: tuple[bytes, ...] = ()
+    poster: str = ""
 
 
 def asking(model: object = _MODEL, **more: object) -> Evaluation:
@@ -64,9 +72,10 @@ def asking(model: object = _MODEL, **more: object) -> Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AskedPost(MisleadingPost):
-    """A post that somebody asks about, with its pictures."""
+    """A post that somebody asks about, with its pictures, and who posted it."""
 
     media: tuple[Media, ...] = ()
+    poster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +211,12 @@ def _sample(post: Post) -> tuple[_AskedPost, list[Image]]:
         except PictureError as error:
             expected = "a JPEG, PNG, WebP or GIF"
             raise UsageError(f"picture {number}: {error}", expected=expected, code="bad-picture") from None
-    name = sha256_text(canonical_json([post.text, post.at.isoformat(), [item.sha256 for item in media]]))[:12]
+    asked = [post.text, post.at.isoformat(), [item.sha256 for item in media], *filter(None, [post.poster])]
+    name = sha256_text(canonical_json(asked))[:12]
     sample = _AskedPost(
         id=f"mp-{name}", task=_TASK.name, edition=str(ASKED), period="all", date=post.at, group=name, license="",
         post=name, address="", text=post.text, modality="multimodal" if media else "unimodal", domain="",
-        media=tuple(media),
+        media=tuple(media), poster=post.poster,
     )  # fmt: skip
     return sample, pictures
 

@@ -46,7 +46,9 @@ class MisleadingPost(Sample):
 
 
 def _slots(sample: MisleadingPost) -> Mapping[str, str]:
-    return {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.text}
+    # Who posted it is known only where somebody says so, as with `hellofresh respond`.
+    author = getattr(sample, "poster", "")
+    return {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.text, **({"author": author} if author else {})}
 
 
 TASK = Task(

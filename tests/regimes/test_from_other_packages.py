@@ -26,7 +26,7 @@ PROGRAM = """
 from hellofresh.config import WebSettings
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.runs.regimes import get_regime
-from hellofresh.evidence.web.search.providers import open_provider
+from hellofresh.evidence.web.search.services import open_provider
 print(get_regime("mine").name)
 settings = WebSettings.model_validate({"provider": "my-search", "options": {"place": "here"}})
 print(open_provider(settings).parameters["place"])

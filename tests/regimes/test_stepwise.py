@@ -27,7 +27,8 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, m
     outcome = stage.judged(get_regime("hiss", ["parts=2"]), make.note(1, text=SECRET), world)
     assert steps(world) == ["parts", "doubt-1", "search-1", "check-1", "doubt-2", "decide"]
     assert [query for query, _ in world.searched] == ["moon composition"]
-    assert world.of("parts")[0].request.messages[0].text.count("INSTRUCTION:") == 1
+    asked = [item.request.messages[0].text for item in world.asked if not item.step.startswith("search")]
+    assert [text.count("INSTRUCTION:") for text in asked] == [1] * 5
     notes = world.of("decide")[0].request.messages[0].text
     assert "The moon is rock.\nIt holds: rock." in notes and "Cheese is soft.\nIs it? Yes." in notes
     (choice,) = outcome.outputs
@@ -37,13 +38,16 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, m
 
 def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -> None:
     answers = {
-        "query": "moon rock", "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
+        "query": "Here is a query:\nQuery: \"moon rock\"\nIt finds all.",
+        "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
         "verify-1": "**Supported**, by the first site.", "verify-2": "Unsupported.", "decide": DECIDED,
     }  # fmt: skip
     world = stage.World(answers, results=stage.results(1))
     outcome = stage.judged(get_regime("retrieve-verify"), make.note(1, text=SECRET), world)
     order = ["query", "search-1", "draft", "claims", "search-2", "verify-1", "search-3", "verify-2", "decide"]
-    assert steps(world) == order
+    assert steps(world) == order and world.searched[0][0] == "moon rock"
+    asked = [item.request.messages[0].text for item in world.asked if not item.step.startswith("search")]
+    assert all(text.count("INSTRUCTION:") == 1 for text in asked)
     notes = world.of("decide")[0].request.messages[0].text
     assert "The moon is rock." in notes and "square" not in notes and "What search-1 came to." in notes
     assert outcome.outputs[0].label == 1

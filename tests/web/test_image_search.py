@@ -16,8 +16,7 @@ from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import ImageSearch
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.search import ProviderAnswer
-from hellofresh.evidence.web.search.providers import open_image_provider
-from hellofresh.evidence.web.search.services import MOST_LINKS, PagedImageSearch
+from hellofresh.evidence.web.search.services import MOST_LINKS, PagedImageSearch, open_image_provider
 from hellofresh.evidence.web.store import StoredWeb, WebStore
 
 KEY = "key-of-mine"

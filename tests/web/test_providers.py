@@ -19,8 +19,7 @@ from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
-from hellofresh.evidence.web.search.ddgs import Ddgs
-from hellofresh.evidence.web.search.providers import open_provider
+from hellofresh.evidence.web.search.services import Ddgs, open_provider
 
 KEY = "key-of-mine"
 QUICK = RetryPolicy(attempts=3, timeout_s=20, deadline_s=60, first_s=0.01)

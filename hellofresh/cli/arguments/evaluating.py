@@ -61,6 +61,7 @@ COMMANDS = (
         option("--text TEXT", "the post's text", default=""),
         option("--image FILE", "a picture of it", many=True),
         option("--date D", "when it was posted, such as 2023-04-03 or 2023-04-03T14:05Z"),
+        option("--by TEXT", "who posted it, as the site shows it: name, description, verified or not", default=""),
         *fields("model", required=(), model="a model's name (default: the embedded one, for a smoke test)"),
         *fields("roles", roles="another model for describer, querier or extractor"),
         *fields("settings", "budget_usd", settings="a setting of the regime correction"),

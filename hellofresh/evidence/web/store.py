@@ -32,8 +32,7 @@ from hellofresh.evidence.web.dates import url_date, youngest
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider
-from hellofresh.evidence.web.search.providers import open_image_provider, open_provider
-from hellofresh.evidence.web.search.services import MOST_LINKS
+from hellofresh.evidence.web.search.services import MOST_LINKS, open_image_provider, open_provider
 from hellofresh.evidence.web.text import Extractor
 
 _SCHEMA = """

@@ -24,6 +24,7 @@ from hellofresh.runs.regimes._outside import has_word, needs_of_search, web_of
 from hellofresh.runs.regimes._reading import DecisionForm, is_refusal, without_marks
 from hellofresh.runs.regimes._search_tools import SUMMARISER
 from hellofresh.runs.regimes.search_agent import REHEARSED, LookUpSettings, look_up, read_rationale, read_turn
+from hellofresh.runs.regimes.web_search import query_line
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event
@@ -112,7 +113,7 @@ class _Checking:
 class Stepwise(BaseRegime):
     """What both have in common; a subclass finds the notes that the decision is made by."""
 
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "answers the queries; it never sees the sample"}
     prompts_from: ClassVar[str] = "search-agent"
 
@@ -188,8 +189,8 @@ class RetrieveVerify(Stepwise):
         return prompts * (4 + 2 * self.settings.parts + 2)
 
     async def _notes(self, way: _Checking) -> list[str]:
-        query = one_line(await way.ask("query"), _CHARACTERS)
-        notes = [await way.search(query)] if has_word(query) else []
+        query = query_line(await way.ask("query"))
+        notes = [await way.search(query)] if query else []
         draft = await way.ask("draft")
         for number, claim in enumerate(await way.listed("claims", draft=draft) if draft else (), start=1):
             verdict = await way.ask(f"verify-{number}", "verify", part=claim, found=await way.search(claim))

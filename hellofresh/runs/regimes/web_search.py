@@ -21,7 +21,7 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.text import canary
-from hellofresh.models import Answer, Finish, Request
+from hellofresh.models import Finish, Request
 from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need, Outcome
 from hellofresh.runs.regimes._outside import (
@@ -119,7 +119,8 @@ class WebSearch(BaseRegime):
         case.prompt_set.require(slots=(SUMMARIES,), steps=("query", "query-fallback", "summary"))
         web = web_of(case)
         answer = await case.ask("query", "", Request((case.step("query"),), _QUERY_TOKENS, sample=case.sample))
-        line, problem = _query_line(answer)
+        line = "" if is_refusal(answer) else query_line(clean(answer.text))
+        problem = "" if line else "refused" if is_refusal(answer) else "empty"
         if problem:
             line = case.prompt_set.words("query-fallback", case.slots)[:_QUERY_CHARACTERS].rstrip()
         query = cut_words(line, self.settings.query_words)
@@ -145,18 +146,13 @@ class WebSearch(BaseRegime):
         return Outcome(choices, events)
 
 
-def _query_line(answer: Answer) -> tuple[str, str]:
-    """The first line of an answer that says anything, without labels and quotes around it; or why it has none.
+def query_line(said: str) -> str:
+    """The first line of an answer that says anything, without labels and quotes around it; empty if it has none.
 
     A line that ends with a colon only announces the next one.
     """
-    if is_refusal(answer):
-        return "", "refused"
-    for raw in clean(answer.text).split("\n"):
-        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
-        if has_word(line) and not line.endswith(":"):
-            return line, ""
-    return "", "empty"
+    lines = (_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND) for raw in said.split("\n"))
+    return next((one_line(line, _QUERY_CHARACTERS) for line in lines if has_word(line) and not line.endswith(":")), "")
 
 
 async def _read(case: Case, web: Web, settings: WebSearchSettings, visits: Sequence[_Visit]) -> None:

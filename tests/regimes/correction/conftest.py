@@ -28,9 +28,10 @@ SITES = {"atlas.example": "high", "herald.example": "medium", "weekly.example": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PicturedPost(MisleadingPost):
-    """A post with pictures."""
+    """A post with pictures, and who posted it."""
 
     media: tuple[Media, ...] = ()
+    poster: str = ""
 
 
 def post(text: str = "The old bridge at Varn fell last night!", *captions: str, **more) -> PicturedPost:

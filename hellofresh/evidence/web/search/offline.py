@@ -1,7 +1,7 @@
-"""Search in a folder of pages on this machine that stands in for the web: BM25 over titles and texts, as of a day.
+"""Search on this machine in place of the web: in a folder of pages, by BM25 as of a day, or in a retrieval corpus.
 
-A page is one file `<topic>/<slug>.md`: TOML between two lines of `+++` with `url`, `title` and `date`, then its text as
-paragraphs.
+A page of the folder is one file `<topic>/<slug>.md`: TOML between two lines of `+++` with `url`, `title` and `date`,
+then its text as paragraphs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import numpy as np
 from pydantic import Field, ValidationError, field_validator
@@ -24,6 +26,10 @@ from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web.fetch import FetchResult
 from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.text import MainText, first_words
+
+if TYPE_CHECKING:
+    from hellofresh.evidence.retrieval.base import Retriever
+    from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 
 _SNIPPET_WORDS = 30
 BUNDLED = Path(__file__).parents[1] / "corpus"
@@ -140,7 +146,28 @@ def _read(path: Path) -> Document:
     return Document(name, head.url, clean(head.title), head.date, text)
 
 
-class Offline:
+class _AtHand:
+    """Reads the pages that it searches."""
+
+    def text_at(self, address: PageAddress) -> MainText | None:
+        raise NotImplementedError
+
+    async def fetch(self, url: str) -> FetchResult:
+        """The page with that address as if it had been fetched, else `dead`."""
+        try:
+            address = PageAddress.parse(url)
+        except AddressError as error:
+            return FetchResult(url, PageStatus.UNSAFE, str(error))
+        found = self.text_at(address)
+        if found is None:
+            return FetchResult(address.url, PageStatus.DEAD, "not in the corpus")
+        return FetchResult(address.url, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), found)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Offline(_AtHand):
     """A search engine over a corpus, its index in memory; the same corpus gives the same results everywhere.
 
     Raises:
@@ -185,17 +212,52 @@ class Offline:
         ]
         return ProviderAnswer(ranked(hits, count, before), raw)
 
-    async def fetch(self, url: str) -> FetchResult:
-        """The page with that address as if it had been fetched, else `dead`."""
-        try:
-            address = PageAddress.parse(url).url
-        except AddressError as error:
-            return FetchResult(url, PageStatus.UNSAFE, str(error))
-        found = self._by_url.get(address)
-        if found is None:
-            return FetchResult(address, PageStatus.DEAD, "not in the corpus")
-        text = MainText(found.title, found.text, found.date.isoformat())
-        return FetchResult(address, PageStatus.OK, "", "text/plain; charset=utf-8", found.text.encode(), text)
+    def text_at(self, address: PageAddress) -> MainText | None:
+        """The page with that address."""
+        page = self._by_url.get(address.url)
+        return None if page is None else MainText(page.title, page.text, page.date.isoformat())
 
-    async def close(self) -> None:
-        """Nothing is held."""
+
+class CorpusSearch(_AtHand):
+    """Finds documents of a corpus of the workspace by a retriever; those known to be from `before` on are left out.
+
+    A document's address is `https://NAME.corpus.invalid/ID`, a name that no server can have.
+    """
+
+    name = "corpus"
+
+    def __init__(self, corpus: RetrievalCorpus, retriever: Retriever) -> None:
+        from hellofresh.evidence.retrieval.corpora import document_address  # brings polars, which few commands need
+
+        self._corpus, self._retriever, self._address_of = corpus, retriever, document_address
+        self.parameters: Mapping[str, str | int | float | bool] = {
+            "provider": "corpus",
+            "corpus": corpus.name,
+            "corpus_sha256": corpus.manifest.sha256,
+            "dated": True,
+            **{f"retriever_{name}": value for name, value in retriever.parameters.items()},
+        }
+
+    async def search(self, query: str, count: int, before: datetime.date | None) -> ProviderAnswer:
+        """The nearest documents."""
+        ranking = await self._retriever.retrieve(query, count, before=before)
+        hits = [
+            Hit(
+                url=self._address_of(self._corpus.name, document.id),
+                title=document.title,
+                snippet=first_words(document.text, _SNIPPET_WORDS),
+                date=None if document.date is None else document.date.isoformat(),
+            )
+            for document in map(self._corpus.document, ranking.documents)
+        ]
+        raw = json.dumps([list(ranking.documents), [round(score, 6) for score in ranking.scores]]).encode()
+        return ProviderAnswer(ranked(hits, count, before), raw)
+
+    def text_at(self, address: PageAddress) -> MainText | None:
+        """The document with that address."""
+        name = unquote(address.target.removeprefix("/"))
+        if address.host.removesuffix(".corpus.invalid") != self._corpus.name or name not in self._corpus.rows:
+            return None
+        document = self._corpus.document(name)
+        day = "" if document.date is None else document.date.isoformat()
+        return MainText(clean(document.title), clean(document.text or document.title), day)

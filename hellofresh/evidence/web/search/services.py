@@ -1,4 +1,4 @@
-"""Search services on the web, each in one declaration: how it is asked, and where its results stand in its answer.
+"""Search providers by name, and services on the web, each in one declaration: how it is asked and answers.
 
 All are asked in bounded tries and time, and nothing is believed that is not in their format.
 
@@ -14,22 +14,29 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import aiohttp
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from hellofresh import __version__
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import ConfigError, RunError, UsageError
 from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.retry import RetryPolicy, TryAgain
+from hellofresh.core.plugins import plugins
+from hellofresh.core.workspace import Workspace
+from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
 from hellofresh.evidence.web import Found, SearchResult
-from hellofresh.evidence.web.search import Hit, ProviderAnswer, SearchProvider, ranked
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, ProviderReply, SearchProvider, ranked
+from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch, Offline
 
 MOST_LINKS = 50
 """Links of one picture, before publishers are looked at."""
@@ -193,10 +200,11 @@ def _until(before: date | None, name: str, form: str) -> dict[str, str]:
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
-def _serpapi(query: str, count: int, before: date | None, *, start: int = 0) -> SearchRequest:
-    address, _, words = query.partition("\n")
-    asked = {"engine": "google_reverse_image", "image_url": address} | ({"q": words} if words else {})
-    return SearchRequest({**asked, "start": str(start)} if start else asked)
+def _serpapi(query: str, count: int, before: date | None) -> SearchRequest:
+    """The address of a picture, and in further lines a query and the number of the first result."""
+    address, words, start = [*query.split("\n"), "", ""][:3]
+    asked = {"engine": "google_reverse_image", "image_url": address, "q": words, "start": start}
+    return SearchRequest({name: value for name, value in asked.items() if value})
 
 
 SERVICES: Mapping[str, Service] = {
@@ -263,23 +271,20 @@ IMAGE_SERVICES: Mapping[str, Service] = {
 }
 
 
-@dataclass(frozen=True)
 class PagedImageSearch:
-    """Asks a service for page after page until there are enough links, or a page brings nothing new.
+    """Asks a service for page after page of ten links, until there are enough or a page brings nothing new.
 
-    Attributes:
-        name: as in the settings.
-        pages: the provider of each page.
-        parameters: the service, and how many pages.
+    Args:
+        provider: asks the service for one page.
     """
 
-    name: str
-    pages: Sequence[SearchProvider]
-    parameters: Mapping[str, str | int | float | bool] = field(init=False)
-
-    def __post_init__(self) -> None:
-        base_url = self.pages[0].parameters["base_url"]
-        object.__setattr__(self, "parameters", {"images": self.name, "base_url": base_url, "pages": len(self.pages)})
+    def __init__(self, provider: HttpProvider) -> None:
+        self.name, self._provider = provider.name, provider
+        self.parameters: Mapping[str, str | int | float | bool] = {
+            "images": provider.name,
+            "base_url": provider.parameters["base_url"],
+            "pages": MOST_LINKS // _A_PAGE,
+        }
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """The pages on which the picture at an address stands, each once; what was found before a failure counts.
@@ -289,8 +294,9 @@ class PagedImageSearch:
         """
         found: dict[str, SearchResult] = {}
         raw, problem = [], ""
-        for page in self.pages:
-            answer = await page.search(query, _A_PAGE, before)
+        address, _, words = query.partition("\n")
+        for start in range(0, MOST_LINKS, _A_PAGE):
+            answer = await self._provider.search(f"{address}\n{words}\n{start or ''}", _A_PAGE, before)
             raw.append(answer.raw.decode("utf-8", "replace"))
             problem = answer.found.problem
             new = {item.url: item for item in answer.found.results if item.url not in found}
@@ -301,12 +307,171 @@ class PagedImageSearch:
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
 
     async def close(self) -> None:
-        for page in self.pages:
-            await page.close()
+        await self._provider.close()
 
 
-def image_search(name: str, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> PagedImageSearch:
-    """A service of search by picture with a key: SerpApi, in five pages of ten links."""
-    service = IMAGE_SERVICES[name]
-    pages = [replace(service, ask=partial(_serpapi, start=start)) for start in range(0, MOST_LINKS, _A_PAGE)]
-    return PagedImageSearch(name, [HttpProvider(page, base_url, key, retries) for page in pages])
+_DDGS_DEADLINE_S = 30.0
+_ENGINE = "duckduckgo"
+
+
+class _Result(ProviderReply):
+    title: str = ""
+    href: str
+    body: str = ""
+
+
+_DDGS_RESULTS = TypeAdapter(list[_Result])
+Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
+
+
+class Ddgs:
+    """DuckDuckGo without a key, by a package that reads result pages; fragile by nature. It cannot filter by day.
+
+    Args:
+        engine: query and count -> results as the package gives them; the package itself by default.
+
+    Raises:
+        UsageError: if the package is not installed.
+    """
+
+    name = "ddgs"
+
+    def __init__(self, engine: Engine | None = None) -> None:
+        self._engine = engine or _package()
+        self.parameters: Mapping[str, str | int | float | bool] = {
+            "provider": "ddgs",
+            "engine": _ENGINE,
+            "version": version("ddgs"),
+            "dated": False,
+        }
+
+    async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
+        """Search once: whoever asks such a page again at once is shut out for longer."""
+        try:
+            async with asyncio.timeout(_DDGS_DEADLINE_S):
+                rows = await asyncio.to_thread(self._engine, query, count)
+            raw = json.dumps(list(rows)).encode()
+            results = _DDGS_RESULTS.validate_json(raw)
+        except TimeoutError:
+            return ProviderAnswer(Found((), f"no answer in {_DDGS_DEADLINE_S:g} s"))
+        except ValidationError:
+            return ProviderAnswer(Found((), "not the provider's format"), raw)
+        except Exception as error:
+            return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
+        return ProviderAnswer(
+            ranked([Hit(url=r.href, title=r.title, snippet=r.body) for r in results], count, before), raw
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _package() -> Engine:
+    try:
+        from ddgs import DDGS
+    except ImportError:
+        raise UsageError(
+            "the package ddgs is not installed",
+            where="provider ddgs",
+            fix="Install hellofresh[ddgs].",
+            code="missing-extra",
+        ) from None
+
+    def ask(query: str, count: int) -> Sequence[Mapping[str, object]]:
+        found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
+        return found
+
+    return ask
+
+
+def provider_with_key() -> str:
+    """The first provider whose key stands in its usual environment variable, empty without one."""
+    keyed = (name for name in SERVICES if name != "searxng")
+    return next((name for name in keyed if os.environ.get(SERVICES[name].key_variable, "").strip()), "")
+
+
+def open_provider(
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES
+) -> SearchProvider:
+    """The provider that the settings name.
+
+    Args:
+        settings: which, where it is and where its key is.
+        replay: nothing will be asked, so that no key is needed.
+        retries: how long a provider is waited for.
+
+    Raises:
+        ConfigError: if a key or an address is missing, or a key would go over an unencrypted connection.
+        UsageError: if a package is missing, or a provider from another one cannot be loaded.
+        WorkspaceError, SourceError: if the corpus cannot be read.
+    """
+    name = settings.provider
+    if name == "offline":
+        return Offline(Corpus.load(Path(settings.corpus) if settings.corpus else BUNDLED))
+    if name == "corpus":
+        if not settings.corpus:
+            raise ConfigError(
+                "the provider corpus needs the name of a corpus",
+                where="web.corpus",
+                code="missing-corpus",
+                fix="List them: hellofresh corpus show",
+            )
+        from hellofresh.evidence.retrieval.corpora import open_corpus  # with polars, which no other provider needs
+        from hellofresh.evidence.retrieval.retrievers import open_retriever  # an extra, which takes a while to import
+
+        corpus = open_corpus(Workspace.from_environment(), settings.corpus)
+        return CorpusSearch(corpus, open_retriever(settings.retriever, corpus))
+    if name == "ddgs":
+        return Ddgs()
+    if name not in SERVICES:
+        provider: SearchProvider = plugins(PLUGINS, name)[name](settings.options, replay=replay)
+        return provider
+    base_url, key = _place(SERVICES[name], getattr(settings, name), replay=replay)
+    return HttpProvider(SERVICES[name], base_url, key, retries)
+
+
+def open_image_provider(
+    settings: WebSettings, *, replay: bool = False, retries: RetryPolicy = SEARCH_RETRIES
+) -> PagedImageSearch | None:
+    """The provider of search by picture that the settings name, None for none.
+
+    Raises:
+        ConfigError: if its key is missing, or would go over an unencrypted connection.
+    """
+    name = settings.images
+    if name == "off":
+        return None
+    base_url, key = _place(IMAGE_SERVICES[name], getattr(settings, name), replay=replay)
+    return PagedImageSearch(HttpProvider(IMAGE_SERVICES[name], base_url, key, retries))
+
+
+def _place(service: Service, said: WebProviderSettings, *, replay: bool) -> tuple[str, str]:
+    """Where a service is asked, and with which key; without one where nothing will be asked."""
+    base_url, variable = said.base_url or service.base_url, said.key_variable or service.key_variable
+    if not base_url:
+        raise ConfigError(
+            f"{service.name} needs an address",
+            where=f"web.{service.name}.base_url",
+            expected="such as https://search.example.org/search",
+            code="missing-url",
+        )
+    if not variable or replay:
+        return base_url, ""
+    key = os.environ.get(variable, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise ConfigError(
+            f"{service.name} needs a key",
+            where=f"environment variable {variable}",
+            expected="a key of printable ASCII characters",
+            fix=f"Set {variable}, or choose another provider under [web] in hellofresh.toml (`offline` and `ddgs` need "
+            'no key; images = "off" searches for no picture).',
+            code="missing-key",
+        )
+    if not may_carry_key(base_url):
+        raise ConfigError(
+            "a key is not sent over an unencrypted connection",
+            where=f"web.{service.name}.base_url",
+            expected="https://...",
+            code="insecure-url",
+        )
+    return base_url, key

@@ -230,7 +230,7 @@ def _without_gaps(line: str) -> str:
     return " ".join(filter(None, kept))
 
 
-_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
+_STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 _LOCAL = frozenset({"offline", "corpus"})
 """Providers that search a corpus of this machine, whose pages somebody chose already."""
 

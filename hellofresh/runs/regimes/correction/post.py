@@ -460,11 +460,14 @@ _EMOJI = re.compile(
 
 
 def shown_post(case: Case, pictures: DescribedPictures) -> Mapping[str, str]:
-    """The slots `by` (whose post it is, where the task says so) and `pictures` (their descriptions, if any)."""
-    author = one_line(case.slots.get("author", ""), 100)
-    # Between lines with a mark.
+    """The slots `poster` (whose post it is, where the task says so) and `pictures` (their descriptions, if any).
+
+    Both stand between lines with a mark.
+    """
+    poster = one_line(case.slots.get("author", ""), _LINE_CHARACTERS)
+    named = case.step("poster", named=fence([poster]).text).text if poster else ""
     described = case.step("pictures", described=fence(pictures.texts).text).text if pictures.texts else ""
-    return {"by": f", by {author}" if author else "", "pictures": described}
+    return {"poster": named, "pictures": described}
 
 
 def plain_text(case: Case, pictures: DescribedPictures) -> str:
