@@ -14,7 +14,7 @@ from hellofresh.models.catalogue import hosted_models
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS
 from tests import batchserver, loopback
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 KEY = "sk-secret-123"
 TABLES = """

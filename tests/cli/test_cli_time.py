@@ -24,7 +24,7 @@ from hellofresh.submissions.check import check_time
 from hellofresh.submissions.inbox import Inbox
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
