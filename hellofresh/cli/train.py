@@ -16,7 +16,6 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
@@ -100,8 +99,11 @@ def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
         for recipe in recipes:
             chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
             folder = workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-{chosen}"
-            found = _train_one(options, corpus, recipe, folder, bar.line)
-            tested = _tested(options, corpus, found) if options.test else None
+            found, tested = _train_one(options, corpus, recipe, folder, bar.line), None
+            if options.test:  # two stages without and with what was trained
+                second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
+                retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (options.model, second)]
+                tested = compare_retrievers(corpus, options.test, retrievers)
             trained.append(_Trained(recipe, found, tested))
     _print_rerankers(trained, corpus, output)
     if len(trained) > 1:
@@ -131,14 +133,6 @@ def _train_one(
     if options.model != MINILM:
         return train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
     return train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
-
-
-def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedReranker) -> RetrieverComparison:
-    """Two stages without and with what was trained, on held-out queries."""
-    second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
-    names: Sequence[str] = (f"bm25+{options.model}", f"bm25+{second}")
-    retrievers: list[Retriever] = [open_retriever(name, corpus) for name in names]
-    return compare_retrievers(corpus, options.test, retrievers)
 
 
 def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
