@@ -349,7 +349,8 @@ class Cli:
             found = int(stopped.code or 0)
         self.out, self.err = self.capsys.readouterr()
         said = " ".join((self.out + self.err).split())
-        assert (found, "Traceback" in self.err) == (code, False), said
+        noise = "processing of request" in self.err  # by a server of the test, whose client went away
+        assert (found, "Traceback" in self.err and not noise) == (code, False), said
         assert not any(secret in self.out + self.err for secret in self.secrets)
         return said
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,19 +72,26 @@ class Life:
 
 
 @pytest.fixture
-def life(make, place, monkeypatch, cli) -> Life:
-    workspace = make.workspace()
-    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
-    found = Life(place, workspace, lambda moment: monkeypatch.setenv("HELLOFRESH_NOW", moment), cli)
-    notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
-    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=workspace)
-    evaluate(workspace, Evaluation(QUARTER, TASK, "coin"), lambda _: None)
-    cli("submission", "add", found.outside())
-    found.clock(REVEALED)
-    assert reveal(workspace, QUARTER, TASK, parse_utc(REVEALED))
-    found.score()
-    assert ENTRY in found.published()
-    return found
+def life(built_once, make_in, place, monkeypatch, cli) -> Life:
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            make, clock = make_in(folder), partial(patch.setenv, "HELLOFRESH_NOW")
+            patch.chdir(folder)
+            patch.setenv("HELLOFRESH_DATA", str(folder / "data"))
+            clock(OPEN)
+            found = Life(folder, make.workspace(), clock, cli)
+            notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
+            make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)])
+            evaluate(found.workspace, Evaluation(QUARTER, TASK, "coin"), lambda _: None)
+            cli("submission", "add", found.outside())
+            clock(REVEALED)
+            assert reveal(found.workspace, QUARTER, TASK, parse_utc(REVEALED))
+            found.score()
+            assert ENTRY in found.published()
+
+    shutil.copytree(built_once("clock", fill), place, dirs_exist_ok=True)
+    monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
+    return Life(place, Workspace(place / "data"), partial(monkeypatch.setenv, "HELLOFRESH_NOW"), cli)
 
 
 def refused(code: str, work: Callable[..., object], *arguments: object, **named: object) -> None:
