@@ -40,11 +40,11 @@ class BadTableError(ValueError):
 
 
 class _Column(NamedTuple):
-    kind: type
+    kind: object
     sparse: bool
 
 
-def _column(hint: Any) -> _Column:
+def _column(hint: object) -> _Column:
     if isinstance(hint, types.UnionType):
         (kind,) = (part for part in get_args(hint) if part is not types.NoneType)
         return _Column(kind, sparse=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.files import canonical_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
@@ -31,7 +32,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
-from tests.conftest import Cli, Maker
+from tests.conftest import Maker
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -70,7 +71,7 @@ def holding(folder: Path) -> set[str]:
     return {name for name, content in everything(folder).items() if WORD.encode() in content}
 
 
-def fill(found: Workspace, make: Maker, cli: Cli, patch: pytest.MonkeyPatch) -> None:
+def fill(found: Workspace, make: Maker, patch: pytest.MonkeyPatch) -> None:
     """A revealed quarter in which two notes stand under the post, with all that comes of it, and a prospective one."""
     patch.chdir(found.root.parent)
     patch.setenv("HELLOFRESH_DATA", str(found.root))
@@ -95,21 +96,26 @@ def fill(found: Workspace, make: Maker, cli: Cli, patch: pytest.MonkeyPatch) -> 
     (run / "traces.jsonl").write_text(canonical_json({"id": "xn-3", "repetition": 2, "trace": [{"read": TEXT}]}) + "\n")
     patch.setenv("HELLOFRESH_NOW", REVEALED)
     assert reveal(found, QUARTER, TASK, parse_utc(REVEALED))
-    cli("score", "--quarter", "2023Q2")
-    cli("board", "build")
-    cli("release", "publish")
-    cli("runs", "export", run.name, "--format", "parquet", "--to", "exported")
+    export = ("runs", "export", run.name, "--format", "parquet", "--to", "exported")
+    for command in (("score", "--quarter", "2023Q2"), ("board", "build"), ("release", "publish"), export):
+        assert main([*command]) == 0
 
 
-@pytest.fixture
-def workspace(built_once, make_in, place, monkeypatch, cli) -> Workspace:
-    """A copy of the workspace, at the reveal."""
+@pytest.fixture(scope="module")
+def revealed(built_once, make_in) -> Path:
+    """The folder of the workspace, which nobody changes."""
 
     def filled(folder: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            fill(make_in(folder).workspace(), make_in(folder), cli, patch)
+            fill(make_in(folder).workspace(), make_in(folder), patch)
 
-    shutil.copytree(built_once("takedown", filled), place, dirs_exist_ok=True)
+    return built_once("takedown", filled)
+
+
+@pytest.fixture
+def workspace(revealed: Path, place, monkeypatch) -> Workspace:
+    """A copy of the workspace, at the reveal."""
+    shutil.copytree(revealed, place, dirs_exist_ok=True)
     monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
     return Workspace(place / "data")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
@@ -39,7 +40,7 @@ class Life:
     folder: Path
     workspace: Workspace
     clock: Callable[[str], None]
-    cli: Cli
+    cli: Cli = field(default=None)  # type: ignore[assignment]  # none while it is made
 
     @property
     def submissions(self) -> Path:
@@ -71,25 +72,32 @@ class Life:
         return {str(path): path.read_bytes() for root in roots for path in sorted(root.rglob("*")) if path.is_file()}
 
 
-@pytest.fixture
-def life(built_once, make_in, place, monkeypatch, cli) -> Life:
+@pytest.fixture(scope="module")
+def scored(built_once, make_in) -> Path:
+    """The folder of such a life, which nobody changes."""
+
     def fill(folder: Path) -> None:
         with pytest.MonkeyPatch.context() as patch:
             make, clock = make_in(folder), partial(patch.setenv, "HELLOFRESH_NOW")
             patch.chdir(folder)
             patch.setenv("HELLOFRESH_DATA", str(folder / "data"))
             clock(OPEN)
-            found = Life(folder, make.workspace(), clock, cli)
+            found = Life(folder, make.workspace(), clock)
             notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
             make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)])
             evaluate(found.workspace, Evaluation(QUARTER, TASK, "coin"), lambda _: None)
-            cli("submission", "add", found.outside())
+            assert main(["submission", "add", str(found.outside())]) == 0
             clock(REVEALED)
             assert reveal(found.workspace, QUARTER, TASK, parse_utc(REVEALED))
-            found.score()
+            assert main(["score", "--quarter", str(QUARTER)]) == 0
             assert ENTRY in found.published()
 
-    shutil.copytree(built_once("clock", fill), place, dirs_exist_ok=True)
+    return built_once("clock", fill)
+
+
+@pytest.fixture
+def life(scored: Path, place, monkeypatch, cli) -> Life:
+    shutil.copytree(scored, place, dirs_exist_ok=True)
     monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
     return Life(place, Workspace(place / "data"), partial(monkeypatch.setenv, "HELLOFRESH_NOW"), cli)
 
