@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,13 +158,20 @@ def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, outpu
 
 def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
     """The metric over lambda, a curve for each tau: figure 4 of the paper."""
-    rows = [
-        {"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores), **_test_row(one)}
-        for one in trained
-    ]
+    rows: list[dict[str, float]] = []
+    for one in trained:
+        rows.append({"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores)})
+        if one.tested is not None:
+            after = one.tested.retrievers[1]
+            limits = after.intervals[_METRIC]
+            rows[-1] |= {"test": after.mean(_METRIC), "low": limits.low, "high": limits.high}
     write_json(folder / "sweep.json", {"metric": _METRIC, "rows": rows})
-    places = tuple(dict.fromkeys(f"{one.recipe.weight:g}" for one in trained))
-    marks = [_mark(one) for one in trained]
+    places = tuple(dict.fromkeys(f"{row['lambda']:g}" for row in rows))
+    marks = []
+    for row in rows:
+        tau, low, high = f"{row['tau']:g}", row.get("low", nan), row.get("high", nan)
+        value = row.get("test", row["selection"])
+        marks.append(Mark(f"tau {tau}", tau, value, low, high, at=f"{row['lambda']:g}", row=f"tau {tau}"))
     chart = Chart("curves", Axis("lambda"), Axis.share("NDCG@10", marks), series=Series("tau"), places=places)
     try:
         need_converter()
@@ -174,21 +182,6 @@ def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> N
     image = render(Figure((chart,), who), marks, "What is lambda worth?", png=False)
     write_bytes(folder / "sweep.svg", image.svg)
     output.text(f"figure: {folder / 'sweep.svg'}")
-
-
-def _test_row(one: _Trained) -> dict[str, float]:
-    if one.tested is None:
-        return {}
-    interval = one.tested.retrievers[1].intervals[_METRIC]
-    return {"test": one.tested.retrievers[1].mean(_METRIC), "low": interval.low, "high": interval.high}
-
-
-def _mark(one: _Trained) -> Mark:
-    row = _test_row(one)
-    tau = f"{one.recipe.tau:g}"
-    value = row.get("test", max(one.found.scores))
-    limits = (row["low"], row["high"]) if row else (float("nan"), float("nan"))
-    return Mark(f"tau {tau}", tau, value, *limits, at=f"{one.recipe.weight:g}", row=f"tau {tau}")
 
 
 _OTHERS = 10
@@ -261,7 +254,11 @@ def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
         recipe,
     )
     root = Workspace.from_environment().root / "training"
-    folder = root / _reward_name(options, files, recipe)
+    importers, model = "-".join(dict.fromkeys(file.data.importer for file in files)), _model_name(options.model)
+    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
+    folder = root / name
     with output.progress(f"train a reward model for {options.criterion}") as bar:
         if options.model == MINILM:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
@@ -301,15 +298,6 @@ def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
     if criterion == "factuality" and all(case.evidence for case in cases):
         return Beside.EVIDENCE
     return Beside.CLAIM
-
-
-def _reward_name(options: argparse.Namespace, files: Sequence[JudgedFile], recipe: RewardRecipe) -> str:
-    importers = "-".join(dict.fromkeys(file.data.importer for file in files))
-    model = Path(options.model).name.lower()
-    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
-    return name
 
 
 def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
