@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import importlib.util
+import json
 import os
 import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from hellofresh.cli import main
 from hellofresh.collectors import sample
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
@@ -320,3 +323,51 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
             return f"http://127.0.0.1:{server.server_address[1]}"
 
         yield start
+
+
+@dataclass
+class Cli:
+    """Runs commands.
+
+    Attributes:
+        out, err: what the last one printed.
+        secrets: what none may print.
+    """
+
+    capsys: pytest.CaptureFixture[str]
+    out: str = ""
+    err: str = ""
+    secrets: set[str] = field(default_factory=set)
+
+    def __call__(self, *words: str | Path, code: int = 0) -> str:
+        """All that a command prints, with single spaces; it must end with this code and without a traceback."""
+        self.capsys.readouterr()
+        try:
+            found = main([*map(str, words)])
+        except SystemExit as stopped:
+            found = int(stopped.code or 0)
+        self.out, self.err = self.capsys.readouterr()
+        said = " ".join((self.out + self.err).split())
+        noise = "processing of request" in self.err  # by a server of the test, whose client went away
+        assert (found, "Traceback" in self.err and not noise) == (code, False), said
+        assert not any(secret in self.out + self.err for secret in self.secrets)
+        return said
+
+    def json(self, *words: str | Path, code: int = 0) -> Any:
+        """What a command prints with --json."""
+        self(*words, "--json", code=code)
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    return Cli(capsys)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in, with the workspace `data`, which is that of `make`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
+    return tmp_path

@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 
 import polars as pl
@@ -17,14 +17,17 @@ from rich.console import Console
 
 import hellofresh as hf
 from hellofresh.cli import main
+from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
+from hellofresh.releases.life.state import reveal
 from hellofresh.results.tables import SCORES
 from hellofresh.tasks import get_task
 
@@ -52,15 +55,10 @@ def model(monkeypatch) -> Half:
 
 
 @pytest.fixture
-def revealed(make, monkeypatch, tmp_path: Path) -> Workspace:
+def revealed(make, monkeypatch, place: Path) -> Workspace:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-01-01T00:00:00Z")
-    monkeypatch.chdir(tmp_path)
-    from hellofresh.core.quarters import Quarter
-    from hellofresh.releases.life.state import reveal
-
-    assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), datetime(2024, 1, 1, tzinfo=UTC))
+    assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), now())
     return make.workspace()
 
 
@@ -72,9 +70,8 @@ def test_an_edition_is_loaded_with_its_samples_and_labels(revealed) -> None:
     assert {sample.id for sample in edition} == set(edition.labels["id"])
 
 
-def test_labels_that_are_not_public_are_not_there(make, monkeypatch) -> None:
+def test_labels_that_are_not_public_are_not_there(make, place: Path) -> None:
     make.release(make.notes(3, 3))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     edition = hf.load("2023Q2", "x-notes")
     assert edition.labels is None
     with pytest.raises(ReleaseError) as caught:
@@ -92,12 +89,10 @@ def test_a_run_has_the_scores_that_the_leaderboard_has(revealed, model) -> None:
     board = SCORES.read(path).filter((pl.col("period") == "all") & (pl.col("system") == "half"))
     mine = scored.table.filter(pl.col("system").str.starts_with("half"))
     assert mine["prompt"].n_unique() == board["prompt"].n_unique() == 6
-    if "f1" in board.columns:
-        theirs = board.select("prompt", "f1", "f1_low", "f1_high").sort("prompt").rows()
-    else:
-        part = board.filter(pl.col("metric") == "f1")
-        theirs = part.select("prompt", "value", "low", "high").sort("prompt").rows()
-    ours = mine.filter(pl.col("metric") == "f1").select("prompt", "value", "low", "high").sort("prompt").rows()
+    ours, theirs = (
+        table.filter(pl.col("metric") == "f1").select("prompt", "value", "low", "high").sort("prompt").rows()
+        for table in (mine, board)
+    )
     assert ours == theirs
 
 
@@ -125,18 +120,14 @@ def test_predictions_are_scored_beside_always_the_same_answer(revealed) -> None:
     assert "$schema" in scored.chart().specification
 
 
-@pytest.mark.parametrize(("said", "code"), [({"xn-0000": 1}, "unknown-id"), ({}, "no-predictions")])
-def test_unknown_ids_and_no_predictions_are_refused(revealed, said, code: str) -> None:
+@pytest.mark.parametrize(
+    ("said", "code"), [({"xn-0000": 1}, "unknown-id"), ({}, "no-predictions"), ({"xn-4000": 2}, "bad-label")]
+)
+def test_unknown_ids_and_labels_and_no_predictions_are_refused(revealed, said, code: str) -> None:
     with pytest.raises(UsageError) as caught:
         hf.score(hf.load("2023Q2", "x-notes"), said)
     assert caught.value.code == code
-
-
-def test_a_label_that_the_task_does_not_have_is_refused(revealed) -> None:
-    edition = hf.load("2023Q2", "x-notes")
-    with pytest.raises(UsageError) as caught:
-        hf.score(edition, {next(iter(edition)).id: 2})
-    assert caught.value.code == "bad-label" and "0 (not helpful), 1 (helpful)" in str(caught.value)
+    assert code != "bad-label" or "0 (not helpful), 1 (helpful)" in str(caught.value)
 
 
 def test_an_edition_of_another_folder_is_evaluated_in_ones_own_workspace(revealed, monkeypatch, tmp_path) -> None:
@@ -225,21 +216,13 @@ def test_one_edition_of_the_hub_is_fetched_and_no_more(revealed, monkeypatch, tm
     assert asked == [("someone/fresh", "dataset", ["releases/2023Q2/x-notes/**"])]
 
 
-def test_importing_it_loads_next_to_nothing() -> None:
-    code = "import sys, hellofresh; print(sorted({'numpy', 'polars', 'pydantic', 'rich'} & set(sys.modules)))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
-    )
-
-
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "hellofresh", "--help"], capture_output=True, text=True, check=True)
     assert "evaluate" in done.stdout
 
 
-def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    workspace, task = Workspace(tmp_path / "data"), get_task("scifact-retrieval")
+def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(place: Path) -> None:
+    workspace, task = Workspace(place / "data"), get_task("scifact-retrieval")
     write_corpus(
         workspace.corpora / "ponds",
         CorpusContent(
@@ -261,7 +244,7 @@ def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(tmp_path: 
             for k in range(3)}  # fmt: skip
     scored = hf.score(edition, best, name="oracle").table
     assert scored.filter(metric="ndcg@3")["value"].to_list() == [1.0]
-    path = hf.save(edition, best, tmp_path / "predictions.jsonl")
+    path = hf.save(edition, best, place / "predictions.jsonl")
     assert hf.score(edition, path, name="oracle").table.equals(scored)
     with pytest.raises(UsageError) as caught:
         hf.score(edition, {f"{task.id_prefix}q0": 1})

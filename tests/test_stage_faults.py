@@ -241,11 +241,6 @@ def test_a_disk_that_is_full_or_cannot_be_written_is_named_and_leaves_whole_file
     assert attempt.made == attempt.right
 
 
-def gone(path: Path) -> None:
-    """No such file."""
-    path.unlink()
-
-
 def flipped(path: Path) -> None:
     """One byte in the middle is another."""
     content = bytearray(path.read_bytes())
@@ -253,31 +248,25 @@ def flipped(path: Path) -> None:
     path.write_bytes(content)
 
 
-def cut(path: Path) -> None:
-    """The second half is missing."""
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def empty(path: Path) -> None:
-    """Nothing in it."""
-    path.write_bytes(b"")
-
-
-def rubbish(path: Path) -> None:
-    """Something else altogether."""
-    path.write_bytes(b"\x00\xff\xfe{]" * 200)
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "flipped": flipped,
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "empty": lambda path: path.write_bytes(b""),
+    "rubbish": lambda path: path.write_bytes(b"\x00\xff\xfe{]" * 200),
+}
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("damage", [gone, flipped, cut, empty, rubbish])
+@pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_input_is_refused_and_a_sound_one_taken_again(
-    trial: Callable[..., Trial], stage: str, damage: Callable[[Path], None], capsys: pytest.CaptureFixture[str]
+    trial: Callable[..., Trial], stage: str, damage: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attempt = trial(stage)
     refused = 0
     for path in matching(attempt.data, attempt.step.inputs):
         sound = path.read_bytes()
-        damage(path)
+        DAMAGE[damage](path)
         code = attempt.run()
         said = capsys.readouterr().err
         # Of what is not needed (enrolment), or can be made again from the journal, the fault may not show.
@@ -305,15 +294,15 @@ def test_a_manifest_of_another_format_is_refused_by_every_stage_that_reads_it(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("damage", [gone, flipped, cut])
+@pytest.mark.parametrize("damage", ["gone", "flipped", "cut"])
 def test_an_output_that_was_damaged_afterwards_is_made_again(
-    trial: Callable[..., Trial], stage: str, damage: Callable[[Path], None]
+    trial: Callable[..., Trial], stage: str, damage: str
 ) -> None:
     attempt = trial(stage, done=True)
     for path in matching(attempt.data, attempt.step.outputs):
         if path.name in {"draw.key", "labels.jsonl"}:  # secrets: what was committed to cannot be made anew
             continue
-        damage(path)
+        DAMAGE[damage](path)
         if attempt.run() != 0:  # a manifest that is not JSON does not say whether its release has opened
             assert path.name == "manifest.json"
             path.unlink()

@@ -127,7 +127,10 @@ class ProgressBar:
             return
         self._shown = now
         rate = tally.asked / max(now - self._start, 1e-9)
-        parts = [f"{rate:.1f} answers/s" if tally.asked else "", _money(tally)]
+        cost = f"{tally.cost_usd:.4f} USD" if tally.cost_usd else ""
+        if tally.cost_usd is None:
+            cost = f"cost unknown ({tally.tokens:,} tokens)"
+        parts = [f"{rate:.1f} answers/s" if tally.asked else "", cost]
         parts += [f"{tally.failed} failed" if tally.failed else ""]
         about = ", ".join(part for part in parts if part)
         if not self._progress.disable:
@@ -142,12 +145,6 @@ class ProgressBar:
             left = (now - self._start) / max(tally.done, 1) * (tally.samples - tally.done)
             line = f"{self._what}: {tally.done:,} of {tally.samples:,}, {about}, about {duration(left)} left"
             self._console.print(Text(line))
-
-
-def _money(tally: Tally) -> str:
-    if tally.cost_usd is None:
-        return f"cost unknown ({tally.tokens:,} tokens)"
-    return f"{tally.cost_usd:.4f} USD" if tally.cost_usd else ""
 
 
 def known(number: float | None, form: str = ",") -> str:

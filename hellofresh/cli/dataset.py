@@ -14,7 +14,6 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import RatingPhase
-from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
 
@@ -77,7 +76,15 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
         return _import_muse(options, output)
     chosen = _named(options.set, ("labels", "language", "seed"), "bad-setting")
     request = ImportRequest(**chosen, size=options.sample, part=options.part, version=options.version)
-    done = run_import(Workspace.from_environment(), get_dataset(options.name), request, output, options.path)
+    workspace, dataset = Workspace.from_environment(), get_dataset(options.name)
+    output.say(f"{dataset.title}. Licence: {dataset.licence}. Published at {dataset.home}")
+    folder: Path = options.path or workspace.raw(dataset.name, "original")
+    if options.path is None:
+        with output.progress(f"download {dataset.name}") as bar:
+            fetch_dataset(dataset, folder, progress=bar.line)
+    done, read = import_dataset(workspace, dataset, folder, request)
+    for warning in read.warnings:
+        output.say(f"note: {warning}")
     classes = get_task(done.task).classes
     output.result(
         {
@@ -94,21 +101,6 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     output.text(f"{done.edition}, {done.task}: {done.samples:,} samples: {state}. Now, for example:")
     output.text(f"  hellofresh evaluate --edition {done.edition} --task {done.task} --model MODEL")
     return 0
-
-
-def run_import(
-    workspace: Workspace, dataset: DataSet, request: ImportRequest, output: CommandOutput, path: Path | None = None
-) -> FrozenRelease:
-    """Import a data set from a path, or download it first."""
-    output.say(f"{dataset.title}. Licence: {dataset.licence}. Published at {dataset.home}")
-    folder = path or workspace.raw(dataset.name, "original")
-    if path is None:
-        with output.progress(f"download {dataset.name}") as bar:
-            fetch_dataset(dataset, folder, progress=bar.line)
-    done, read = import_dataset(workspace, dataset, folder, request)
-    for warning in read.warnings:
-        output.say(f"note: {warning}")
-    return done
 
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:

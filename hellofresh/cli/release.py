@@ -45,24 +45,27 @@ _HUB = "hub:"
 
 
 def _ready_tasks(
-    options: argparse.Namespace, place: Callable[[str, Quarter], Path], missing: ReleaseError
+    options: argparse.Namespace, place: Callable[[str, Quarter], Path], what: str, more: str, code: str
 ) -> list[Task]:
-    """The task that `--task` names, or else all that have a file for the quarter; raises `missing` without any."""
+    """The task that `--task` names, or else all that have a file for the quarter.
+
+    Raises:
+        ReleaseError: if none has: that there are no `what`, which are collected with `more`.
+    """
     names = [options.task] if options.task else [name for name in TASKS if place(name, options.quarter).is_file()]
     if not names:
-        raise missing
+        raise ReleaseError(
+            f"no {what} for {options.quarter}",
+            where=str(Workspace.from_environment().root),
+            fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} {more} ...",
+            code=code,
+        )
     return [get_task(name) for name in names]
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, settings = Workspace.from_environment(), Settings.load().release
-    missing = ReleaseError(
-        f"no candidates for {options.quarter}",
-        where=str(workspace.root),
-        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --dump ...",
-        code="no-candidates",
-    )
-    ready = _ready_tasks(options, workspace.candidates, missing)
+    ready = _ready_tasks(options, workspace.candidates, "candidates", "--dump", "no-candidates")
     show_built(output, [pipeline.build(workspace, settings, options.quarter, task) for task in ready])
     return 0
 
@@ -96,13 +99,7 @@ def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.resolve:
         return _resolve_split(options, output)
     workspace, settings = Workspace.from_environment(), Settings.load().release
-    missing = ReleaseError(
-        f"no undecided samples for {options.quarter}",
-        where=str(workspace.root),
-        fix=f"Collect them first: hellofresh collect TASK --quarter {options.quarter} --pending ...",
-        code="no-pending",
-    )
-    ready = _ready_tasks(options, workspace.pending, missing)
+    ready = _ready_tasks(options, workspace.pending, "undecided samples", "--pending", "no-pending")
     drawn = [pipeline.draw(workspace, settings, options.quarter, task, output.say) for task in ready]
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in drawn])
     return 0

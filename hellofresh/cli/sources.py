@@ -14,6 +14,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.collectors import sample
 from hellofresh.collectors.jobs import asked_job, collect_shard, notes_source
+from hellofresh.collectors.notes import fill_texts
 from hellofresh.collectors.notes.bridging import collect_bridging
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from hellofresh.collectors.wikipedia.api.source import check_contact
@@ -23,7 +24,6 @@ from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.sources import fill_texts
 from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import hydrate
@@ -161,7 +161,8 @@ def hydrate_release(options: argparse.Namespace, output: CommandOutput) -> int:
     source = notes_source(workspace, Settings.load().posts, options.dump, options.posts, options.posts_from)
     warnings: list[str] = []
     with output.progress(f"hydrate {task.name} {options.quarter}") as bar:
-        fill = partial(fill_texts, workspace, task, source, progress=bar.line, warn=warnings.append)
+        workdir = workspace.raw(task.name, "hydrate")
+        fill = partial(fill_texts, source=source, workdir=workdir, progress=bar.line, warn=warnings.append)
         done = hydrate(workspace, options.quarter, task, fill)
     for warning in warnings:
         output.say(f"warning: {warning}")

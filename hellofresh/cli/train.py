@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.base import Retriever
 from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
@@ -100,8 +100,11 @@ def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
         for recipe in recipes:
             chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
             folder = workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-{chosen}"
-            found = _train_one(options, corpus, recipe, folder, bar.line)
-            tested = _tested(options, corpus, found) if options.test else None
+            found, tested = _train_one(options, corpus, recipe, folder, bar.line), None
+            if options.test:  # two stages without and with what was trained
+                second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
+                retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (options.model, second)]
+                tested = compare_retrievers(corpus, options.test, retrievers)
             trained.append(_Trained(recipe, found, tested))
     _print_rerankers(trained, corpus, output)
     if len(trained) > 1:
@@ -134,14 +137,6 @@ def _train_one(
     return train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
 
 
-def _tested(options: argparse.Namespace, corpus: RetrievalCorpus, found: TrainedReranker) -> RetrieverComparison:
-    """Two stages without and with what was trained, on held-out queries."""
-    second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
-    names: Sequence[str] = (f"bm25+{options.model}", f"bm25+{second}")
-    retrievers: list[Retriever] = [open_retriever(name, corpus) for name in names]
-    return compare_retrievers(corpus, options.test, retrievers)
-
-
 def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
     columns: tuple[str, ...] = ("lambda", "tau", "epoch", "selection untrained", "selection trained")
     if trained[0].tested is not None:
@@ -164,13 +159,20 @@ def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, outpu
 
 def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
     """The metric over lambda, a curve for each tau: figure 4 of the paper."""
-    rows = [
-        {"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores), **_test_row(one)}
-        for one in trained
-    ]
+    rows: list[dict[str, float]] = []
+    for one in trained:
+        rows.append({"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores)})
+        if one.tested is not None:
+            after = one.tested.retrievers[1]
+            limits = after.intervals[_METRIC]
+            rows[-1] |= {"test": after.mean(_METRIC), "low": limits.low, "high": limits.high}
     write_json(folder / "sweep.json", {"metric": _METRIC, "rows": rows})
-    places = tuple(dict.fromkeys(f"{one.recipe.weight:g}" for one in trained))
-    marks = [_mark(one) for one in trained]
+    places = tuple(dict.fromkeys(f"{row['lambda']:g}" for row in rows))
+    marks = []
+    for row in rows:
+        tau, low, high = f"{row['tau']:g}", row.get("low", nan), row.get("high", nan)
+        value = row.get("test", row["selection"])
+        marks.append(Mark(f"tau {tau}", tau, value, low, high, at=f"{row['lambda']:g}", row=f"tau {tau}"))
     chart = Chart("curves", Axis("lambda"), Axis.share("NDCG@10", marks), series=Series("tau"), places=places)
     try:
         need_converter()
@@ -181,21 +183,6 @@ def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> N
     image = render(Figure((chart,), who), marks, "What is lambda worth?", png=False)
     write_bytes(folder / "sweep.svg", image.svg)
     output.text(f"figure: {folder / 'sweep.svg'}")
-
-
-def _test_row(one: _Trained) -> dict[str, float]:
-    if one.tested is None:
-        return {}
-    interval = one.tested.retrievers[1].intervals[_METRIC]
-    return {"test": one.tested.retrievers[1].mean(_METRIC), "low": interval.low, "high": interval.high}
-
-
-def _mark(one: _Trained) -> Mark:
-    row = _test_row(one)
-    tau = f"{one.recipe.tau:g}"
-    value = row.get("test", max(one.found.scores))
-    limits = (row["low"], row["high"]) if row else (float("nan"), float("nan"))
-    return Mark(f"tau {tau}", tau, value, *limits, at=f"{one.recipe.weight:g}", row=f"tau {tau}")
 
 
 _OTHERS = 10
@@ -268,7 +255,11 @@ def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
         recipe,
     )
     root = Workspace.from_environment().root / "training"
-    folder = root / _reward_name(options, files, recipe)
+    importers, model = "-".join(dict.fromkeys(file.data.importer for file in files)), _model_name(options.model)
+    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
+    folder = root / name
     with output.progress(f"train a reward model for {options.criterion}") as bar:
         if options.model == MINILM:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
@@ -308,15 +299,6 @@ def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
     if criterion == "factuality" and all(case.evidence for case in cases):
         return Beside.EVIDENCE
     return Beside.CLAIM
-
-
-def _reward_name(options: argparse.Namespace, files: Sequence[JudgedFile], recipe: RewardRecipe) -> str:
-    importers = "-".join(dict.fromkeys(file.data.importer for file in files))
-    model = Path(options.model).name.lower()
-    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
-    return name
 
 
 def _print_reward(found: TrainedReward, output: CommandOutput) -> None:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
 
 
 class HelloFreshError(Exception):
@@ -44,7 +43,7 @@ class HelloFreshError(Exception):
             head += f", expected {expected}"
         super().__init__(f"{head}. {fix}" if fix else f"{head}.")
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         # Errors come back from other processes; what is raised there must read the same here.
         parts = {"where": self.where, "expected": self.expected, "fix": self.fix, "code": self.code}
         return _rebuilt, (type(self), self.what, parts)

@@ -40,11 +40,11 @@ class BadTableError(ValueError):
 
 
 class _Column(NamedTuple):
-    kind: type
+    kind: object
     sparse: bool
 
 
-def _column(hint: Any) -> _Column:
+def _column(hint: object) -> _Column:
     if isinstance(hint, types.UnionType):
         (kind,) = (part for part in get_args(hint) if part is not types.NoneType)
         return _Column(kind, sparse=True)
@@ -111,7 +111,8 @@ class Table(Generic[Row]):
                 table = table.with_columns(**old)
                 found = table.collect_schema()
             missing = sorted(set(schema) - set(found.names()))
-            full = [name for name in schema if name in found and not self._is_sparse(name)]
+            sparse = {name for name, column in self._columns.items() if column.sparse} - self.keys.keys()
+            full = [name for name in schema if name in found and name not in sparse]
             empty = table.select(pl.col(full).null_count()).collect(engine="streaming") if full else pl.DataFrame()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise BadTableError("the file cannot be read as Parquet") from error
@@ -132,9 +133,6 @@ class Table(Generic[Row]):
             return self.scan(path).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise BadTableError("the file cannot be read as Parquet") from error
-
-    def _is_sparse(self, name: str) -> bool:
-        return name not in self.keys and self._columns[name].sparse
 
 
 def _holds(dtype: pl.DataType, kind: pl.DataType) -> bool:

@@ -25,6 +25,7 @@ import aiohttp
 
 from hellofresh.collectors import LIVING
 from hellofresh.collectors.jobs import configured_notes_source
+from hellofresh.collectors.notes import fill_texts
 from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
@@ -48,7 +49,6 @@ from hellofresh.pipeline.sources import (
     DAYS_WAITED,
     SourceRequest,
     collection_jobs,
-    fill_texts,
     living,
     missed_quarters,
     snapshot_day,
@@ -221,7 +221,8 @@ class Day:
         """Fill in texts that the release withholds, and learn which posts are gone."""
         source = configured_notes_source(self.workspace, self.settings)
         assert source is not None  # else it were not due
-        fill = partial(fill_texts, self.workspace, task, source, progress=lambda _: None, warn=self.steps.say)
+        workdir, quiet = self.workspace.raw(task.name, "hydrate"), lambda _: None
+        fill = partial(fill_texts, source=source, workdir=workdir, progress=quiet, warn=self.steps.say)
         done = hydrate(self.workspace, quarter, task, fill)
         record_hydration(self.workspace, quarter, task.name)
         return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""

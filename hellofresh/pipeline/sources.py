@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from hellofresh.collectors import notes
 from hellofresh.collectors.jobs import bundled_jobs, configured_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.calendar import CalendarRule
@@ -17,8 +16,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.life.state import QuarterState, state_of
-from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks import TASKS, get_task
 
 DAYS_WAITED = 3
 """Days for which a dump is waited for; then the newest takes its place."""
@@ -48,20 +46,6 @@ def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
     periods = -(-(following - today).days // every)
     wanted = following - timedelta(days=periods * every)
     return wanted if wanted >= opened else before
-
-
-def fill_texts(
-    workspace: Workspace,
-    task: Task,
-    source: notes.NotesSource,
-    samples: Sequence[Sample],
-    *,
-    progress: Callable[[str], None],
-    warn: Callable[[str], None],
-) -> Mapping[str, Sample | str]:
-    """The texts of samples from X, by id, or why one cannot be had; see `hellofresh.collectors.notes`."""
-    workdir = workspace.raw(task.name, "hydrate")
-    return notes.fill_texts(samples, source, workdir=workdir, progress=progress, warn=warn)
 
 
 @dataclass(frozen=True, slots=True)

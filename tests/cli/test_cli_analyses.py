@@ -28,7 +28,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 QUARTER = Quarter(2023, 2)
 

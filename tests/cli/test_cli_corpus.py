@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.cli.arguments.training import FORMATS
 from hellofresh.evidence.retrieval.sources import SOURCES
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
 

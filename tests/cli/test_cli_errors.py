@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.usefixtures("place")
 

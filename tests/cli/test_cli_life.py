@@ -10,7 +10,7 @@ import pytest
 
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.results.tables import OVER_REPETITIONS
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 TASKS = ("x-notes", "wikipedia-edits")
 

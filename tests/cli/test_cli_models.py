@@ -14,7 +14,7 @@ from hellofresh.models.catalogue import hosted_models
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS
 from tests import batchserver, loopback
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 KEY = "sk-secret-123"
 TABLES = """
@@ -52,6 +52,12 @@ def chat() -> Iterator[Any]:
     Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
     yield server
     server.close()
+
+
+@pytest.fixture
+def notes(make: Any) -> None:
+    """Four notes, released."""
+    make.release(make.notes(2, 2, months=(4,)))
 
 
 @pytest.fixture
@@ -112,9 +118,8 @@ EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "
 
 
 def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are_in_flight(
-    chat: Any, make: Any, cli: Cli
+    chat: Any, notes: None, cli: Cli
 ) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
     Path("hellofresh.toml").unlink()
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
     said = cli(*arguments, "--model", "openai:m/1", "--base-url", chat.base_url)
@@ -128,10 +133,9 @@ def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are
 
 
 def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_elsewhere(
-    chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    make.release(make.notes(2, 2, months=(4,)))
     Path("hellofresh.toml").unlink()
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual", "--limit", "2")
     bare = chat.base_url.removeprefix("http://")
@@ -187,8 +191,7 @@ def test_the_address_of_the_environment_holds_for_every_model_of_openai_and_for_
     assert "OPENAI_BASE_URL" in said and "bad-endpoint" in said
 
 
-def test_an_evaluation_by_batches_is_one_like_any_other(account: Any, make: Any, cli: Cli) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
+def test_an_evaluation_by_batches_is_one_like_any_other(account: Any, notes: None, cli: Cli) -> None:
     ahead = cli.json(*EVALUATE, "--batch", "--dry-run")
     singly = cli.json(*EVALUATE, "--dry-run")
     assert ahead["cost_usd"] == pytest.approx(singly["cost_usd"] / 2)
@@ -204,8 +207,7 @@ def test_an_evaluation_by_batches_is_one_like_any_other(account: Any, make: Any,
     assert KEY.encode() not in kept
 
 
-def test_asking_singly_what_a_batch_is_asked_already_is_refused(account: Any, make: Any, cli: Cli) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
+def test_asking_singly_what_a_batch_is_asked_already_is_refused(account: Any, notes: None, cli: Cli) -> None:
     account.fault = lambda method, _path: 403 if method == "GET" else None
     cli(*EVALUATE, "--batch", code=1)
     assert "--batch" in cli(*EVALUATE, code=2)
@@ -224,9 +226,8 @@ def test_asking_singly_what_a_batch_is_asked_already_is_refused(account: Any, ma
     ],
 )
 def test_what_cannot_be_carried_out_is_refused_before_anything_is_written(
-    chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], settings: str, words: str
+    chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], settings: str, words: str
 ) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
     monkeypatch.delenv("BRAVE_API_KEY", raising=False)
     with Path("hellofresh.toml").open("a") as file:
         file.write(settings)
@@ -235,8 +236,7 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_is_written(
     assert not chat.bodies
 
 
-def test_looking_ahead_needs_no_key(chat: Any, make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
+def test_looking_ahead_needs_no_key(chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with_key = [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))]
     monkeypatch.delenv("LAB_KEY")
     assert [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
@@ -246,9 +246,8 @@ def test_looking_ahead_needs_no_key(chat: Any, make: Any, cli: Cli, monkeypatch:
 
 
 def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on(
-    chat: Any, make: Any, cli: Cli
+    chat: Any, notes: None, cli: Cli
 ) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
     done = cli.json(*EVALUATE, "--limit", "1", "--prompts", "manual")
     broken = Path(done["folder"]).parent / "broken"
     broken.mkdir()
@@ -260,8 +259,7 @@ def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on
     assert "max_completion_tokens" in text and "standard" in text
 
 
-def test_a_replay_of_what_was_never_searched_judges_nothing(chat: Any, make: Any, cli: Cli) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
+def test_a_replay_of_what_was_never_searched_judges_nothing(chat: Any, notes: None, cli: Cli) -> None:
     searching = (*EVALUATE, "--regime", "web-search", "--prompts", "manual", "--limit", "1")
     assert "not-recorded" in cli(*searching, "--replay", code=1)
     assert [row["state"] for row in cli.json("runs", "show")] == ["unfinished"]
@@ -276,9 +274,8 @@ def test_a_replay_of_what_was_never_searched_judges_nothing(chat: Any, make: Any
 
 
 def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(
-    make: Any, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make.release(make.notes(2, 2, months=(4,)))
     command = ("evaluate", "--edition", "2023Q2", "--task", "x-notes", "--model", "always-yes", "--board")
     assert "analyses" not in cli(*command)
     Path("data/analyses/2023Q2/x-notes").mkdir(parents=True)
@@ -292,7 +289,7 @@ def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_sub
     assert "simple-rules would go" in said and "submissions: " in said and "--submissions DIR" in said
 
 
-def test_a_task_with_one_regime_takes_it(make: Any, cli: Cli) -> None:
+def test_a_task_with_one_regime_takes_it(notes: None, cli: Cli) -> None:
     regimes = {name: usual_regime(task) for name, task in TASKS.items()}
     assert (regimes["x-notes"], regimes["corrections"], regimes["scifact-retrieval"]) == (
         "zero-shot",

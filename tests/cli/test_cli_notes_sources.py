@@ -15,7 +15,7 @@ from hellofresh.cli.arguments import command_line
 from hellofresh.collectors.jobs import edits_rule as rule
 from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.core.files import read_json, write_json
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 SUBFOLDERS = {"ratings": "noteRatings"}
 

@@ -14,7 +14,7 @@ import pytest
 
 from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.files import read_jsonl, write_jsonl
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus", "currentDecidedBy"}
 """Columns that are the sample itself or decide its label; every other one may hold anything."""

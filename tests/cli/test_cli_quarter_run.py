@@ -21,7 +21,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.runner import RunStopped
 from hellofresh.tasks import get_task
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 CONFIG = """
 [sources.x-notes]

@@ -18,7 +18,7 @@ from hellofresh.judging.study import RATINGS, JudgeKind, Rating, read_study, wri
 from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 from tests.training.test_rewards import made

@@ -20,7 +20,7 @@ from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 HEAVY = (
     "numpy",

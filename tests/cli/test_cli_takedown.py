@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import shutil
 import sqlite3
 import zlib
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.files import canonical_json, read_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
@@ -29,6 +31,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
+from tests.conftest import Maker
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -67,11 +70,11 @@ def holding(folder: Path) -> set[str]:
     return {name for name, content in everything(folder).items() if WORD.encode() in content}
 
 
-@pytest.fixture
-def workspace(make, place, monkeypatch, cli) -> Workspace:
+def fill(found: Workspace, make: Maker, patch: pytest.MonkeyPatch) -> None:
     """A revealed quarter in which two notes stand under the post, with all that comes of it, and a prospective one."""
-    found: Workspace = make.workspace()
-    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
+    patch.chdir(found.root.parent)
+    patch.setenv("HELLOFRESH_DATA", str(found.root))
+    patch.setenv("HELLOFRESH_NOW", OPEN)
     notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
     notes = [under(note) if k in {3, 4} else note for k, note in enumerate(notes)]
     make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=found)
@@ -90,13 +93,30 @@ def workspace(make, place, monkeypatch, cli) -> Workspace:
     (run, *_) = sorted(found.runs.glob("2023Q2*"))
     keep_page(run)
     (run / "traces.jsonl").write_text(canonical_json({"id": "xn-3", "repetition": 2, "trace": [{"read": TEXT}]}) + "\n")
-    monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
+    patch.setenv("HELLOFRESH_NOW", REVEALED)
     assert reveal(found, QUARTER, TASK, parse_utc(REVEALED))
-    cli("score", "--quarter", "2023Q2")
-    cli("board", "build")
-    cli("release", "publish")
-    cli("runs", "export", run.name, "--format", "parquet", "--to", "exported")
-    return found
+    export = ("runs", "export", run.name, "--format", "parquet", "--to", "exported")
+    for command in (("score", "--quarter", "2023Q2"), ("board", "build"), ("release", "publish"), export):
+        assert main([*command]) == 0
+
+
+@pytest.fixture(scope="module")
+def revealed(built_once, make_in) -> Path:
+    """The folder of the workspace, which nobody changes."""
+
+    def filled(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            fill(make_in(folder).workspace(), make_in(folder), patch)
+
+    return built_once("takedown", filled)
+
+
+@pytest.fixture
+def workspace(revealed: Path, place, monkeypatch) -> Workspace:
+    """A copy of the workspace, at the reveal."""
+    shutil.copytree(revealed, place, dirs_exist_ok=True)
+    monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
+    return Workspace(place / "data")
 
 
 def under(note):

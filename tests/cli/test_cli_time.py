@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
@@ -24,7 +26,7 @@ from hellofresh.submissions.inbox import Inbox
 from hellofresh.submissions.receipts import add_submission, withdraw_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -38,7 +40,7 @@ class Life:
     folder: Path
     workspace: Workspace
     clock: Callable[[str], None]
-    cli: Cli
+    cli: Cli = field(default=None)  # type: ignore[assignment]  # none while it is made
 
     @property
     def submissions(self) -> Path:
@@ -70,20 +72,34 @@ class Life:
         return {str(path): path.read_bytes() for root in roots for path in sorted(root.rglob("*")) if path.is_file()}
 
 
+@pytest.fixture(scope="module")
+def scored(built_once, make_in) -> Path:
+    """The folder of such a life, which nobody changes."""
+
+    def fill(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            make, clock = make_in(folder), partial(patch.setenv, "HELLOFRESH_NOW")
+            patch.chdir(folder)
+            patch.setenv("HELLOFRESH_DATA", str(folder / "data"))
+            clock(OPEN)
+            found = Life(folder, make.workspace(), clock)
+            notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
+            make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)])
+            evaluate(found.workspace, Evaluation(QUARTER, TASK, "coin"), lambda _: None)
+            assert main(["submission", "add", str(found.outside())]) == 0
+            clock(REVEALED)
+            assert reveal(found.workspace, QUARTER, TASK, parse_utc(REVEALED))
+            assert main(["score", "--quarter", str(QUARTER)]) == 0
+            assert ENTRY in found.published()
+
+    return built_once("clock", fill)
+
+
 @pytest.fixture
-def life(make, place, monkeypatch, cli) -> Life:
-    workspace = make.workspace()
-    monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
-    found = Life(place, workspace, lambda moment: monkeypatch.setenv("HELLOFRESH_NOW", moment), cli)
-    notes = [make.note(n, date=datetime(2023, 4, 1, tzinfo=UTC) + timedelta(days=n)) for n in range(24)]
-    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], workspace=workspace)
-    evaluate(workspace, Evaluation(QUARTER, TASK, "coin"), lambda _: None)
-    cli("submission", "add", found.outside())
-    found.clock(REVEALED)
-    assert reveal(workspace, QUARTER, TASK, parse_utc(REVEALED))
-    found.score()
-    assert ENTRY in found.published()
-    return found
+def life(scored: Path, place, monkeypatch, cli) -> Life:
+    shutil.copytree(scored, place, dirs_exist_ok=True)
+    monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
+    return Life(place, Workspace(place / "data"), partial(monkeypatch.setenv, "HELLOFRESH_NOW"), cli)
 
 
 def refused(code: str, work: Callable[..., object], *arguments: object, **named: object) -> None:

@@ -11,7 +11,7 @@ from hellofresh.cli.arguments import command_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers
 from hellofresh.evidence.retrieval.encoders import Encoder
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 from tests.retrieval.conftest import write_small
 from tests.retrieval.test_dense import LetterEncoder
 

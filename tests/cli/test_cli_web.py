@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.conftest import Cli
 
 HEAD = 'url = "https://delta.example/silt"\ntitle = "How a delta grows"\ndate = 2023-03-01\n'
 PAGE = f"+++\n{HEAD}+++\n\nA river carries silt.\n"

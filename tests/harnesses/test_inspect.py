@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import json
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
+from tests.harnesses.conftest import board, evaluated
 
 pytest.importorskip("inspect_ai")
 # It leaves streams of its own unclosed, which is told whenever they are collected.
@@ -20,28 +21,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*MemoryObject.*:pytest.PytestUnraisableExceptionWarning"),
 ]
 
-
-def behave(loopback: Any):
-    """Yes, no, a refusal or nothing to read, by the note and the wording."""
-
-    def reply(number: int, body: dict[str, Any]) -> Any:
-        text = body["messages"][-1]["content"]
-        kind = sum(map(ord, text)) % 7
-        return loopback.said(
-            ("Yes.", "no", "Yes, it is.", "No.", "I can't help with that.", "Hard to say.", "YES")[kind]
-        )
-
-    return reply
+NAMED = ("--name", "A model", "--contact", "a@b.example")
 
 
-@pytest.fixture
-def place(make, chat, loopback, monkeypatch, tmp_path: Path):
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
+@pytest.fixture(autouse=True)
+def collected(notes: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.chdir(tmp_path)
-    chat.behave = behave(loopback)
-    make.release(make.notes(2, 2))
-    yield tmp_path
+    yield
     gc.collect()
 
 
@@ -69,13 +55,6 @@ def inspected(chat: Any, folder: Path, revealed: bool, **arguments: Any):
     return log
 
 
-def evaluated(chat: Any, capsys, *more: str) -> Path:
-    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:gpt-4o", "--base-url", chat.base_url]
-    capsys.readouterr()
-    assert main(["evaluate", *where, *more, "--json"]) == 0
-    return Path(json.loads(capsys.readouterr().out)["folder"])
-
-
 def asked(bodies: list[dict[str, Any]]) -> list[str]:
     """What decides the answers, in order."""
     named = ("messages", "temperature", "seed", "tools")
@@ -83,47 +62,32 @@ def asked(bodies: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps([{k: body.get(k) for k in named}, most]) for body, most in zip(bodies, limit, strict=True))
 
 
-def test_both_ask_the_same_and_come_to_the_same_answer_by_answer(chat, place: Path, capsys) -> None:
-    folder = evaluated(chat, capsys)
+def test_both_ask_the_same_and_come_to_the_same_answer_by_answer(chat, notes: Path, cli) -> None:
+    folder = evaluated(cli, chat, "openai:gpt-4o")
     ours = asked(chat.bodies)
     chat.bodies.clear()
-    log = inspected(chat, place, revealed=True)
+    log = inspected(chat, notes, revealed=True)
     assert len(ours) == 60 and asked(chat.bodies) == ours
     rows = sorted(read_jsonl(folder / "predictions.jsonl"), key=lambda row: (row["id"], row["prompt"]))
     theirs = [row for sample in log.samples for row in sample.store["hellofresh:outputs"]]
     keyed = [{"repetition": 1, **row} for row in sorted(theirs, key=lambda row: (row["id"], row["prompt"]))]
     assert keyed == rows and {row.get("status", row["label"]) for row in rows} == {0, 1, "none", "blocked"}
 
-    assert main(["score", "--edition", "2023Q2", "--private", "--json"]) == 0
-    scored = json.loads(capsys.readouterr().out)
     (found,) = [one for one in log.results.scores if one.name == "verdict"]
-    board = {
-        row["metric"]: (row["value"], row["low"], row["high"])
-        for row in _rows(scored)
-        if row["prompt"] == "majority" and row["period"] == "all"
-    }
-    assert "f1" in board
-    for metric, values in board.items():
-        names = (metric, f"{metric}_low", f"{metric}_high")
-        assert tuple(found.metrics[name].value for name in names) == pytest.approx(values, abs=1e-12)
+    shown = {metric: row for (prompt, metric), row in board(cli).items() if prompt == "majority"}
+    assert "f1" in shown
+    for metric, row in shown.items():
+        figures = [found.metrics[f"{metric}{end}"].value for end in ("", "_low", "_high")]
+        assert figures == pytest.approx([row["value"], row["low"], row["high"]], abs=1e-12)
 
 
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """Every row of a score in what the command prints."""
-    if isinstance(value, dict):
-        return (
-            [value] if {"metric", "value", "prompt"} <= value.keys() else [r for v in value.values() for r in _rows(v)]
-        )
-    return [row for item in value for row in _rows(item)] if isinstance(value, list) else []
-
-
-def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, capsys) -> None:
+def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, notes: Path, cli) -> None:
     from inspect_ai.log import read_eval_log
 
-    folder = evaluated(chat, capsys)
-    log = inspected(chat, place, revealed=False)
+    folder = evaluated(cli, chat, "openai:gpt-4o")
+    log = inspected(chat, notes, revealed=False)
     assert log.results is None or not log.results.scores, "labels are not public"
-    assert main(["runs", "export", folder.name, "--format", "inspect", "--to", "run.eval"]) == 0
+    cli("runs", "export", folder.name, "--format", "inspect", "--to", "run.eval")
     told = read_eval_log("run.eval")
     assert told.status == "success" and len(told.samples) == 12 and told.eval.task == "hellofresh/x_notes"
     for sample in told.samples:
@@ -131,45 +95,28 @@ def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, place: Path, c
         assert sample.messages[-1].role == "assistant"
     made = []
     for number, path in enumerate((log.location, "run.eval")):
-        where = ["--team", f"Team {number}", "--name", "A model", "--contact", "a@b.example"]
-        capsys.readouterr()
-        assert (
-            main(["submission", "new", "--from-inspect", str(path), *where, "--json", "--submissions", str(place)]) == 0
-        )
-        made.append(Path(json.loads(capsys.readouterr().out)["folder"]))
-        assert main(["submission", "check", str(made[-1]), "--submissions", str(place)]) == 0
+        new = ("submission", "new", "--from-inspect", path, "--team", f"Team {number}", *NAMED, "--submissions", notes)
+        made.append(Path(cli.json(*new)["folder"]))
+        cli("submission", "check", made[-1], "--submissions", notes)
     assert (made[0] / "predictions.jsonl").read_bytes() == (made[1] / "predictions.jsonl").read_bytes()
     assert sum(row["label"] is not None for row in read_jsonl(made[0] / "predictions.jsonl")) > 3
 
 
-def test_a_regime_that_searches_searches_in_inspect_too(chat, place: Path, capsys, loopback) -> None:
-    (place / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
+def test_a_regime_that_searches_searches_in_inspect_too(chat, notes: Path, cli, loopback) -> None:
+    (notes / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
     more = ("--regime", "web-search", "--prompts", "manual", "--limit", "2")
-    folder = evaluated(chat, capsys, *more)
+    folder = evaluated(cli, chat, "openai:gpt-4o", *more)
     ours = asked(chat.bodies)
     chat.bodies.clear()
-    log = inspected(chat, place, revealed=False, regime="web_search", prompts="manual")
+    log = inspected(chat, notes, revealed=False, regime="web_search", prompts="manual")
     wanted = {row["id"]: row["label"] for row in read_jsonl(folder / "predictions.jsonl")}
     theirs = {str(s.id): s.store["hellofresh:outputs"][0]["label"] for s in log.samples if s.id in wanted}
     assert theirs == wanted and set(ours) <= set(asked(chat.bodies))
 
 
-def test_what_is_no_log_of_ours_is_refused(place: Path, capsys) -> None:
-    (place / "other.json").write_text("{}")
-    arguments = [
-        "submission",
-        "new",
-        "--from-inspect",
-        "other.json",
-        "--team",
-        "T",
-        "--name",
-        "N",
-        "--contact",
-        "c@d.example",
-    ]
-    assert main(arguments) == 1
-    assert "bad-log" in capsys.readouterr().err
+def test_what_is_no_log_of_ours_is_refused(notes: Path, cli) -> None:
+    (notes / "other.json").write_text("{}")
+    assert "bad-log" in cli("submission", "new", "--from-inspect", "other.json", "--team", "T", *NAMED, code=1)
 
 
 def test_every_task_with_classes_is_found_by_the_entry_point(root: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hellofresh.core.errors import ConfigError
+from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, HttpReply, LongReplyError, UnusableReplyError
 
 KEY = "sk-secret-0123456789"
@@ -69,3 +70,22 @@ def test_a_header_with_a_control_character_is_refused_before_anything_is_sent(va
     with pytest.raises(ConfigError) as caught:
         HttpClient("a service", {"Authorization": value}, timeout_s=1)
     assert caught.value.code == "bad-header" and value not in str(caught.value)
+
+
+SAFE = (
+    "https://api.example/v1",
+    "HTTPS://API.example",
+    "http://127.0.0.1:8000/v1",
+    "http://localhost",
+    "http://[::1]:9/",
+)
+OPEN = (
+    "http://api.example/v1", "ftp://api.example", "", "http://", "http://127.0.0.1.example", "http://localhost.example",
+    "http://localhost@api.example", "http://api.example/https://", "http://api.example#@localhost", "http://127.0.0.2",
+    "http://0.0.0.0", "http://[::ffff:127.0.0.1]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("url", [*SAFE, *OPEN])
+def test_a_key_may_go_exactly_where_nobody_on_the_way_reads_it(url: str) -> None:
+    assert may_carry_key(url) == (url in SAFE)

@@ -47,7 +47,7 @@ def option(
     many: bool = False,
     group: str = "",
     one_of: str = "",
-    **more: Any,
+    **more: object,
 ) -> Option:
     """An option such as `--port N`, a switch such as `--board`, or an argument such as `folder DIR`.
 
@@ -175,9 +175,14 @@ KINDS |= {"N": int, "USD": float, "Q": to_quarter, "E": to_edition, "DAY": to_da
 KINDS |= dict.fromkeys(("FILE", "DIR", "PATH", "FILE|DIR", "DIR|FILE"), Path)
 
 
-def edition(about: str = "a quarter such as 2023Q2, or a data set such as liar-new@588", **more: Any) -> Option:
+def edition(
+    about: str = "a quarter such as 2023Q2, or a data set such as liar-new@588",
+    *,
+    required: bool = False,
+    nargs: str | None = None,
+) -> Option:
     """The option `--edition E`, which `--quarter` names too."""
-    return option("--edition --quarter E", about, **more)
+    return option("--edition --quarter E", about, required=required, nargs=nargs)
 
 
 EDITION = edition(required=True)
