@@ -100,12 +100,6 @@ def test_files_without_candidates_are_not_read_again_until_they_change(make, tmp
     assert len(runs) == 3
 
 
-def test_an_empty_source_is_said_to_be_empty(make) -> None:
-    empty = Collection((), Funnel("notes", 0, (), {}), {}, ())
-    with pytest.raises(SourceError, match="the source has no notes"):
-        collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
-
-
 def test_a_funnel_that_counts_other_candidates_than_were_found_is_refused(make) -> None:
     job = make.job(make.notes(2, 2))
     found = job.collect(silent)

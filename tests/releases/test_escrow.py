@@ -26,10 +26,6 @@ def test_a_commitment_can_be_checked_by_a_stranger(key: str, label: int) -> None
     assert escrow.commitment(Label(key, label, {})) != escrow.commitment(Label(key, 1 - label, {}))
 
 
-def test_facts_are_no_part_of_a_commitment() -> None:
-    assert Escrow(KEY).commitment(Label("a", 1, {})) == Escrow(KEY).commitment(Label("a", 1, {"ratings": 5}))
-
-
 def test_salts_are_256_bits_and_differ_by_id_and_key() -> None:
     salts = [Escrow(key).salt(name) for key in (KEY, SAMPLE_KEY) for name in ("a", "b", "a ")]
     assert len(set(salts)) == len(salts)

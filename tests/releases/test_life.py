@@ -111,21 +111,6 @@ def test_how_many_candidates_had_which_label_is_said_at_the_reveal_and_not_befor
     assert revealed["selection"] == opened["selection"]
 
 
-def test_a_reveal_makes_a_new_version_of_the_manifest_that_names_the_old_one(make, quarter, notes_task) -> None:
-    make.release(make.notes(3, 3))
-    workspace = make.workspace()
-    folder = workspace.release(quarter, "x-notes")
-    old = (folder / "manifest.json").read_bytes()
-    reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
-    manifest = read_json(folder / "manifest.json")
-    assert (folder / manifest["previous"]["path"]).read_bytes() == old
-    assert manifest["previous"]["sha256"] == sha256_file(folder / "manifests/1.json")
-    assert manifest["version"] == 2
-    listed = {entry["path"]: (entry["sha256"], entry["rows"]) for entry in manifest["files"]}
-    assert listed["labels.jsonl"] == (sha256_file(folder / "labels.jsonl"), 18)
-    assert listed.keys() == {"samples.jsonl", "commitments.jsonl", "labels.jsonl"}
-
-
 def test_after_a_reveal_the_build_has_nothing_to_do_and_the_samples_stay(make, quarter, notes_task) -> None:
     make.release(make.notes(3, 3))
     workspace, days = make.workspace(), CalendarRule().of(quarter)

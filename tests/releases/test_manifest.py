@@ -13,7 +13,7 @@ from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_public, load_release
-from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest, write_manifest
+from hellofresh.releases.life.manifest import amend_manifest, read_manifest, write_manifest
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
@@ -66,14 +66,16 @@ READERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+SAME_DAY = dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")
+
+
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("reader", "change", "code"),
     [
-        ({"format": 99}, "unknown-format"),
-        ({"format": "1"}, "unknown-format"),
-        ({"version": "1"}, "damaged-release"),
-        ({"calendar": dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")}, "damaged-release"),
+        *((reader, {"format": 99}, "unknown-format") for reader in READERS),
+        ("loaded", {"format": "1"}, "unknown-format"),
+        ("loaded", {"version": "1"}, "damaged-release"),
+        ("loaded", {"calendar": SAME_DAY}, "damaged-release"),
     ],
 )
 def test_one_that_cannot_be_understood_is_refused_wherever_it_is_read(
@@ -101,10 +103,3 @@ def test_what_parsers_read_differently_is_no_manifest(folder: Path, content: byt
         read_manifest(folder)
     assert caught.value.code == code
     assert str(folder) in str(caught.value)
-
-
-def test_a_file_that_is_listed_is_found_by_its_path(folder: Path) -> None:
-    manifest = read_manifest(folder)
-    samples = manifest.file("samples.jsonl")
-    assert samples == file_entry(folder, folder / "samples.jsonl", 18)
-    assert manifest.file("labels.jsonl") is None

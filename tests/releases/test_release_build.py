@@ -10,12 +10,11 @@ from dataclasses import replace
 import pytest
 
 from hellofresh.core.errors import DataError, ReleaseError
-from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, sha256_text
+from hellofresh.core.files import canonical_json, read_jsonl
 from hellofresh.releases.candidates import write_candidates
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.tasks.samples import to_json
 
 
 def content(workspace) -> dict[str, bytes]:
@@ -46,20 +45,6 @@ def test_with_a_key_of_its_own_only_salts_commitments_and_the_draw_differ(make) 
     assert different == {"escrow.key", "draw.key", "labels.jsonl", "commitments.jsonl", "manifest.json"}
 
 
-def test_every_commitment_verifies_against_label_and_salt(make, quarter, notes_task) -> None:
-    make.release(make.notes(4, 4))
-    workspace = make.workspace()
-    public = {
-        row["id"]: row["commitment"] for row in read_jsonl(workspace.release(quarter, "x-notes") / "commitments.jsonl")
-    }
-    private = list(read_jsonl(workspace.private(quarter, "x-notes") / "labels.jsonl"))
-    assert len(public) == len(private) == 24
-    for row in private:
-        revealed = {"id": row["id"], "label": row["label"], "salt": row["salt"]}
-        assert sha256_text(canonical_json(revealed)) == public[row["id"]]
-        assert sha256_text(canonical_json(revealed | {"label": 1 - row["label"]})) != public[row["id"]]
-
-
 def test_labels_are_for_their_owner_only_and_the_rest_for_everybody(make, quarter) -> None:
     make.release(make.notes(2, 2))
     workspace = make.workspace()
@@ -80,29 +65,6 @@ def test_the_public_side_knows_no_label(make, quarter, notes_task) -> None:
     for path in make.workspace("one").release(quarter, "x-notes").glob("*.jsonl"):
         for row in read_jsonl(path):
             assert not row.keys() & {"label", "salt", *notes_task.label_facts}
-
-
-def test_the_manifest_names_every_file_as_it_is(make, quarter) -> None:
-    make.release(make.notes(6, 4, months=(4, 6)), cap=3)
-    folder = make.workspace().release(quarter, "x-notes")
-    manifest = read_json(folder / "manifest.json")
-    assert {entry["path"] for entry in manifest["files"]} | {"manifest.json"} == {
-        path.name for path in folder.iterdir()
-    }
-    for entry in manifest["files"]:
-        path = folder / entry["path"]
-        assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
-        assert entry["rows"] == len(path.read_bytes().splitlines()) == 12
-    periods = manifest["selection"]["periods"]
-    assert {name: period["taken_per_class"] for name, period in periods.items()} == {"2023-04": 3, "2023-06": 3}
-    assert manifest["collection"]["funnel"]["rows_in"] == 20
-
-
-def test_samples_of_the_bundled_sources_are_the_candidates_as_they_were(make, quarter) -> None:
-    candidates = make.notes(3, 3)
-    make.release(candidates, source=BUNDLED)
-    rows = list(read_jsonl(make.workspace().release(quarter, "x-notes") / "samples.jsonl"))
-    assert rows == [to_json(item.sample) for item in sorted(candidates, key=lambda item: item.sample.id)]
 
 
 def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, notes_task) -> None:
@@ -211,14 +173,6 @@ def test_damaged_labels_are_refused(make, quarter, notes_task, damage: str) -> N
     path.write_text(DAMAGES[damage](path.read_text()))
     with pytest.raises(DataError):
         load_labels(make.workspace(), quarter, notes_task)
-
-
-@pytest.mark.parametrize("manifest", ["{", "[]", "{}", '{"files": []}', '{"files": [{}], "source": "dump"}'])
-def test_a_damaged_manifest_is_refused(make, quarter, notes_task, manifest: str) -> None:
-    make.release(make.notes(3, 3))
-    (make.workspace().release(quarter, "x-notes") / "manifest.json").write_text(manifest)
-    with pytest.raises(DataError):
-        load_release(make.workspace(), quarter, notes_task)
 
 
 def test_candidates_that_are_not_those_of_their_account_are_not_released(make, quarter, notes_task) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -60,26 +58,6 @@ def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:
             expected = sorted(members, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).hexdigest())[:6]
             chosen = select(candidates, seed=seed, cap=6).chosen
             assert sorted(expected) == [item.sample.id for item in chosen if item.label.label == label]
-
-
-def test_texts_groups_and_dates_within_the_period_do_not_matter(make) -> None:
-    candidates = make.notes(9, 9, months=(4,))
-    changed = [
-        replace(item, sample=replace(item.sample, group="x-1", license="other", date=datetime(2023, 4, 30, tzinfo=UTC)))
-        for item in candidates
-    ]
-    assert ids(select(changed, seed="s", cap=4)) == ids(select(candidates, seed="s", cap=4))
-
-
-def test_more_of_a_smaller_cap_are_the_same_ones(make) -> None:
-    candidates = make.notes(20, 20)
-    small, large = (set(ids(select(candidates, seed="s", cap=cap))) for cap in (3, 8))
-    assert small < large
-
-
-def test_seeds_choose_differently(make) -> None:
-    candidates = make.notes(20, 20)
-    assert ids(select(candidates, seed="a", cap=5)) != ids(select(candidates, seed="b", cap=5))
 
 
 @pytest.mark.parametrize("cap", [0, -1])

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import verifier
@@ -23,8 +19,6 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from verifier import Check, beside_checks, publication_checks, repeat_checks, report_lines, verify_release
-
-BLOCKED = ("hellofresh", "pydantic", "scipy")
 
 
 @pytest.fixture
@@ -52,25 +46,6 @@ def by_name(checks: list[Check]) -> dict[str, Check]:
     return {check.name: check for check in checks}
 
 
-def test_a_copy_of_its_folder_runs_where_nothing_else_is_installed(
-    scored: Workspace, quarter: Any, tmp_path: Path
-) -> None:
-    empty = tmp_path / "empty"
-    shutil.copytree(Path(verifier.__file__).parent, empty / "verifier")
-    shutil.copytree(scored.release(quarter, "x-notes"), empty / "x-notes")
-    arguments = ["x-notes", "--figure", "system=coin"]
-    code = (
-        f"import runpy, sys; sys.modules.update(dict.fromkeys({BLOCKED})); sys.path.insert(0, '.')\n"
-        f"sys.argv[1:] = {arguments}; runpy.run_module('verifier', run_name='__main__')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=empty, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    *_, figure, _, last = done.stdout.splitlines()
-    assert "coin" in figure
-    assert last.startswith("11 checks passed. Not checked: whether the sources are genuine;")
-    assert "all passed" not in done.stdout
-
-
 def test_only_where_everything_was_checked_all_is_said_to_have_passed() -> None:
     assert list(report_lines([Check("r", "files", "fine")]))[-1] == "1 checks, all passed."
     some = [Check("r", "files", "fine"), Check("r", "scores", "fine", unchecked=("ratings",))]
@@ -88,29 +63,6 @@ def test_a_metric_that_is_not_known_is_not_checked_and_not_a_fault(scored: Works
     scores = by_name(verify_release(folder))["scores"]
     assert scores.ok
     assert "scores of x-notes by surprise, which is not known here" in scores.unchecked
-
-
-@pytest.mark.parametrize("name", ["scores.jsonl", "predictions.jsonl"])
-def test_an_unknown_field_is_found(scored: Workspace, quarter: Any, name: str) -> None:
-    folder = scored.release(quarter, "x-notes")
-    rows = list(read_jsonl(folder / name))
-    rows[0]["more"] = 1
-    write_jsonl(folder / name, rows)
-    consistent(folder)
-    assert any("more: not a field" in fault for check in verify_release(folder) for fault in check.faults)
-
-
-def test_scores_in_another_order_are_found(scored: Workspace, quarter: Any) -> None:
-    folder = scored.release(quarter, "x-notes")
-    write_jsonl(folder / "scores.jsonl", list(read_jsonl(folder / "scores.jsonl"))[::-1])
-    consistent(folder)
-    assert any("not in their order" in fault for fault in by_name(verify_release(folder))["scores"].faults)
-
-
-def test_an_unknown_field_of_a_manifest_is_named_as_not_checked(scored: Workspace, quarter: Any) -> None:
-    folder = scored.release(quarter, "x-notes")
-    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"padding": 1})
-    assert "what the manifest says under padding" in by_name(verify_release(folder))["manifest"].unchecked
 
 
 def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: Workspace, quarter: Any) -> None:
@@ -147,37 +99,6 @@ def test_versions_of_a_data_set_are_said_to_share_what_they_share(
     assert check.said == f"no sample of these is in another of 0 releases of quarters at hand; {shared}"
     (check,) = repeat_checks([*folders, scored.release(quarter, "x-notes")], [])
     assert not check.ok
-
-
-CHANGES: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
-    lambda table: table.with_columns(label=1 - pl.col("label")),
-    lambda table: table.with_columns(period=pl.lit("2023-04")),
-    lambda table: table[::-1],
-    lambda table: table[1:],
-    lambda table: table.drop("label"),
-    lambda table: pl.concat([table, table[:1]]),
-]
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_published_table_that_says_otherwise_than_its_release_is_found(
-    scored: Workspace, tmp_path: Path, quarter: Any, change: Callable[[pl.DataFrame], pl.DataFrame]
-) -> None:
-    root = tmp_path / "published"
-    publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
-    checks = by_name(publication_checks(root))
-    assert all(check.ok for check in checks.values()), checks
-    assert checks["card"].unchecked == ("the text of README.md outside its head and tables",)
-    (path,) = root.rglob("*.parquet")
-    change(pl.read_parquet(path)).write_parquet(path)
-    account: Any = read_json(root / "publication.json")
-    assert not by_name(publication_checks(root))["publication"].ok
-    for entry in account["files"]:
-        entry |= {"size": (root / entry["path"]).stat().st_size, "sha256": sha256_file(root / entry["path"])}
-    write_json(root / "publication.json", account)
-    checks = by_name(publication_checks(root))
-    assert checks["publication"].ok
-    assert checks["tables"].faults
 
 
 def test_a_file_that_no_account_of_a_publication_lists_is_found(

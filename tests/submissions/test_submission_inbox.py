@@ -108,11 +108,6 @@ def test_outside_the_quarters_days_nothing_is_taken(inbox, passed, due, open_day
     assert inbox.arrivals() == ([], [])
 
 
-def test_the_last_second_counts_and_the_next_does_not(inbox, passed, due) -> None:
-    inbox.hand_in(passed(), due, due.deadline - timedelta(seconds=1))
-    refused("closed", inbox.hand_in, passed(name="Late"), due, due.deadline)
-
-
 @pytest.mark.parametrize(
     ("limit", "most", "code"),
     [("ARRIVAL_BYTES", 100, "too-large"), ("INBOX_ARRIVALS", 1, "inbox-full"), ("INBOX_BYTES", 5_000, "inbox-full")],
