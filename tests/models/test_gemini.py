@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Message, Request
 from hellofresh.models.providers.gemini import GeminiModel
 from hellofresh.models.tables import Abilities, Endpoint
+from tests.fakes import fails_with
 from tests.models.conftest import KEY, SPEC, ask, failing, says
 
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)
@@ -156,6 +156,5 @@ def test_a_client_that_the_sdk_refuses_to_make_is_a_named_error_and_can_be_close
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(UsageError, match=r"hellofresh\[gemini\]") as caught:
+    with fails_with("missing-extra", match=r"hellofresh\[gemini\]"):
         GeminiModel(SPEC, Endpoint("http://127.0.0.1:1", "gemini-9", KEY), Abilities())
-    assert caught.value.code == "missing-extra"

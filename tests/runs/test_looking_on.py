@@ -5,9 +5,6 @@ from __future__ import annotations
 import fcntl
 import threading
 
-import pytest
-
-from hellofresh.core.errors import RunError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.runs.evaluation import Evaluation
@@ -15,6 +12,7 @@ from hellofresh.runs.journal import Journal, JournalKey, Scope, snapshot
 from hellofresh.runs.plan import RunPlan, next_number, read_plan
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.tasks import get_task
+from tests.fakes import fails_with
 
 SPEC = ModelSpec("m", "language-model", "A fake.", {})
 
@@ -72,9 +70,8 @@ def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:
     for name, content in (("a", b"{"), ("b", b"[]"), ("c", b"\xff"), ("d", b"")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "plan.json").write_bytes(content)
-        with pytest.raises(RunError) as caught:
+        with fails_with("damaged-run"):
             read_plan(tmp_path / name)
-        assert caught.value.code == "damaged-run"
     assert next_number(tmp_path) == 1
     (tmp_path / "e").mkdir()
     RunPlan(number=7, started="2023-04-03T00:00:00Z", identity={}, evaluation=said).write(tmp_path / "e")
