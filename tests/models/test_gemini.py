@@ -78,9 +78,7 @@ BAD = {
     "empty": {},
     "no reason": response(None),
     "reason other": response("OTHER"),
-    "no JSON": b"<html>",
     "cut JSON": b'{"candidates": [{"content"',
-    "list": [],
     "candidates is a text": {"candidates": "yes"},
     "text is a number": response(parts=[{"text": 5}]),
 }

@@ -16,7 +16,7 @@ from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
 from hellofresh.runs.dry_run import forecast
-from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request, request_text
+from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
@@ -206,14 +206,3 @@ def test_a_dry_run_counts_pictures_at_hand_and_the_largest_for_those_to_be_fetch
     for pictures in (at_hand, fetched):
         asyncio.run(pictures.close())
     assert (tmp_path / "pictures.sqlite").read_bytes() == before
-
-
-def test_an_answer_about_a_picture_is_found_under_its_key_after_a_restart(tmp_path: Path) -> None:
-    question = JournalKey("xn-1", "describe", "manual", asking(picture()))
-    key = Scope(SPEC, Showing()).key(question)
-    with Journal(tmp_path) as journal:
-        journal.add(key, question, Answer("A dog.", Finish.STOP), 0.1)
-    reread = JournalKey("xn-1", "describe", "manual", read_request(request_text(question.request)))
-    with Journal(tmp_path) as journal:
-        found = journal.find(Scope(SPEC, Showing()).key(reread))
-        assert found is not None and found.text == "A dog."
