@@ -1,4 +1,4 @@
-"""Baselines are stable, fair, and learn only from what they are given; a script says what its file says, and is no model."""
+"""Baselines are stable, fair, and learn only from what they are given; a script says what its file says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The journal finds exactly what was stored, whatever happened in between."""
+"""The journal finds exactly what was stored, whatever happened in between, and whoever looks at runs disturbs none."""
 
 from __future__ import annotations
 
