@@ -1,11 +1,24 @@
-"""A model for tests, which says yes, or what a function makes of a request, and keeps what it was asked."""
+"""A model for tests, which says yes, or what a function makes of a request, and keeps what it was asked; and runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from hellofresh.models import Answer, Finish, ModelSpec, Request
+import pytest
+
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.prompts import Prompt, load_prompt_set
+from hellofresh.runs.regimes import Regime
+from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.runner import Assignment, RunResult, Tally, run
+from hellofresh.tasks import get_task
+from hellofresh.tasks.samples import Sample
 
 SPEC = ModelSpec("fake", "language-model", "A fake.", {})
 
@@ -22,3 +35,33 @@ class FakeModel:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+TASK = get_task("x-notes")
+PROMPTS = load_prompt_set("x-notes", "zero-shot")
+
+
+def assigned(
+    model: Model, regime: Regime | None = None, prompts: Sequence[Prompt] = PROMPTS.prompts, **more: Any
+) -> Assignment:
+    """A model and what it is asked about notes."""
+    return Assignment(model, regime or ZeroShot(), PROMPTS, prompts, TASK.slots, **more)
+
+
+def run_in(
+    folder: Path,
+    assignment: Assignment,
+    samples: Sequence[Sample],
+    progress: Callable[[Tally], None] = lambda _: None,
+) -> RunResult:
+    """Ask about samples, with the journal in a folder."""
+    with Journal(folder) as journal:
+        return run(assignment, samples, journal, progress)
+
+
+@contextmanager
+def fails_with(code: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[HelloFreshError]]:
+    """An error of the project with this code is raised."""
+    with pytest.raises(HelloFreshError, match=match) as caught:
+        yield caught
+    assert caught.value.code == code

@@ -15,7 +15,7 @@ from typing import Any
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Answer, Finish, ModelSpec, Request, Sampling
-from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Sample
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]+")
@@ -81,13 +81,9 @@ class Coin(_Rule):
         return _say(request, min(classes - 1, int(_draw(self.spec.parameters["seed"], request) * classes)))
 
 
-def _always_names(classes: Sequence[str]) -> list[str]:
+def always_names(classes: Sequence[str]) -> list[str]:
+    """Names of the baselines that always say the same class, by label."""
     return [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
-
-
-def names_a_class(name: str) -> bool:
-    """Whether a name is that of a baseline that always says a class of some task."""
-    return any(name in _always_names(task.classes) for task in TASKS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +100,7 @@ class AlwaysClass(_Rule):
             UsageError: if the task has no such class.
         """
         classes = get_task(task).classes
-        names = _always_names(classes)
+        names = always_names(classes)
         if name not in names:
             expected = f"one of {', '.join(names)}"
             raise UsageError(f"{task} has no class for {name}", expected=expected, code="no-such-class")

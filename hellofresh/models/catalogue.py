@@ -32,7 +32,7 @@ from hellofresh.models.baselines import (
     Prior,
     TrainingSample,
     WordRegression,
-    names_a_class,
+    always_names,
 )
 from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
@@ -48,6 +48,7 @@ from hellofresh.models.tables import (
     ProviderTable,
     listed_price,
 )
+from hellofresh.tasks import TASKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,7 +444,9 @@ def check_model_name(name: str) -> None:
         UnknownNameError: if no model has the name.
         ConfigError: if the user's own tables are wrong.
     """
-    if name.startswith((PREFIX, ENDPOINT, LOCAL_FOLDER)) or "+" in name or names_a_class(name):
+    if name.startswith((PREFIX, ENDPOINT, LOCAL_FOLDER)) or "+" in name:
+        return
+    if any(name in always_names(task.classes) for task in TASKS.values()):
         return
     known = known_models()
     if name not in known:

@@ -22,7 +22,7 @@ from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
 from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope
-from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import Estimate
 from hellofresh.runs.prompts import PromptSet
 from hellofresh.runs.regimes import MAIN, Case, Need, Regime
@@ -89,17 +89,12 @@ class Forecast:
     @property
     def cost_usd(self) -> float | None:
         """Expected; None where a price is not known."""
-        return _sum([role.cost_usd for role in self.roles.values()])
+        return sum_known(role.cost_usd for role in self.roles.values())
 
     @property
     def most_usd(self) -> float | None:
         """Ceiling; None where a price is not known."""
-        return _sum([role.most_usd for role in self.roles.values()])
-
-
-def _sum(costs: Sequence[float | None]) -> float | None:
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+        return sum_known(role.most_usd for role in self.roles.values())
 
 
 def forecast(

@@ -20,7 +20,7 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.files import write_json, write_jsonl
 from hellofresh.runs.batch import BatchRecord, price_share
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
-from hellofresh.runs.ledger import Ledger, Ledgers
+from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.prepare import PreparedRun
 from hellofresh.runs.record import PROMPTS, RESPONSES, RunRecord, Usage, prediction_row
 from hellofresh.runs.regimes import MAIN
@@ -309,7 +309,6 @@ def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
             if isinstance(event, AskedEvent):
                 costs[kind_of_step(event.step), event.role].append(event.cost_usd)
     for key, usage in found.items():
-        known = [cost for cost in costs[key] if cost is not None]
-        usage.cost_usd = sum(known) if len(known) == usage.requests else None
+        usage.cost_usd = sum_known(costs[key]) if len(costs[key]) == usage.requests else None
     order = dict.fromkeys([*(key for key in costs if key in found), *found])
     return [found[key] for key in order], len(samples)

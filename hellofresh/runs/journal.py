@@ -33,8 +33,6 @@ from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
 _FILE = "journal.sqlite"
-_TAILS = ("journal.tail-0", "journal.tail-1")
-"""Where an earlier version kept answers that it had not committed yet."""
 _VERSION = 3
 _REQUESTS, _ANSWERS = TypeAdapter(Request), TypeAdapter(Answer)
 _SCHEMA = """
@@ -203,7 +201,6 @@ class Journal:
                 self._numbers = dict(self._database.execute("SELECT key, number FROM answers"))
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
-                self._recover(folder)
                 # A thread of its own: agents may hold all others until their answers are on the disk.
                 self._thread = opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="journal"))
             except sqlite3.Error as error:
@@ -215,18 +212,6 @@ class Journal:
     def _close_database(self) -> None:
         with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
             self._database.close()
-
-    def _recover(self, folder: Path) -> None:
-        """Take in what an earlier version had read when it was killed, a row a line; the last may be cut off."""
-        for name in _TAILS:
-            with suppress(FileNotFoundError):
-                for line in (folder / name).read_bytes().splitlines():
-                    with suppress(ValueError, TypeError):
-                        row = _Row(*json.loads(line))
-                        if row.is_whole and row.key not in self._numbers:
-                            self._insert(row)
-                os.fsync(self._log)  # else a crash of the machine might keep neither
-                (folder / name).unlink()
 
     def __enter__(self) -> Self:
         return self
@@ -272,12 +257,9 @@ class Journal:
                 code="bad-answer",
             ) from error
         try:
-            self._insert(row)
+            self._numbers[row.key] = cast("int", self._database.execute(_INSERT, row).lastrowid)
         except sqlite3.Error as error:
             raise self._unwritable(str(error)) from error
-
-    def _insert(self, row: _Row) -> None:
-        self._numbers[row.key] = cast("int", self._database.execute(_INSERT, row).lastrowid)
 
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
@@ -413,7 +395,7 @@ def snapshot(folder: Path) -> Iterator[Journal]:
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
         in_use = (folder / f"{_FILE}-shm").is_file()  # else its files stay as they are
-        for item in _TAILS if in_use else (*_TAILS, _FILE, f"{_FILE}-wal"):
+        for item in () if in_use else (_FILE, f"{_FILE}-wal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(folder / item, copy / item)
         if in_use:

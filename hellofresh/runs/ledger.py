@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hellofresh.models import Answer, ModelSpec, Request
@@ -82,6 +82,12 @@ class Ledger:
         return (self._known_usd or 0.0) + self.expected_usd
 
 
+def sum_known(costs: Iterable[float | None]) -> float | None:
+    """Their sum; None where one is not known."""
+    known = list(costs)
+    return None if None in known else sum(cost for cost in known if cost is not None)
+
+
 class Ledgers:
     """A ledger for each role of a run, and their sums."""
 
@@ -116,9 +122,9 @@ class Ledgers:
     @property
     def cost_usd(self) -> float | None:
         """What all answers cost; None where that is not known of a role that was asked."""
-        costs = [ledger.cost_usd for ledger in self.by_role.values() if ledger.answers or len(self.by_role) == 1]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return sum_known(
+            ledger.cost_usd for ledger in self.by_role.values() if ledger.answers or len(self.by_role) == 1
+        )
 
     @property
     def at_most_usd(self) -> float:

@@ -6,6 +6,7 @@ Like everything that is made from the journal, they do not tell when, how fast o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -181,14 +182,12 @@ class PredictionRow(Strict):
     @property
     def output(self) -> Output:
         """What the row says, as the regime gave it."""
-        prompt, status, rationale, sources = self.prompt, self.status, self.rationale, self.sources
+        output: Output = Choice(label=self.label, probabilities=self.probabilities, certainty=self.certainty)
         if self.text is not None:
-            return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=self.text)
-        if self.documents is not None:
-            return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources,
-                           documents=self.documents, scores=self.scores or ())  # fmt: skip
-        return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=self.label,
-                      probabilities=self.probabilities, certainty=self.certainty)  # fmt: skip
+            output = Response(text=self.text)
+        elif self.documents is not None:
+            output = Ranking(documents=self.documents, scores=self.scores or ())
+        return replace(output, prompt=self.prompt, status=self.status, rationale=self.rationale, sources=self.sources)
 
 
 def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:

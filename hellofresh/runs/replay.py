@@ -54,6 +54,7 @@ REPETITIONS, FEWEST, USUAL = 3, 10, 20
 _ALPHA, _LEAST_OWN = 0.01, 0.8
 """Below the first the uploaded answers are other ones; below the second the system's own repetitions tell nothing."""
 _SECONDS = 3600.0
+_NO_LABEL = -1
 _CONFINED = Path(__file__).parent / "regimes" / "endpoint" / "confined.py"
 """A script of its own: what it imports is not everywhere."""
 
@@ -114,8 +115,8 @@ def replay(
     answers, unasked, elsewhere = zip(*runs, strict=True)
     ids = [sample.id for sample in drawn]
     found = further_repetition(
-        np.array([_code(uploaded[key]) for key in ids]),
-        np.array([[_code(said.get(key)) for said in answers] for key in ids]),
+        np.array([_NO_LABEL if (label := uploaded[key]) is None else label for key in ids]),
+        np.array([[_NO_LABEL if (label := said.get(key)) is None else label for said in answers] for key in ids]),
     )
     fetched = {host: sum(one.get(host, 0) for one in elsewhere) for host in sorted(set().union(*elsewhere))}
     made = Replay(
@@ -124,7 +125,10 @@ def replay(
         task=task.name,
         split=str(MAIN),
         sha256=sha256,
-        program_sha256=_program_hash(command),
+        # One hash for the command and for the files that it names.
+        program_sha256=sha256_text(
+            canonical_json([[word, sha256_file(Path(word)) if Path(word).is_file() else ""] for word in command])
+        ),
         models={"main": asked.model, **asked.roles},
         samples=len(ids),
         repetitions=REPETITIONS,
@@ -149,10 +153,6 @@ def _outcome(found: FurtherRepetition) -> Literal["agrees", "differs", "inconclu
     if found.p_value <= _ALPHA:
         return "differs"
     return "agrees" if found.own_agreement >= _LEAST_OWN else "inconclusive"
-
-
-def _code(label: int | None) -> int:
-    return -1 if label is None else label
 
 
 def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -> SubmissionStanding:
@@ -193,13 +193,6 @@ def _check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
             fix="Replay on another machine, or allow user namespaces on this one.",
             code="not-confined",
         )
-
-
-def _program_hash(command: Sequence[str]) -> str:
-    """One hash for the command and for the files that it names."""
-    return sha256_text(
-        canonical_json([[word, sha256_file(Path(word)) if Path(word).is_file() else ""] for word in command])
-    )
 
 
 def _draw(

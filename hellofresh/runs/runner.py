@@ -418,7 +418,10 @@ class _Runner:
                 await stored
                 return answer
         finally:
-            lane.pace.leave(answered=answer is not None, more_tokens=_more_tokens(answer, estimate))
+            more = 0
+            if answer is not None and answer.tokens_in is not None and answer.tokens_out is not None:
+                more = answer.tokens_in + answer.tokens_out - estimate.total
+            lane.pace.leave(answered=answer is not None, more_tokens=more)
         await stored
         return answer
 
@@ -473,12 +476,6 @@ def _check_abilities(spec: ModelSpec, request: Request) -> None:
 def _asks_to_wait(error: CallError) -> bool:
     """Whether everybody is to wait: too many requests, or busy and saying for how long."""
     return error.status == 429 or (error.retry_after_s is not None and error.status in _OVERLOAD)
-
-
-def _more_tokens(answer: Answer | None, estimate: Estimate) -> int:
-    if answer is None or answer.tokens_in is None or answer.tokens_out is None:
-        return 0
-    return answer.tokens_in + answer.tokens_out - estimate.total
 
 
 def first_error(error: BaseException) -> BaseException:

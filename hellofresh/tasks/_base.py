@@ -57,12 +57,6 @@ def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
     return tuple(plugins("hellofresh.metrics").values())
 
 
-def _collected_cost(label: Label) -> int | None:
-    """The fact `flip_cost`."""
-    cost = label.facts.get("flip_cost")
-    return cost if isinstance(cost, int) else None
-
-
 INSTANTS: Mapping[str, str] = {"sample": "date", "post": "post.date", "note": "note.date"}
 """Where the times of a task's instants usually are."""
 
@@ -106,7 +100,8 @@ class Task:
         references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses. A
             task of choices that has them takes responses, too, which are rated and never scored.
         rubric: by which responses are rated where none is named; the one that fits the headline metric if left out.
-        flip_cost: gives how many accounts or editors would turn the label into the other one, None where not known.
+        flip_cost: gives how many accounts or editors would turn the label into the other one, None where not known; the
+            fact of that name if left out.
         groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
             not, only samples that are near-equal tell of each other.
         is_living: whether new samples come every quarter; else there are frozen editions only.
@@ -143,7 +138,9 @@ class Task:
     subgroups: tuple[str, ...] = ()
     references: Callable[[Candidate], Mapping[str, str]] | None = None
     rubric: str = ""
-    flip_cost: Callable[[Label], int | None] = _collected_cost
+    flip_cost: Callable[[Label], int | None] = lambda label: (
+        cost if isinstance(cost := label.facts.get("flip_cost"), int) else None
+    )
     groups_tell: bool = True
     is_living: bool = True
     source: str = ""

@@ -237,19 +237,11 @@ def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[Fi
             yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
 
 
-def csv_rows(path: Path, columns: Sequence[str]) -> Iterator[FileRow]:
-    """The rows of a comma-separated file with a header and quoted texts."""
-    with closing(plain_rows(path)) as rows:
-        for place, (number, cells) in enumerate(rows):
-            _check_width(path, number, cells, columns)
-            if not place:
-                _check_header(path, cells, columns)
-                continue
-            yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
+def table_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FileRow]:
+    """The rows of a table whose columns are named: JSONL, or CSV or TSV with a header, as the file's name ends.
 
-
-def table_rows(path: Path) -> Iterator[FileRow]:
-    """The rows of a table whose columns are named: JSONL, or CSV or TSV with a header, as the file's name ends."""
+    A header must name these columns, if any.
+    """
     name = path.name.removesuffix(".gz")
     if name.endswith((".jsonl", ".json")):
         yield from json_rows(path)
@@ -258,6 +250,8 @@ def table_rows(path: Path) -> Iterator[FileRow]:
         _, header = next(rows, (1, []))
         if len(set(header)) < len(header) or not header:
             raise FileRow(path, 1, {}).fault("no header with different names of columns", "bad-columns")
+        if columns:
+            _check_header(path, header, columns)
         for number, row in rows:
             _check_width(path, number, row, header)
             yield FileRow(path, number, dict(zip(header, row, strict=True)))

@@ -71,29 +71,24 @@ def _public(sample: Statement) -> PublicStatement:
 
 
 def _public_checked(sample: CheckedStatement) -> PublicCheckedStatement:
-    shared, evidence = common_fields(_public(sample), PublicStatement), "\n".join(sample.evidence)
-    return PublicCheckedStatement(**shared, evidence_sha256=sha256_text(evidence))
+    shared = common_fields(_public(sample), PublicStatement)
+    return PublicCheckedStatement(**shared, evidence_sha256=sha256_text("\n".join(sample.evidence)))
 
 
 def _slots(sample: Statement) -> Mapping[str, str]:
+    evidence = {"evidence": "\n".join(sample.evidence) or "(none)"} if isinstance(sample, CheckedStatement) else {}
     return {
         "statement": sample.statement,
         "speaker": sample.speaker or "(not known)",
         "context": sample.context or "(not known)",
         "date": f"{sample.date:%Y-%m-%d}",
+        **evidence,
     }
 
 
-def _checked_slots(sample: CheckedStatement) -> Mapping[str, str]:
-    return {**_slots(sample), "evidence": "\n".join(sample.evidence) or "(none)"}
-
-
 def _text(sample: Statement) -> str:
-    return " ".join((sample.statement, sample.speaker, sample.context))
-
-
-def _checked_text(sample: CheckedStatement) -> str:
-    return "\n".join((_text(sample), *sample.evidence))
+    said = " ".join((sample.statement, sample.speaker, sample.context))
+    return "\n".join((said, *sample.evidence)) if isinstance(sample, CheckedStatement) else said
 
 
 def _page(sample: Statement | PublicStatement) -> SamplePage:
@@ -143,9 +138,9 @@ def statement_task(
         cap=_CAP,
         sample_type=sample,
         label_facts=("original_label", *facts),
-        slots=_checked_slots if evidence else _slots,
+        slots=_slots,
         page=_page,
-        text=_checked_text if evidence else _text,
+        text=_text,
         own_texts=lambda sample: (sample.statement,),
         public_type=public if withheld else None,
         public=(_public_checked if evidence else _public) if withheld else lambda sample: sample,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
-from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow, csv_rows
+from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow, table_rows
 from hellofresh.tasks._statements import statement_task
 
 _LABELS = ("Refutes", "Neutral", "Supports")
@@ -20,7 +20,7 @@ _COPY = "https://raw.githubusercontent.com/sarrouti/HealthVer/b20ac99ceed62f5264
 
 
 def _read(path: Path, language: str) -> Iterator[StatementRow]:
-    for row in csv_rows(path, _COLUMNS):
+    for row in table_rows(path, _COLUMNS):
         yield StatementRow(
             key=row.text("id"),
             statement=row.text("claim"),

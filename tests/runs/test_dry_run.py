@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -18,13 +18,8 @@ from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment, run
-from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice
-from hellofresh.tasks.samples import Sample
-from tests.fakes import FakeModel
-
-TASK = get_task("x-notes")
-PROMPTS = load_prompt_set("x-notes", "zero-shot")
+from tests.fakes import PROMPTS, TASK, FakeModel, assigned
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +113,6 @@ def wordy(_: Request) -> Answer:
     return Answer("yes", Finish.STOP, 500, 700)
 
 
-@pytest.fixture
-def samples(make: Any) -> list[Sample]:
-    return [item.sample for item in make.notes(2, 2, months=(4,))]
-
-
 @pytest.mark.parametrize("agents", [150, pytest.param(1_000, marks=pytest.mark.soak)])
 def test_no_agent_costs_more_than_its_ceiling(samples, agents: int) -> None:
     found = [SearchResult(f"https://example.org/{n}", "A title", "", None, n) for n in range(1, 11)]
@@ -132,9 +122,7 @@ def test_no_agent_costs_more_than_its_ceiling(samples, agents: int) -> None:
         regime = Scripted(sizes=Sizes.drawn(draw))
         specs = {MAIN: drawn_spec("main", draw), "helper": drawn_spec("helper", draw)}
         helper = {"helper": FakeModel(specs["helper"])}
-        ahead = forecast(
-            Assignment(FakeModel(specs[MAIN]), regime, PROMPTS, prompts, TASK.slots, others=helper), [sample]
-        )
+        ahead = forecast(assigned(FakeModel(specs[MAIN]), regime, prompts, others=helper), [sample])
         worst = Worst(Ledgers(specs), draw.uniform(2.6, 6))
         asyncio.run(regime.solve(Case(sample, prompts, PROMPTS, TASK.slots(sample), worst.ask, web)))
         assert ahead.most_usd is not None and worst.ledgers.cost_usd is not None
@@ -156,7 +144,7 @@ def test_what_answers_took_tells_what_the_next_ones_will_take(tmp_path, make) ->
     notes = [item.sample for item in make.notes(4, 4, months=(4, 5, 6))]
     price = Price(1.0, 10.0, "2026-11-01", "a test")
     spec = ModelSpec("wordy", "language-model", "A fake.", {"hidden_tokens": 5_000}, price=price)
-    chosen = Assignment(FakeModel(spec, wordy), get_regime("zero-shot"), PROMPTS, PROMPTS.prompts, TASK.slots)
+    chosen = assigned(FakeModel(spec, wordy), get_regime("zero-shot"))
     guessed = forecast(chosen, notes).roles[MAIN]
     with Journal(tmp_path) as journal:
         run(chosen, notes[:8], journal, lambda _: None)

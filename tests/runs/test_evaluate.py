@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import pytest
 
@@ -13,12 +16,18 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
+from hellofresh.runs import prepare
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.record import read_outputs, read_record
+from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.runs.runner import Tally
+from hellofresh.tasks import get_task
+from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import Candidate
+from tests.fakes import fails_with
 
 
 class Parrot:
@@ -146,9 +155,8 @@ def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, 
     ):
         with pytest.raises(UnknownNameError):
             judge(**options)
-    with pytest.raises(UsageError) as caught:
+    with fails_with("bad-limit"):
         judge("coin", limit=0)
-    assert caught.value.code == "bad-limit"
     assert not workspace.runs.exists()
 
 
@@ -183,9 +191,8 @@ def test_the_regression_is_trained_on_earlier_quarters_of_the_same_kind_of_sourc
 
 
 def test_without_an_earlier_quarter_the_regression_says_so(judge) -> None:
-    with pytest.raises(UsageError) as caught:
+    with fails_with("no-training-labels"):
         judge("tfidf-logreg")
-    assert caught.value.code == "no-training-labels"
 
 
 def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, quarter, notes_task, parrot) -> None:
@@ -218,9 +225,8 @@ def test_a_run_of_an_earlier_version_of_its_regime_is_read_and_its_resumption_re
         before.setattr("hellofresh.runs.regimes.zero_shot.ZeroShot.version", 1)
         first = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress)
     assert read_record(first.folder).regime.version == 1 and list(read_outputs(first.folder))
-    with pytest.raises(UsageError, match=r"regime.version was 1, is 2.* another version of HelloFresh") as caught:
+    with fails_with("run-changed", match=r"regime.version was 1, is 2.* another version of HelloFresh"):
         evaluate(workspace, resumed(workspace, first.run_id), progress)
-    assert caught.value.code == "run-changed"
     assert evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress).run_id != first.run_id
 
 
@@ -246,3 +252,45 @@ def test_samples_whose_search_failed_are_counted(judge, parrot, problem: str, un
     done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0)
     assert (done.judged, done.unsearched) == (3, unsearched)
     assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0).unsearched == unsearched
+
+
+SEEN: list[Mapping[str, object]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Curious(BaseRegime):
+    """Looks at facts, where it needs any."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.FACTS})
+    name: str = "curious"
+    prompts_from: str = field(default="zero-shot", init=False)
+
+    def ceiling(self, prompts: int) -> int:
+        return 0
+
+    async def solve(self, case: Case) -> Outcome:
+        SEEN.append(case.facts)
+        return Outcome([Choice(prompt=prompt.id, label=1) for prompt in case.prompts])
+
+
+@dataclass(frozen=True, slots=True)
+class Modest(Curious):
+    """Needs none."""
+
+    needs: ClassVar[frozenset[Need]] = frozenset()
+    name: str = "modest"
+
+
+@pytest.mark.parametrize(("regime", "public"), [(Curious(), True), (Curious(), False), (Modest(), True)])
+def test_facts_come_only_to_whom_needs_them_and_only_once_labels_are_public(make, monkeypatch, regime, public) -> None:
+    make.release(make.notes(2, 2))
+    monkeypatch.setitem(REGIMES, regime.name, regime)
+    monkeypatch.setattr(prepare, "labels_are_public", lambda *_: public)
+    SEEN.clear()
+    task = get_task("x-notes")
+    evaluate(make.workspace(), Evaluation(Quarter(2023, 2), task, "scripted", regime=regime.name), lambda _: None)
+    labels = load_labels(make.workspace(), Quarter(2023, 2), task)
+    known = Need.FACTS in regime.needs and public
+    assert len(SEEN) == len(labels)
+    assert [bool(facts) for facts in SEEN] == [known] * len(SEEN)
+    assert not known or sorted(map(repr, SEEN)) == sorted(repr(label.facts) for label in labels.values())

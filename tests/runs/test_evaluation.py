@@ -14,10 +14,12 @@ import pytest
 import hellofresh as hf
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.evaluate import evaluation_of
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import RunError, UnknownNameError
 from hellofresh.core.quarters import Quarter
+from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
 from hellofresh.runs.plan import read_evaluation, read_plan, stored_form
+from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
 
 BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
@@ -94,3 +96,22 @@ def test_a_plan_of_the_version_before_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(plan | {"arguments": arguments | {"samples": "7"}}))
     with pytest.raises(RunError, match="limit"):
         read_plan(tmp_path)
+
+
+CLAIMS = get_task("claims")
+
+
+def parameters(*allowed: str) -> object:
+    web = web_access(Evaluation(Quarter(2026, 2), CLAIMS, "coin", "web-search", allowed=allowed, replay=True))
+    assert web is not None
+    return web.parameters
+
+
+def test_fact_checkers_are_blocked_unless_they_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual, open_to_all = (ExcludedSources.load(groups=groups) for groups in (CLAIMS.blocked_sources, ()))
+    address = "https://www.politifact.com/factchecks/2026/"
+    assert usual.reason(address) and not open_to_all.reason(address)
+    assert parameters() != parameters("fact-checkers")
+    with pytest.raises(UnknownNameError, match="fact-checkers"):
+        parameters("wikimedia")

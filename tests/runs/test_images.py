@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import ClassVar
@@ -17,22 +16,19 @@ from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
 from hellofresh.runs.dry_run import forecast
-from hellofresh.runs.journal import Journal, JournalKey, Scope, read_request, request_text
+from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
-from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
-from hellofresh.runs.runner import Assignment, run
-from hellofresh.tasks import get_task
+from hellofresh.runs.runner import Assignment
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes import Note
+from tests.fakes import PROMPTS, assigned, fails_with, run_in
 
-TASK = get_task("x-notes")
-PROMPTS = load_prompt_set("x-notes", "zero-shot")
 SPEC = ModelSpec(
     "seer", "language-model", "A fake.", {"speaks": "anthropic"}, sees=True, price=Price(1.0, 10.0, "2026-10-14", "x")
 )
@@ -80,13 +76,8 @@ class Showing(BaseRegime):
         return Outcome(choices)
 
 
-@pytest.fixture
-def samples(make) -> Sequence[Sample]:
-    return [item.sample for item in make.notes(1, 1, months=(4,))]
-
-
 def assignment(model: object, regime: BaseRegime | None = None, **more: object) -> Assignment:
-    return Assignment(model, regime or Showing(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, **more)  # type: ignore[arg-type]
+    return assigned(model, regime or Showing(), PROMPTS.prompts[:1], **more)  # type: ignore[arg-type]
 
 
 def test_a_request_without_pictures_is_written_as_it_always_was() -> None:
@@ -107,13 +98,11 @@ def test_what_is_kept_of_a_picture_is_its_hash_type_and_size_and_reads_back_the_
 
 def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, samples) -> None:
     model = Seer()
-    with Journal(tmp_path) as journal:
-        run(assignment(model), samples, journal, lambda _: None)
+    run_in(tmp_path, assignment(model), samples)
     assert [images[0].content for images in model.shown] == [PIXELS] * len(samples)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and PIXELS in path.read_bytes()]
     again = Seer()
-    with Journal(tmp_path) as journal:
-        run(assignment(again), samples, journal, lambda _: None)
+    run_in(tmp_path, assignment(again), samples)
     assert not again.shown
 
 
@@ -144,16 +133,16 @@ def test_pictures_are_paid_for_in_estimates_dry_runs_and_budgets(tmp_path: Path,
     assert seen.most_usd is not None and plain.most_usd is not None
     assert seen.most_usd - plain.most_usd == pytest.approx(tokens * len(samples) / 1e6)
     model = Seer()
-    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
-        run(assignment(model, budget_usd=0.9 * tokens / 1e6), samples, journal, lambda _: None)
-    assert (caught.value.code, model.shown) == ("budget-spent", [])
+    with fails_with("budget-spent"):
+        run_in(tmp_path, assignment(model, budget_usd=0.9 * tokens / 1e6), samples)
+    assert model.shown == []
 
 
 def test_a_run_and_its_dry_run_refuse_a_model_that_does_not_see_before_anything_is_sent(tmp_path, samples) -> None:
     model = Seer(replace(SPEC, sees=False))
-    with Journal(tmp_path) as journal, pytest.raises(RunError, match="cannot see") as caught:
-        run(assignment(model), samples, journal, lambda _: None)
-    assert (caught.value.code, model.shown) == ("lacks-ability", [])
+    with fails_with("lacks-ability", match="cannot see"):
+        run_in(tmp_path, assignment(model), samples)
+    assert model.shown == []
     with pytest.raises(RunError, match="cannot see"):
         forecast(assignment(model), samples)
 
@@ -192,15 +181,11 @@ def test_a_regime_that_needs_pictures_gets_those_at_hand_and_others_get_none(tmp
         cache.add("https://p.example/2", b"as it came", picture())
     cases = [illustrated(sample) for sample in samples]
     model = Seer()
-    with Journal(tmp_path / "run") as journal:
-        run(assignment(model, Looking(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None)
+    run_in(tmp_path / "run", assignment(model, Looking(), pictures=open_pictures(tmp_path / "pictures")), cases)
     assert [[image.content for image in images] for images in model.shown] == [[PIXELS]] * len(cases)
     assert {image.address for images in model.shown for image in images} == {"https://p.example/2"}
     blind = Seer()
-    with Journal(tmp_path / "other") as journal:
-        run(
-            assignment(blind, ZeroShot(), pictures=open_pictures(tmp_path / "pictures")), cases, journal, lambda _: None
-        )
+    run_in(tmp_path / "other", assignment(blind, ZeroShot(), pictures=open_pictures(tmp_path / "pictures")), cases)
     assert set(blind.shown) == {()}
 
 
@@ -221,14 +206,3 @@ def test_a_dry_run_counts_pictures_at_hand_and_the_largest_for_those_to_be_fetch
     for pictures in (at_hand, fetched):
         asyncio.run(pictures.close())
     assert (tmp_path / "pictures.sqlite").read_bytes() == before
-
-
-def test_an_answer_about_a_picture_is_found_under_its_key_after_a_restart(tmp_path: Path) -> None:
-    question = JournalKey("xn-1", "describe", "manual", asking(picture()))
-    key = Scope(SPEC, Showing()).key(question)
-    with Journal(tmp_path) as journal:
-        journal.add(key, question, Answer("A dog.", Finish.STOP), 0.1)
-    reread = JournalKey("xn-1", "describe", "manual", read_request(request_text(question.request)))
-    with Journal(tmp_path) as journal:
-        found = journal.find(Scope(SPEC, Showing()).key(reread))
-        assert found is not None and found.text == "A dog."

@@ -1,24 +1,28 @@
-"""The journal finds exactly what was stored, whatever happened in between."""
+"""The journal finds exactly what was stored, whatever happened in between, and whoever looks at runs disturbs none."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sqlite3
+import fcntl
 import subprocess
 import sys
+import threading
 import time
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from hellofresh.core.errors import HelloFreshError, RunError, WorkspaceError
+from hellofresh.core.errors import RunError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, JournalKey, Scope, snapshot
+from hellofresh.runs.plan import RunPlan, next_number, read_plan
 from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
 from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.tasks import get_task
+from tests.fakes import fails_with
 
 SPEC = ModelSpec("fake", "language-model", "A fake.", {"seed": 1, "weights": "abc"})
 REQUEST = Request((Message("user", ("sample", "question")),), max_tokens=15)
@@ -65,33 +69,12 @@ def test_an_answer_that_was_handed_over_outlives_its_process_before_it_is_flushe
         assert [entry.answer.text for entry in journal.entries()] == [f"yes {n}" for n in range(stored)]
 
 
-@pytest.mark.parametrize("cut", [0, 2, 30, 200])
-def test_what_an_earlier_version_had_read_when_it_was_killed_is_taken_in_and_a_row_that_was_only_begun_is_not(
-    tmp_path, cut: int
-) -> None:
-    with Journal(tmp_path) as journal:
-        for n in range(3):
-            question = JournalKey(f"xn-{n}", "classify", "manual", REQUEST)
-            journal.add(f"key {n}", question, Answer(f"yes {n}", Finish.STOP), 0.5)
-    with closing(sqlite3.connect(tmp_path / "journal.sqlite", isolation_level=None)) as database:
-        rows = database.execute("SELECT * FROM answers ORDER BY number").fetchall()
-        database.execute("DELETE FROM answers WHERE number > 1")
-    tail = "".join(json.dumps(row[1:]) + "\n" for row in rows)
-    (tmp_path / "journal.tail-1").write_text(tail[: len(tail) - cut])
-    with snapshot(tmp_path) as copy:
-        assert len(copy) == 3 - (cut > 0)
-    with Journal(tmp_path) as journal:
-        assert journal.keys == {"key 0", "key 1", *(["key 2"] if not cut else [])}
-    assert not (tmp_path / "journal.tail-1").exists()
-
-
 def test_a_second_process_is_kept_out_at_once_and_let_in_when_the_first_is_killed(tmp_path) -> None:
     with child(tmp_path, 1, "0", "wait") as process:
         assert process.stdout is not None and process.stdout.readline() == b"done\n"
         start = time.monotonic()
-        with pytest.raises(WorkspaceError) as caught:
+        with fails_with("run-locked"):
             Journal(tmp_path)
-        assert caught.value.code == "run-locked"
         assert time.monotonic() - start < 30
         process.kill()
         process.wait(timeout=300)
@@ -124,9 +107,8 @@ def test_an_answer_comes_back_as_it_was(tmp_path, answer: Answer) -> None:
 )
 def test_an_answer_that_cannot_be_kept_is_refused_by_name(tmp_path, answer: Answer) -> None:
     with Journal(tmp_path) as journal:
-        with pytest.raises(RunError) as caught:
+        with fails_with("bad-answer"):
             journal.add("key", QUESTION, answer, 0.0)
-        assert caught.value.code == "bad-answer"
         assert journal.find("key") is None
 
 
@@ -204,9 +186,8 @@ def test_a_flipped_byte_is_detected(tmp_path, field: str) -> None:
     place = content.index(field.encode()) + len(field) - 1
     content[place] ^= 1
     path.write_bytes(content)
-    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+    with Journal(tmp_path) as journal, fails_with("bad-journal"):
         list(journal.entries())
-    assert caught.value.code == "bad-journal"
 
 
 @pytest.mark.parametrize("start", [0, 100, 4096, 12288])
@@ -216,27 +197,24 @@ def test_a_page_of_rubbish_is_refused_without_a_traceback_of_sqlite(tmp_path, st
     rubbish = b"\xfe\x01rubbish!" * 400
     content[start : start + len(rubbish)] = rubbish
     path.write_bytes(content)
-    with pytest.raises(HelloFreshError) as caught, Journal(tmp_path) as journal:
+    with fails_with("bad-journal"), Journal(tmp_path) as journal:
         list(journal.entries())
         for n in range(40):
             assert journal.find(f"key-{n:02d}") == Answer(f"answer-{n:02d}", Finish.STOP)
-    assert caught.value.code == "bad-journal"
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path) -> None:
     (tmp_path / "journal.sqlite").write_bytes(b"not a database at all" * 300)
     for _ in range(2):  # the lock is free again after the refusal
-        with pytest.raises(RunError) as caught:
+        with fails_with("bad-journal"):
             Journal(tmp_path)
-        assert caught.value.code == "bad-journal"
     assert (tmp_path / "journal.sqlite").read_bytes().startswith(b"not a database")
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkspaceError) as caught:
+    with fails_with("unwritable"):
         Journal(tmp_path / "file")
-    assert caught.value.code == "unwritable"
 
 
 def test_a_journal_serves_one_event_loop_after_another(tmp_path) -> None:
@@ -249,3 +227,67 @@ def test_a_journal_serves_one_event_loop_after_another(tmp_path) -> None:
         for store in (True, False, True):
             asyncio.run(work(journal, store=store))
         assert [sample for sample, *_ in journal.traces()] == ["xn-1"]
+
+
+OTHER_SPEC = ModelSpec("m", "language-model", "A fake.", {})
+
+
+def add(journal: Journal, number: int) -> None:
+    question = JournalKey(f"s{number:05}", "classify", "p", Request((Message("user", ("x" * 2000, "?")),), 15))
+    journal.add(Scope(OTHER_SPEC, ZeroShot()).key(question), question, Answer("yes", Finish.STOP), 0.1)
+
+
+def test_a_copy_made_while_answers_are_written_holds_the_first_of_them_whole(tmp_path) -> None:
+    seen = []
+    with Journal(tmp_path) as journal:
+        writer = threading.Thread(target=lambda: [add(journal, number) for number in range(400)])
+        writer.start()
+        try:
+            while writer.is_alive():
+                with snapshot(tmp_path) as copy:
+                    samples = [entry.sample for entry in copy.entries()]
+                assert samples == [f"s{number:05}" for number in range(len(samples))]
+                seen.append(len(samples))
+        finally:
+            writer.join()
+        with snapshot(tmp_path) as copy:
+            assert len(copy) == 400
+    assert seen == sorted(seen)
+    assert any(0 < number < 400 for number in seen)
+
+
+def test_a_copy_of_a_run_that_was_cut_off_has_all_that_was_written(tmp_path) -> None:
+    with Journal(tmp_path / "run") as journal:
+        for number in range(5):
+            add(journal, number)
+        files = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    left = tmp_path / "left"  # what is there when the process is killed now
+    left.mkdir()
+    for name, content in files.items():
+        (left / name).write_bytes(content)
+    assert "journal.sqlite-wal" in files
+    with snapshot(left) as copy:
+        assert len(copy) == 5
+    assert (left / "journal.sqlite-wal").read_bytes() == files["journal.sqlite-wal"]
+
+
+def test_looking_whether_a_run_goes_on_keeps_nobody_from_starting_it(tmp_path) -> None:
+    (tmp_path / "lock").touch()
+    with (tmp_path / "lock").open("rb") as looking:
+        fcntl.flock(looking, fcntl.LOCK_SH)
+        threading.Timer(0.1, lambda: fcntl.flock(looking, fcntl.LOCK_UN)).start()
+        with Journal(tmp_path) as journal:
+            assert len(journal) == 0
+
+
+def test_a_damaged_plan_stands_in_no_other_runs_way(tmp_path) -> None:
+    said = Evaluation(Quarter(2023, 2), get_task("x-notes"), "m", prompts="a", limit=1)
+    for name, content in (("a", b"{"), ("b", b"[]"), ("c", b"\xff"), ("d", b"")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "plan.json").write_bytes(content)
+        with fails_with("damaged-run"):
+            read_plan(tmp_path / name)
+    assert next_number(tmp_path) == 1
+    (tmp_path / "e").mkdir()
+    RunPlan(number=7, started="2023-04-03T00:00:00Z", identity={}, evaluation=said).write(tmp_path / "e")
+    assert next_number(tmp_path) == 8

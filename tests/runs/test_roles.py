@@ -8,18 +8,14 @@ from typing import ClassVar
 
 import pytest
 
-from hellofresh.core.errors import RunError, UnknownNameError, UsageError
+from hellofresh.core.errors import UnknownNameError
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Outcome, get_regime, read_choice
 from hellofresh.runs.runner import Assignment, run
-from hellofresh.tasks import get_task
-from tests.fakes import FakeModel
-
-TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
+from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
 
 def spec(name: str, tokens_in: float, tokens_out: float, in_flight: int = 2) -> ModelSpec:
@@ -52,14 +48,9 @@ class Helped(BaseRegime):
         return Outcome([read_choice(prompt.id, answer)])
 
 
-@pytest.fixture
-def samples(make):
-    return [item.sample for item in make.notes(2, 2, months=(4,))]
-
-
 def assignment(main: FakeModel, helper: FakeModel | None, **more: object) -> Assignment:
     others = {} if helper is None else {"helper": helper}
-    return Assignment(main, Helped(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, others=others, **more)
+    return assigned(main, Helped(), PROMPTS.prompts[:1], others=others, **more)
 
 
 def test_each_role_asks_its_model_and_its_cost_is_exact_against_its_price_list(tmp_path, samples) -> None:
@@ -72,8 +63,7 @@ def test_each_role_asks_its_model_and_its_cost_is_exact_against_its_price_list(t
     expected = len(samples) * (100 * 2.0 + 8 * 8.0) / 1e6 + 2 * len(samples) * (100 * 0.5 + 6 * 1.0) / 1e6
     assert result.tally.cost_usd == pytest.approx(expected, rel=1e-12)
     again = fake(main.spec)
-    with Journal(tmp_path) as journal:
-        run(assignment(again, fake(helper.spec)), samples, journal, lambda _: None)
+    run_in(tmp_path, assignment(again, fake(helper.spec)), samples)
     assert again.asked == []
 
 
@@ -87,9 +77,8 @@ def test_a_role_without_a_model_of_its_own_is_the_main_models_part(tmp_path, sam
 
 def test_a_budget_counts_all_roles(tmp_path, samples) -> None:
     main, helper = fake(spec("main-one", 0.0, 0.0)), fake(spec("helper", 1000.0, 1000.0))
-    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
-        run(assignment(main, helper, budget_usd=0.2), samples, journal, lambda _: None)
-    assert caught.value.code == "budget-spent"
+    with fails_with("budget-spent"):
+        run_in(tmp_path, assignment(main, helper, budget_usd=0.2), samples)
     assert len(helper.asked) < 2 * len(samples)
 
 
@@ -138,9 +127,8 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
     assert get_regime("web-search").parameters["pages"] == 5
     assert get_regime("web-search-dated").parameters == get_regime("web-search", ["before=sample"]).parameters
     for wrong in ("pages=0", "pages=three", "before=never", "pages=1_0x", "pages"):
-        with pytest.raises(UsageError) as caught:
+        with fails_with("bad-setting"):
             get_regime("web-search", [wrong])
-        assert caught.value.code == "bad-setting"
     with pytest.raises(UnknownNameError, match="canary_words"):
         get_regime("web-search", ["page=3"])
     with pytest.raises(UnknownNameError):
@@ -148,11 +136,9 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
 
 
 def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> None:
-    with Journal(tmp_path) as journal:
-        run(assignment(fake(spec("m", 1.0, 1.0)), fake(spec("h", 1.0, 1.0))), samples, journal, lambda _: None)
+    run_in(tmp_path, assignment(fake(spec("m", 1.0, 1.0)), fake(spec("h", 1.0, 1.0))), samples)
     with sqlite3.connect(tmp_path / "journal.sqlite") as database:
         database.execute("UPDATE answers SET role = 'main' WHERE number = 1")
     database.close()
-    with Journal(tmp_path) as journal, pytest.raises(RunError) as caught:
+    with Journal(tmp_path) as journal, fails_with("bad-journal"):
         list(journal.entries())
-    assert caught.value.code == "bad-journal"

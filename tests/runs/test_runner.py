@@ -17,16 +17,12 @@ from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal, JournalKey
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
-from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
-from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.runs.spans import RequestSpans
-from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent
-
-TASK = get_task("x-notes")
-PROMPTS = load_prompt_set("x-notes", "zero-shot")
+from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
 
 @dataclass
@@ -68,8 +64,7 @@ def samples(make):
 
 
 def judge(folder, model: Slow, samples, prompts=PROMPTS.prompts) -> RunResult:
-    with Journal(folder) as journal:
-        return run(Assignment(model, ZeroShot(), PROMPTS, prompts, TASK.slots), samples, journal, lambda _: None)
+    return run_in(folder, assigned(model, prompts=prompts), samples)
 
 
 def test_the_order_of_completion_never_shows(tmp_path, samples) -> None:
@@ -98,9 +93,8 @@ def test_every_question_is_asked_once_and_at_most_so_many_at_a_time(tmp_path, sa
 @pytest.mark.parametrize("in_flight", [1, 4])
 def test_when_the_model_fails_what_was_answered_is_kept(tmp_path, samples, fail_at: int, in_flight: int) -> None:
     failing = Slow(1, in_flight, fail_at)
-    with pytest.raises(RunError) as caught:
+    with fails_with("gone"):
         judge(tmp_path, failing, samples)
-    assert caught.value.code == "gone"
     assert failing.closed == 1
     with Journal(tmp_path) as journal:
         assert len(list(journal.entries())) == fail_at
@@ -116,8 +110,7 @@ def test_progress_counts_every_sample_once(tmp_path, samples) -> None:
     def progress(tally: Tally) -> None:
         seen.append((tally.done, tally.samples))
 
-    with Journal(tmp_path) as journal:
-        run(Assignment(Slow(), ZeroShot(), PROMPTS, PROMPTS.prompts[:1], TASK.slots), samples, journal, progress)
+    run_in(tmp_path, assigned(Slow(), prompts=PROMPTS.prompts[:1]), samples, progress)
     assert seen == [(n, len(samples)) for n in range(1, len(samples) + 1)]
 
 
@@ -137,7 +130,7 @@ def test_repetitions_are_asked_with_seeds_of_their_own_and_keep_the_first_as_it_
 
     once = judge(tmp_path, Seeded(), samples[:3])
     with Journal(tmp_path) as journal:
-        assignment = Assignment(Seeded(), ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, repetitions=3)
+        assignment = assigned(Seeded(), repetitions=3)
         thrice = run(assignment, samples[:3], journal, lambda _: None)
     assert Counter(seeds) == {None: 15, 2: 15, 3: 15}
     assert [item for item in thrice.judged if item.repetition == 1] == list(once.judged)
@@ -162,7 +155,7 @@ def test_a_budget_ends_the_run_before_it_is_overspent_and_a_larger_one_goes_on(t
     def spend(budget: float) -> RunResult:
         with Journal(tmp_path) as journal:
             model = Priced(in_flight=in_flight)
-            assignment = Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, budget_usd=budget)
+            assignment = assigned(model, budget_usd=budget)
             return run(assignment, samples, journal, lambda _: None)
 
     def spent() -> float:
@@ -174,9 +167,8 @@ def test_a_budget_ends_the_run_before_it_is_overspent_and_a_larger_one_goes_on(t
         return ledger.cost_usd
 
     for budget in (1.0, 3.0):
-        with pytest.raises(RunError) as caught:
+        with fails_with("budget-spent"):
             spend(budget)
-        assert caught.value.code == "budget-spent"
         one_batch = in_flight * 0.25  # a question costs less than that
         assert budget - one_batch <= spent() <= budget
     assert len(spend(1000.0).judged) == len(samples) * 5
@@ -218,9 +210,7 @@ def test_stages_of_different_samples_overlap(tmp_path, make) -> None:
 
     many = [item.sample for item in make.notes(20, 20, months=(4,))]
     with Journal(tmp_path) as journal:
-        run(
-            Assignment(Even(in_flight=8), Stages(), PROMPTS, PROMPTS.prompts, TASK.slots), many, journal, lambda _: None
-        )
+        run(assigned(Even(in_flight=8), Stages()), many, journal, lambda _: None)
         assert [(sample, trace) for sample, _, trace in journal.traces()] == [
             (name, [NotedEvent(name="query", values={"sample": name}).model_dump()])
             for name in sorted(sample.id for sample in many)
@@ -240,14 +230,14 @@ def test_a_model_that_takes_one_question_at_a_time_gets_a_samples_questions_in_a
 
     with Journal(tmp_path) as journal:
         model = Ordered(in_flight=1)
-        run(Assignment(model, Stages(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        run(assigned(model, Stages()), samples, journal, lambda _: None)
     changes = sum(one != other for one, other in pairwise(asked))
     assert changes < 2.5 * len(samples)  # a query, and the others after its page has come
 
 
 def test_a_forecast_counts_what_will_be_asked_and_asks_nothing(tmp_path, samples) -> None:
     model = Slow(in_flight=4)
-    assignment = Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts, TASK.slots, repetitions=2)
+    assignment = assigned(model, repetitions=2)
     before = forecast(assignment, samples)
     assert (before.calls, before.known, before.cost_usd) == (len(samples) * 10, 0, None)
     assert model.asked.total() == 0
@@ -291,10 +281,8 @@ def test_each_request_that_is_sent_is_one_span_without_texts_unless_asked_for(tm
     provider.add_span_processor(SimpleSpanProcessor(kept))
     spans = RequestSpans(provider.get_tracer("test"), provider.shutdown, texts)
     model = Slow(fail_at=len(samples) - 1)
-    with Journal(tmp_path) as journal, pytest.raises(RunError):
-        run(
-            Assignment(model, ZeroShot(), PROMPTS, PROMPTS.prompts[:1], TASK.slots, spans=spans), samples, journal, bool
-        )
+    with pytest.raises(RunError):
+        run_in(tmp_path, assigned(model, prompts=PROMPTS.prompts[:1], spans=spans), samples)
     found = kept.get_finished_spans()
     failed = [span for span in found if "error.type" in span.attributes]
     assert len(found) - len(failed) == model.asked.total() and failed
@@ -305,3 +293,54 @@ def test_each_request_that_is_sent_is_one_span_without_texts_unless_asked_for(tm
     assert answered.attributes["hellofresh.sample"] in {sample.id for sample in samples}
     said = " ".join(str(span.attributes) for span in found)
     assert ("SOCIAL MEDIA POST" in said) is texts
+
+
+PLAIN = ModelSpec(
+    "priced", "language-model", "A fake.", {}, Limits(1), price=Price(1.0, 10.0, "2026-10-14", "a test", 0.5)
+)
+HIDDEN = 4096
+REASONING = replace(PLAIN, parameters={"hidden_tokens": HIDDEN})
+
+
+def silent(_: Request) -> Answer:
+    """An answer that does not say how many tokens it took."""
+    return Answer("yes", Finish.STOP)
+
+
+def alone(model: FakeModel, **more: object) -> Assignment:
+    return assigned(model, prompts=PROMPTS.prompts[:1], **more)
+
+
+def test_hidden_tokens_are_foreseen_for_every_question(samples) -> None:
+    plain, reasoning = (forecast(alone(FakeModel(spec)), samples) for spec in (PLAIN, REASONING))
+    hidden_usd = len(samples) * HIDDEN * 10 / 1e6
+    assert plain.cost_usd is not None and reasoning.cost_usd is not None
+    assert plain.most_usd is not None and reasoning.most_usd is not None
+    assert reasoning.cost_usd - plain.cost_usd == pytest.approx(hidden_usd)
+    assert reasoning.most_usd - plain.most_usd == pytest.approx(hidden_usd)
+    tokens_in = plain.roles["main"].tokens_in
+    assert reasoning.roles["main"].tokens_in == tokens_in
+    assert plain.most_usd == pytest.approx((tokens_in * 1 + len(samples) * VISIBLE_TOKENS * 10) / 1e6)
+
+
+def test_a_budget_covers_the_hidden_tokens_of_a_question_before_it_is_asked(tmp_path, samples) -> None:
+    budget = 0.9 * HIDDEN * 10 / 1e6  # more than enough for all that is visible
+    model = FakeModel(PLAIN)
+    run_in(tmp_path / "plain", alone(model, budget_usd=budget), samples)
+    assert len(model.asked) == len(samples)
+    model = FakeModel(REASONING)
+    with fails_with("budget-spent"):
+        run_in(tmp_path / "reasoning", alone(model, budget_usd=budget), samples)
+    assert model.asked == []
+
+
+def test_answers_of_untold_length_use_the_budget_up_after_a_restart_as_before(tmp_path, samples) -> None:
+    first = FakeModel(PLAIN, silent)
+    one = Ledger(PLAIN)
+    run_in(tmp_path, alone(first), samples[:2])
+    for request in first.asked:
+        one.reserve(one.estimate(request))
+    again = FakeModel(PLAIN, silent)
+    with fails_with("budget-spent"):
+        run_in(tmp_path, alone(again, budget_usd=one.at_most_usd), samples)
+    assert again.asked == []

@@ -85,7 +85,8 @@ class EmbeddedModel(LocalModel["_Session"]):
 
     def answer(self, loaded: _Session, request: Request) -> Answer:
         """The likeliest of the choices, or free text."""
-        held = self._held_to_choices and loaded.has_words(request.choices)
+        # An answer can be held to words with a spelling that is one token, and to no others.
+        held = self._held_to_choices and all(map(loaded.spelled, request.choices))
         return loaded.answer(request, request.choices if held else ())
 
 
@@ -173,17 +174,13 @@ class _Session:
         weights = np.exp(scores.astype(np.float64) - float(scores.max()))
         total, found = float(weights.sum()), {}
         for word in words:
-            if not (tokens := self._spelled(word)):
+            if not (tokens := self.spelled(word)):
                 raise UsageError(f"the word {word!r} is not one token", where="smollm2-135m", code="bad-word")
             chance = max(float(weights[tokens].sum()), sys.float_info.min) / total
             found[word] = min(0.0, math.log(chance))
         return found
 
-    def has_words(self, words: Sequence[str]) -> bool:
-        """Whether each word has a spelling that is one token; an answer can be held to no others."""
-        return all(self._spelled(word) for word in words)
-
-    def _spelled(self, word: str) -> list[int]:
+    def spelled(self, word: str) -> list[int]:
         """Tokens that are the whole word, in any usual case, with or without a space before it."""
         if word not in self._spellings:
             cases = sorted({word.lower(), word.capitalize(), word.upper()})

@@ -39,12 +39,16 @@ if TYPE_CHECKING:
     from google.genai.types import (
         BatchJob,
         Candidate,
-        Content,
-        GenerateContentConfig,
+        ContentDict,
+        FunctionDeclarationDict,
+        GenerateContentConfigDict,
         GenerateContentResponse,
+        InlinedRequestDict,
         InlinedResponse,
         LogprobsResult,
         Part,
+        PartDict,
+        ToolDict,
     )
 
 _FINISHES = {"STOP": Finish.STOP, "MAX_TOKENS": Finish.LENGTH}
@@ -144,72 +148,60 @@ class GeminiModel(GeminiClient):
         async with self._named_errors():
             response = await self._client.aio.models.generate_content(
                 model=self._endpoint.model,
-                contents=list(ask_contents(request)),
+                contents=ask_contents(request),
                 config=ask_config(request, self._abilities),
             )
         return read_response(response, self.spec.name, whole=whole_calls(request))
 
 
-def ask_contents(request: Request) -> tuple[Content, ...]:
+def ask_contents(request: Request) -> list[ContentDict]:
     """The conversation without its system messages."""
-    from google.genai.types import Content
-
     roles = {"user": "user", "assistant": "model"}
-    return tuple(
-        Content(role=roles[message.role], parts=_parts(message))
-        for message in request.messages
-        if message.role in roles
-    )
+    return [
+        {"role": roles[message.role], "parts": _parts(message)} for message in request.messages if message.role in roles
+    ]
 
 
-def _parts(message: Message) -> list[Part]:
-    from google.genai.types import FunctionCall, FunctionResponse, Part
-
+def _parts(message: Message) -> list[PartDict]:
     call = message.call
     if call is None:
-        shown = [Part.from_bytes(data=image.content, mime_type=image.type) for image in message.images]
-        return [*shown, Part(text=message.text)]
+        shown: list[PartDict] = [
+            {"inline_data": {"data": image.content, "mime_type": image.type}} for image in message.images
+        ]
+        return [*shown, {"text": message.text}]
     if message.role == "user":
-        return [Part(function_response=FunctionResponse(name=call.name, response={"result": message.text}))]
-    said = [Part(text=message.text)] if message.text.strip() else []
-    called = [
-        Part(
-            function_call=FunctionCall(name=item.name, args=json.loads(call_arguments(item))),
-            thought_signature=base64.b64decode(item.token) if item.token else None,
-        )
+        return [{"function_response": {"name": call.name, "response": {"result": message.text}}}]
+    said: list[PartDict] = [{"text": message.text}] if message.text.strip() else []
+    called: list[PartDict] = [
+        {
+            "function_call": {"name": item.name, "args": json.loads(call_arguments(item))},
+            "thought_signature": base64.b64decode(item.token) if item.token else None,
+        }
         for item in (call, *message.more_calls)
     ]
     return [*said, *called]
 
 
-def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfig:
+def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfigDict:
     """A request's settings, with only what the model takes."""
-    from google.genai.types import (
-        AutomaticFunctionCallingConfig,
-        FunctionDeclaration,
-        GenerateContentConfig,
-        GoogleSearch,
-        Tool,
-    )
-
     rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
-    functions = [
-        FunctionDeclaration(name=tool.name, description=tool.about, parameters_json_schema=tool_schema(tool))
+    functions: list[FunctionDeclarationDict] = [
+        {"name": tool.name, "description": tool.about, "parameters_json_schema": tool_schema(tool)}
         for tool in request.tools
     ]
-    tools = [Tool(function_declarations=functions)] if functions else []
-    tools += [Tool(google_search=GoogleSearch())] if request.searches else []
-    return GenerateContentConfig(
-        system_instruction=rules or None,
-        temperature=request.temperature if abilities.temperature else None,
-        seed=request.seed if abilities.seed else None,
-        max_output_tokens=request.max_tokens + abilities.hidden_tokens,
-        candidate_count=1,
-        response_logprobs=True if abilities.logprobs else None,
-        logprobs=_TOP_LOGPROBS if abilities.logprobs else None,
-        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
-        tools=[*tools] or None,
-    )
+    tools: list[ToolDict] = [{"function_declarations": functions}] if functions else []
+    tools += [{"google_search": {}}] if request.searches else []
+    return {
+        "system_instruction": rules or None,
+        "temperature": request.temperature if abilities.temperature else None,
+        "seed": request.seed if abilities.seed else None,
+        "max_output_tokens": request.max_tokens + abilities.hidden_tokens,
+        "candidate_count": 1,
+        "response_logprobs": True if abilities.logprobs else None,
+        "logprobs": _TOP_LOGPROBS if abilities.logprobs else None,
+        "automatic_function_calling": {"disable": True},
+        "tools": [*tools] or None,
+    }
 
 
 def read_response(response: GenerateContentResponse, where: str, *, whole: bool = False) -> Answer:
@@ -332,14 +324,12 @@ class GeminiBatches(GeminiClient):
     most = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
 
     async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        from google.genai.types import InlinedRequest
-
-        wishes = [
-            InlinedRequest(
-                contents=list(ask_contents(question.request)),
-                config=ask_config(question.request, self._abilities),
-                metadata={"key": question.custom_id},
-            )
+        wishes: list[InlinedRequestDict] = [
+            {
+                "contents": [*ask_contents(question.request)],
+                "config": ask_config(question.request, self._abilities),
+                "metadata": {"key": question.custom_id},
+            }
             for question in questions
         ]
         async with self._named_errors():

@@ -21,12 +21,10 @@ from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agen
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
 from hellofresh.runs.regimes.placebo import Placebo
-from hellofresh.runs.regimes.propose import Propose
-from hellofresh.runs.regimes.retrieve import Retrieve
 from hellofresh.runs.regimes.search_agent import SearchAgent
 from hellofresh.runs.regimes.stepwise import Hiss, RetrieveVerify
 from hellofresh.runs.regimes.web_search import WebSearch, WebSearchSettings
-from hellofresh.runs.regimes.zero_shot import ZeroShot
+from hellofresh.runs.regimes.zero_shot import Propose, Retrieve, ZeroShot
 from hellofresh.tasks import Task
 
 __all__ = [
@@ -99,21 +97,18 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
         UnknownNameError: if the regime or a setting is unknown.
         UsageError: if a value does not fit, or an agent cannot be loaded.
     """
-    try:
-        regime = _from_outside(name) or REGIMES[name]
-    except KeyError:
-        raise UnknownNameError("regime", name, REGIMES) from None
-    return configure(regime, settings) if settings else regime
-
-
-def _from_outside(name: str) -> Regime | None:
     kind, _, rest = name.partition(":")
+    regime: Regime
     if kind == AGENT:
-        return load_agent(rest)
-    if kind == PROXY and rest:
+        regime = load_agent(rest)
+    elif kind == PROXY and rest:
         title, _, roles = rest.partition(":")
-        return load_proxy(title, tuple(filter(None, roles.split(","))))
-    return None
+        regime = load_proxy(title, tuple(filter(None, roles.split(","))))
+    elif name in REGIMES:
+        regime = REGIMES[name]
+    else:
+        raise UnknownNameError("regime", name, REGIMES)
+    return configure(regime, settings) if settings else regime
 
 
 _RENAMED = {"bound=post": "before=post", "bound=note-high": "before=note", "bound=note-average": "before=note-average"}

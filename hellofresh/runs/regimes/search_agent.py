@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -136,11 +136,6 @@ class LookUpSettings(ChoiceSettings):
     before: Instant = ""
     canary_words: int = Field(default=13, ge=0, le=100)
 
-    @property
-    def results(self) -> int:
-        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
-        return min(50, max(20, 2 * self.k))
-
 
 class SearchAgentSettings(LookUpSettings):
     """How an agent searches.
@@ -174,7 +169,24 @@ class SearchAgentSettings(LookUpSettings):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchAgent(BaseRegime):
+class LookUpRegime(BaseRegime):
+    """A regime that looks queries up."""
+
+    settings: LookUpSettings = field(default_factory=LookUpSettings)
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """The web, and the time of the decision where searches end there."""
+        return needs_of_search(self.settings.before)
+
+    @property
+    def results(self) -> int:
+        """Twice as many as are used, so that enough remain where some cannot be read; the same for every small `k`."""
+        return min(50, max(20, 2 * self.settings.k))
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAgent(LookUpRegime):
     """A conversation a prompt, with searches in between."""
 
     roles: ClassVar[Mapping[str, str]] = {
@@ -184,15 +196,6 @@ class SearchAgent(BaseRegime):
 
     settings: SearchAgentSettings = field(default_factory=SearchAgentSettings)
     name: str = "search-agent"
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The web, and the time of the decision where searches end there."""
-        return needs_of_search(self.settings.before)
-
-    @property
-    def results(self) -> int:
-        return self.settings.results
 
     def ceiling(self, prompts: int) -> int:
         """For each prompt, a turn and a summary a search, the last turn, one more attempt, and the certainty."""
@@ -297,21 +300,21 @@ class _Conversation:
             answer, turn = await self._turn()
         # A second attempt makes no sense after a block, nor where nothing more can be read.
         settled = (
-            self._early_chances(turn)
+            self._form.early_chances(turn.text)
             or self.is_full
             or answer.finish is Finish.BLOCKED
             or answer.text.rstrip().endswith(REHEARSED)
         )
-        if self._label(turn) is None and not settled:
+        if self._form.read(turn.text) is None and not settled:
             self.messages.append(Message("user", (self._again(turn),)))
             answer, turn = await self._turn("again")
-        label = self._label(turn)
+        label = self._form.read(turn.text)
         silent = Status.BLOCKED if is_refusal(answer) else Status.NONE
         return Choice(
             prompt=self.prompt.id,
             status=silent if label is None else Status.ANSWERED,
             label=label,
-            probabilities=self._early_chances(turn),
+            probabilities=self._form.early_chances(turn.text),
             certainty=await self._certainty() if self.settings.certainty and label is not None else None,
             rationale=read_rationale(turn.text),
             sources=tuple(self.sources),
@@ -397,15 +400,9 @@ class _Conversation:
         message = Message("user", (frame, self._text(name, analysis=block.text, mark=block.mark, **slots)))
         return read_certainty((await self._ask(step, (message,), _CERTAINTY_TOKENS)).text)
 
-    def _label(self, turn: Turn) -> int | None:
-        return DecisionForm(self._classes).read(turn.text)
-
-    def _early_chances(self, turn: Turn) -> tuple[float, ...]:
-        return DecisionForm(self._classes).early_chances(turn.text)
-
     @property
-    def _classes(self) -> Sequence[str]:
-        return get_task(self.case.sample.task).classes
+    def _form(self) -> DecisionForm:
+        return DecisionForm(get_task(self.case.sample.task).classes)
 
     def _text(self, step: str, **slots: str) -> str:
         return self.case.prompt_set.step(step, {}, **slots).text

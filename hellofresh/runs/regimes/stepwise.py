@@ -19,11 +19,18 @@ from pydantic import Field
 from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.models import Message, Request
 from hellofresh.runs.prompts import Prompt
-from hellofresh.runs.regimes._base import BaseRegime, Case, Need, Outcome
-from hellofresh.runs.regimes._outside import has_word, needs_of_search, web_of
+from hellofresh.runs.regimes._base import Case, Outcome
+from hellofresh.runs.regimes._outside import has_word, web_of
 from hellofresh.runs.regimes._reading import DecisionForm, is_refusal, without_marks
 from hellofresh.runs.regimes._search_tools import SUMMARISER
-from hellofresh.runs.regimes.search_agent import REHEARSED, LookUpSettings, look_up, read_rationale, read_turn
+from hellofresh.runs.regimes.search_agent import (
+    REHEARSED,
+    LookUpRegime,
+    LookUpSettings,
+    look_up,
+    read_rationale,
+    read_turn,
+)
 from hellofresh.runs.regimes.web_search import query_line
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
@@ -110,7 +117,7 @@ class _Checking:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepwise(BaseRegime):
+class Stepwise(LookUpRegime):
     """What both have in common; a subclass finds the notes that the decision is made by."""
 
     version: ClassVar[int] = 2
@@ -118,15 +125,6 @@ class Stepwise(BaseRegime):
     prompts_from: ClassVar[str] = "search-agent"
 
     settings: StepwiseSettings = field(default_factory=StepwiseSettings)
-
-    @property
-    def needs(self) -> frozenset[Need]:
-        """The web, and the time of the decision where searches end there."""
-        return needs_of_search(self.settings.before)
-
-    @property
-    def results(self) -> int:
-        return self.settings.results
 
     def rehearse(self, step: str, turn: int) -> str:
         if step in ("decide", "again"):

@@ -1,19 +1,34 @@
-"""Zero-shot: one question a prompt, nothing but the sample to go by; and that question as other regimes ask it."""
+"""One question a prompt, nothing but the sample to go by: zero-shot, and what asks for a ranking or a paragraph.
+
+The question of zero-shot is asked by other regimes, too.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from hellofresh.core.texts import fence
+from pydantic import Field
+
+from hellofresh.core.files import BadJsonError, strict_json
+from hellofresh.core.net.addresses import links_in
+from hellofresh.core.texts import clean, fence
 from hellofresh.models import Answer, Request
 from hellofresh.runs.prompts import Prompt
-from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome
-from hellofresh.runs.regimes._reading import read_choice
-from hellofresh.tasks.outputs import Choice
+from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outcome, RegimeSettings
+from hellofresh.runs.regimes._reading import is_refusal, read_choice, without_marks
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.wikipedia_edits import proposed
 
 VISIBLE_TOKENS = 15
+_MOST_TOKENS_OF_A_RANKING = 4096
+_TOKENS_A_WORD = 2
+_SOURCES = re.compile(r"^\W*sources?\W*:", re.IGNORECASE | re.MULTILINE)
+_LABEL = re.compile(r"^\W*(?:new |revised |improved )?paragraph\W*:\s*", re.IGNORECASE)
 
 
 async def classify(case: Case, **more: str) -> list[Choice]:
@@ -68,3 +83,96 @@ class ZeroShot(BaseRegime):
 
     async def solve(self, case: Case) -> Outcome:
         return Outcome(await classify(case))
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieve(BaseRegime):
+    """One request a query: a retriever reads the query and answers with documents and scores."""
+
+    gives: ClassVar[type[Output]] = Ranking
+    one_prompt: ClassVar[bool] = True
+
+    name: str = "retrieve"
+
+    def ceiling(self, prompts: int) -> int:
+        return 1
+
+    def rehearse(self, step: str, turn: int) -> str:
+        return '{"documents": [], "scores": []}'
+
+    async def solve(self, case: Case) -> Outcome:
+        outputs = []
+        for prompt in case.prompts:
+            request = Request((case.question(prompt),), _MOST_TOKENS_OF_A_RANKING, sample=case.sample)
+            outputs.append(read_ranking(prompt.id, await case.ask("retrieve", prompt.id, request)))
+        return Outcome(outputs)
+
+
+def read_ranking(prompt: str, answer: Answer) -> Ranking:
+    """The ranking in an answer: `{"documents": [...], "scores": [...]}`; anything else has the status `none`."""
+    nothing = Ranking(prompt=prompt, status=Status.NONE, documents=(), scores=())
+    try:
+        value = strict_json(answer.text.encode())
+    except (BadJsonError, UnicodeEncodeError):
+        return nothing
+    found = value if isinstance(value, dict) else {}
+    documents, scores = found.get("documents"), found.get("scores")
+    if not isinstance(documents, list) or not isinstance(scores, list) or len(documents) != len(scores):
+        return nothing
+    names = [name for name in documents if isinstance(name, str)]
+    values = [float(score) for score in scores if isinstance(score, int | float) and math.isfinite(score)]
+    if len(set(names)) < len(documents) or len(values) < len(scores):
+        return nothing
+    return Ranking(prompt=prompt, documents=tuple(names), scores=tuple(values))
+
+
+class ProposeSettings(RegimeSettings):
+    """How long a proposal may be.
+
+    Attributes:
+        words: most words; what is longer is cut off by the model's provider.
+    """
+
+    words: int = Field(default=600, ge=20, le=4000)
+
+
+@dataclass(frozen=True, slots=True)
+class Propose(BaseRegime):
+    """Writes the paragraph that should stand, given the one that stands; people rate it beside what editors did.
+
+    The edit that somebody made is not shown. A proposal has the form in which raters see editors' paragraphs: one line,
+    and the addresses of sources below (`hellofresh.tasks.wikipedia_edits.proposed`).
+    """
+
+    version: ClassVar[int] = 1
+    gives: ClassVar[type[Output]] = Response
+
+    settings: ProposeSettings = field(default_factory=ProposeSettings)
+    name: str = "propose"
+
+    def ceiling(self, prompts: int) -> int:
+        return prompts
+
+    def rehearse(self, step: str, turn: int) -> str:
+        return "word " * (self.settings.words // 4)
+
+    async def solve(self, case: Case) -> Outcome:
+        async def propose(prompt: Prompt) -> Response:
+            request = Request((case.question(prompt),), _TOKENS_A_WORD * self.settings.words, sample=case.sample)
+            answer = await case.ask("propose", prompt.id, request)
+            if is_refusal(answer):
+                return Response(prompt=prompt.id, status=Status.BLOCKED, text="")
+            return read_proposal(prompt.id, answer.text)
+
+        return Outcome(await asyncio.gather(*map(propose, case.prompts)))
+
+
+def read_proposal(prompt: str, said: str) -> Response:
+    """The paragraph and its sources: the addresses from a line `Sources:` on, or none."""
+    text = without_marks(clean(said)).strip().strip('`"').strip()
+    last = max((match.start() for match in _SOURCES.finditer(text)), default=len(text))
+    paragraph = _LABEL.sub("", text[:last]).strip()
+    sources = links_in(text[last:])
+    if not paragraph:
+        return Response(prompt=prompt, status=Status.NONE, text="")
+    return Response(prompt=prompt, text=proposed(paragraph, sources), sources=sources)

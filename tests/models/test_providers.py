@@ -1,0 +1,252 @@
+"""Whatever the APIs of Anthropic and Gemini answer is an answer or a named error, and the key is in neither."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from typing import Any
+
+import pytest
+
+from hellofresh.models import Answer, CallError, Finish, Message, Request
+from hellofresh.models.providers.gemini import GeminiModel
+from hellofresh.models.tables import Abilities, Endpoint
+from tests.fakes import fails_with
+from tests.models.conftest import KEY, SPEC, ask, failing, says
+
+REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("sample ", "question"))), 15, seed=3)
+USAGE = {"input_tokens": 12, "output_tokens": 3, "cache_creation_input_tokens": 2, "cache_read_input_tokens": 1}
+
+
+def message(stop: str | None = "end_turn", *, content: Any = None, **more: Any) -> dict[str, Any]:
+    text = [{"type": "thinking", "thinking": "hm", "signature": "x"}, {"type": "text", "text": "Yes."}]
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-haiku-9-20260101",
+        "content": text if content is None else content,
+        "stop_reason": stop,
+        "usage": USAGE,
+        **more,
+    }
+
+
+def test_a_question_is_sent_as_the_api_takes_it(chat, loopback) -> None:
+    says(chat, loopback, message())
+    answer = ask("anthropic", chat, REQUEST)
+    assert chat.bodies == [
+        {
+            "model": "m-1",
+            "max_tokens": 15,
+            "temperature": 0.0,
+            "system": "Be short.",
+            "messages": [{"role": "user", "content": "sample question"}],
+        }
+    ]
+    headers = chat.headers[0]
+    assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
+    assert answer == Answer(
+        "Yes.", Finish.STOP, 15, 3, served_by="claude-haiku-9-20260101", cached_in=1, cache_writes=2
+    )
+
+
+def test_a_reasoning_model_gets_no_temperature_and_room_for_15_visible_tokens(chat, loopback) -> None:
+    says(chat, loopback, message())
+    ask("anthropic", chat, REQUEST, Abilities(temperature=False, seed=False, hidden_tokens=4000))
+    assert "temperature" not in chat.bodies[0] and "seed" not in chat.bodies[0]
+    assert chat.bodies[0]["max_tokens"] == 4015
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"),
+    [
+        (429, "rate_limit_error", True),
+        (529, "overloaded_error", True),
+        (500, "api_error", True),
+        (504, "timeout_error", True),
+        (400, "invalid_request_error", False),
+        (401, "authentication_error", False),
+        (402, "billing_error", False),
+        (403, "permission_error", False),
+        (404, "not_found_error", False),
+        (413, "request_too_large", False),
+    ],
+)
+def test_an_error_means_the_same_with_its_status_and_with_200(
+    chat, loopback, status: int, kind: str, retryable: bool
+) -> None:
+    body = {"type": "error", "error": {"type": kind, "message": f"no, {KEY}"}, "request_id": "req_1"}
+    error = failing("anthropic", chat, loopback, REQUEST, body, status, headers={"Retry-After": "7"})
+    assert (error.status, error.retryable, error.retry_after_s) == (status, retryable, 7.0)
+    chat.bodies.clear()
+    hidden = failing("anthropic", chat, loopback, REQUEST, body, 200)
+    assert (hidden.status, hidden.retryable, hidden.code) == (status, retryable, error.code)
+
+
+def test_an_error_page_of_something_in_between_keeps_its_status(chat, loopback) -> None:
+    error = failing("anthropic", chat, loopback, REQUEST, b"<h1>Bad gateway</h1>", 502)
+    assert (error.status, error.retryable) == (502, True)
+
+
+GEMINI_USAGE = {"promptTokenCount": 12, "candidatesTokenCount": 1, "thoughtsTokenCount": 30, "totalTokenCount": 43}
+
+
+def response(finish: str | None = "STOP", parts: Any = None, **more: Any) -> dict[str, Any]:
+    candidate: dict[str, Any] = {"index": 0, "finishReason": finish, **more}
+    if parts is not False:
+        candidate["content"] = {"role": "model", "parts": parts or [{"text": "hm", "thought": True}, {"text": "Yes."}]}
+    return {"candidates": [candidate], "usageMetadata": GEMINI_USAGE, "modelVersion": "gemini-9-001"}
+
+
+def test_a_question_is_sent_as_gemini_takes_it(chat, loopback, monkeypatch) -> None:
+    monkeypatch.setenv("GOOGLE_API_KEY", "of-somebody-else")
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    says(chat, loopback, response())
+    answer = ask("gemini", chat, REQUEST, Abilities(hidden_tokens=100))
+    body = chat.bodies[0]
+    assert body["contents"] == [{"role": "user", "parts": [{"text": "sample question"}]}]
+    assert body["systemInstruction"]["parts"] == [{"text": "Be short."}]
+    config = body["generationConfig"]
+    assert (config["maxOutputTokens"], config["temperature"], config["seed"]) == (115, 0.0, 3)
+    assert chat.headers[0]["x-goog-api-key"] == KEY
+    assert answer == Answer("Yes.", Finish.STOP, 12, 31, served_by="gemini-9-001")
+
+
+def test_what_a_model_does_not_take_is_not_sent(chat, loopback) -> None:
+    says(chat, loopback, response())
+    ask("gemini", chat, REQUEST, Abilities(temperature=False, seed=False))
+    assert not {"temperature", "seed", "responseLogprobs"} & chat.bodies[0]["generationConfig"].keys()
+
+
+def test_log_probabilities_of_yes_and_no_are_added_up_over_spellings(chat, loopback) -> None:
+    tops = [{"token": "Yes", "logProbability": -1.0}, {"token": "no", "logProbability": -2.0}]
+    found = {"topCandidates": [{"candidates": tops}], "chosenCandidates": []}
+    says(chat, loopback, response(logprobsResult=found))
+    assert ask("gemini", chat, REQUEST, Abilities(logprobs=True)).logprobs == {"yes": -1.0, "no": -2.0}
+    assert chat.bodies[0]["generationConfig"]["responseLogprobs"] is True
+
+
+def test_a_blocked_question_is_a_blocked_answer(chat, loopback) -> None:
+    body = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 9}}
+    says(chat, loopback, body)
+    assert ask("gemini", chat, REQUEST) == Answer("", Finish.BLOCKED, 9, 0)
+
+
+def fault(status: int, name: str, *details: Any) -> dict[str, Any]:
+    return {"error": {"code": status, "message": f"no, {KEY}", "status": name, "details": list(details)}}
+
+
+@pytest.mark.parametrize(
+    ("status", "retryable"),
+    [(429, True), (500, True), (503, True), (504, True), (400, False), (403, False), (404, False)],
+)
+def test_errors_keep_their_status_and_are_not_asked_again_by_the_sdk(
+    chat, loopback, status: int, retryable: bool
+) -> None:
+    error = failing("gemini", chat, loopback, REQUEST, fault(status, "SOME"), status, headers={"Retry-After": "7"})
+    assert (error.status, error.retryable, error.retry_after_s) == (status, retryable, 7.0)
+
+
+def test_the_wait_in_an_errors_details_is_kept(chat, loopback) -> None:
+    details = [{"@type": "type.googleapis.com/google.rpc.QuotaFailure"}, {"@type": "x", "retryDelay": "34.5s"}]
+    assert (
+        failing("gemini", chat, loopback, REQUEST, fault(429, "RESOURCE_EXHAUSTED", *details), 429).retry_after_s
+        == 34.5
+    )
+
+
+def test_a_wrong_key_is_told_from_a_wrong_question(chat, loopback) -> None:
+    error = failing(
+        "gemini", chat, loopback, REQUEST, fault(400, "INVALID_ARGUMENT", {"reason": "API_KEY_INVALID"}), 400
+    )
+    assert (error.code, error.status, error.retryable) == ("not-authorised", 401, False)
+
+
+@pytest.mark.parametrize("reply", [{"reset": True}, {"cut_at": 20}, {"cut_at": 20, "reset": True}, {"delay_s": 3.0}])
+def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dict[str, Any]) -> None:
+    error = failing("gemini", chat, loopback, REQUEST, response(), **reply)
+    assert (error.code, error.retryable, error.status) == (
+        "timeout" if "delay_s" in reply else "unreachable",
+        True,
+        None,
+    )
+
+
+def test_redirects_are_not_followed_so_that_the_key_stays(chat, loopback) -> None:
+    error = failing("gemini", chat, loopback, REQUEST, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
+    assert (error.code, error.retryable) == ("redirect", False)
+
+
+def test_a_client_that_the_sdk_refuses_to_make_is_a_named_error_and_can_be_closed(monkeypatch) -> None:
+    def refuse(**_: Any) -> None:
+        raise ValueError("bad settings")
+
+    async def asked() -> str:
+        model = GeminiModel(SPEC, Endpoint("https://models.example/", "gemini-9", KEY), Abilities())
+        try:
+            with pytest.raises(CallError) as error:
+                await model.ask(REQUEST)
+            return error.value.code
+        finally:
+            await model.close()
+
+    monkeypatch.setattr("google.genai.Client", refuse)
+    assert asyncio.run(asked()) == "bad-reply"
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with fails_with("missing-extra", match=r"hellofresh\[gemini\]"):
+        GeminiModel(SPEC, Endpoint("http://127.0.0.1:1", "gemini-9", KEY), Abilities())
+
+
+FINISHES = {
+    "anthropic": {
+        "end_turn": Finish.STOP,
+        "stop_sequence": Finish.STOP,
+        "max_tokens": Finish.LENGTH,
+        "model_context_window_exceeded": Finish.LENGTH,
+        "refusal": Finish.BLOCKED,
+    },
+    "gemini": {
+        "STOP": Finish.STOP,
+        "MAX_TOKENS": Finish.LENGTH,
+        **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), Finish.BLOCKED),
+    },
+}
+
+
+@pytest.mark.parametrize(("kind", "reason"), [(kind, reason) for kind, found in FINISHES.items() for reason in found])
+def test_the_reason_why_an_answer_ended_is_kept(chat, loopback, kind: str, reason: str) -> None:
+    says(chat, loopback, message(reason, content=[]) if kind == "anthropic" else response(reason, parts=False))
+    answer = ask(kind, chat, REQUEST)
+    assert (answer.text, answer.finish) == ("", FINISHES[kind][reason])
+
+
+BAD = {
+    "anthropic, cut JSON": b'{"type":"message","role":"assi',
+    "anthropic, no content": {key: value for key, value in message().items() if key != "content"},
+    "anthropic, null content": {**message(), "content": None},
+    "anthropic, text that is a number": message(content=[{"type": "text", "text": 5}]),
+    "anthropic, no reason": message(None),
+    "anthropic, unknown reason": message("tired"),
+    "anthropic, no usage": {key: value for key, value in message().items() if key != "usage"},
+    "anthropic, tokens as text": message(usage={"input_tokens": "1", "output_tokens": 1}),
+    "anthropic, negative tokens": message(usage={"input_tokens": -1, "output_tokens": 1}),
+    "anthropic, half of a surrogate pair": b'{"type":"message","content":[{"type":"text","text":"\\ud83d"}]}',
+    "anthropic, deep": b"[" * 200_000,
+    "gemini, no candidates": {"candidates": [], "usageMetadata": GEMINI_USAGE},
+    "gemini, empty": {},
+    "gemini, no reason": response(None),
+    "gemini, reason other": response("OTHER"),
+    "gemini, cut JSON": b'{"candidates": [{"content"',
+    "gemini, candidates is a text": {"candidates": "yes"},
+    "gemini, text is a number": response(parts=[{"text": 5}]),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_reply_without_an_answer_is_a_named_error(chat, loopback, name: str) -> None:
+    error = failing(name.partition(",")[0], chat, loopback, REQUEST, BAD[name])
+    assert (error.code, error.retryable) == ("bad-reply", True)
