@@ -206,14 +206,15 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
     expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
     known = spread > 0
     bias = float((expected - np.abs(total))[known].sum() / n)
-    larger = int((np.abs(_signs(seed, clusters) @ errors).sum(axis=1) / n >= value - 1e-12).sum())
+    larger = int((np.abs(errors.T @ _signs(seed, clusters)).sum(axis=0) / n >= value - 1e-12).sum())
     return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
 
 
 @lru_cache(maxsize=1)
 def _signs(seed: int, clusters: int) -> NDArray[np.float64]:
-    """Random signs, shape (_SIGNS, clusters), which are the same for all systems that were asked the same samples."""
-    return 1 - 2 * np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8).astype(np.float64)
+    """Random signs, shape (clusters, _SIGNS), which are the same for all systems that were asked the same samples."""
+    drawn = np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8)
+    return np.ascontiguousarray(1 - 2 * drawn.T.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
