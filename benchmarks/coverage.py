@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats import all_differences, calibrate, cluster_tables, metric_interval, rank_systems, two_way
-from hellofresh.stats.clusters import cluster_weights, effective_clusters, from_share, percentile_limits, shares
+from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, from_share, percentile_limits, shares
 from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, t_quantile, wilson_limits
 from hellofresh.stats.metrics import (
     LEAST_CHANCE,
@@ -229,13 +229,12 @@ def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
     return np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high)
 
 
-def logit_jackknife_limits(tables: Array, metric: Metric, level: float = 0.95) -> tuple[Array, Array]:
+def logit_jackknife_limits(tables: Array, metric: Metric) -> tuple[Array, Array]:
     """The delete-one-cluster jackknife of the logit with t of clusters - 1 degrees of freedom.
 
     Args:
         tables: shape (..., g, k), sums of two clusters or more.
         metric: which metric.
-        level: nominal coverage.
 
     Returns:
         Low and high, each of shape (...); not a number where the metric is at a limit with or without some cluster.
@@ -245,7 +244,7 @@ def logit_jackknife_limits(tables: Array, metric: Metric, level: float = 0.95) -
     value, without = ((metric.value(part) - metric.limits[0]) / metric.span for part in sums)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, apart = logit(value), logit(without)
-        half = t_quantile((1 + level) / 2, tables.shape[-2] - 1) * np.sqrt(jackknife_variance(apart))
+        half = t_quantile((1 + LEVEL) / 2, tables.shape[-2] - 1) * np.sqrt(jackknife_variance(apart))
         low, high = 1 / (1 + np.exp(half - centre)), 1 / (1 + np.exp(-half - centre))
     undefined = ~np.isfinite(half) | ~np.isfinite(centre)
     low, high = (metric.limits[0] + metric.span * limit for limit in (low, high))
@@ -360,7 +359,7 @@ def naive(tables: Array) -> tuple[Array, Array]:
     return from_share(low, F1), from_share(high, F1)
 
 
-def bca_limits(draws: Array, value: float, without: Array, level: float) -> tuple[float, float]:
+def bca_limits(draws: Array, value: float, without: Array) -> tuple[float, float]:
     """Limits of the bias-corrected and accelerated bootstrap.
 
     Half of the draws that equal the value count as below it. Where all draws lie on one side, or the jackknife has no
@@ -371,17 +370,16 @@ def bca_limits(draws: Array, value: float, without: Array, level: float) -> tupl
         draws: shape (resamples,), the metric in resamples.
         value: the metric itself.
         without: shape (g,), the metric without each cluster.
-        level: nominal coverage.
     """
     share = float(((draws < value).mean() + (draws <= value).mean()) / 2)
     apart = without.mean() - without
     spread = float((apart**2).sum())
     if not 0 < share < 1 or spread == 0:
-        low, high = percentile_limits(draws, level)
+        low, high = percentile_limits(draws)
         return float(low), float(high)
     bias, acceleration = QUANTILE(share), float((apart**3).sum()) / (6 * spread**1.5)
     tails = []
-    for probability in ((1 - level) / 2, (1 + level) / 2):
+    for probability in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
         shifted = bias + QUANTILE(probability)
         tails.append(NormalDist().cdf(bias + shifted / (1 - acceleration * shifted)))
     low, high = np.quantile(draws, tails)
@@ -396,9 +394,9 @@ def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dic
     draws = F1.value(drawn.reshape(resamples, repeats, k).astype(np.float64))
     total = tables.sum(axis=1)
     value, without = F1.value(total), F1.value(total[:, None] - tables)
-    pairs = [bca_limits(draws[:, i], float(value[i]), without[i], 0.95) for i in range(repeats)]
+    pairs = [bca_limits(draws[:, i], float(value[i]), without[i]) for i in range(repeats)]
     low, high = np.array(pairs).T
-    return {"percentile bootstrap": percentile_limits(draws, 0.95), "BCa bootstrap": (low, high)}
+    return {"percentile bootstrap": percentile_limits(draws), "BCa bootstrap": (low, high)}
 
 
 PAIRS = (
@@ -418,7 +416,7 @@ def paired(world: World, repeats: int, _: int, random: np.random.Generator) -> I
     held, effective = 0, 0.0
     for number in pieces(repeats, world):
         for one, two in simulate(world, number, random, systems=2).transpose(1, 0, 2, 3):
-            interval, _made = difference_interval(one, two, F1, 0.95)
+            interval, _made = difference_interval(one, two, F1)
             held += interval.low <= 0 <= interval.high
             effective += interval.effective_clusters
     yield Share(world.name, "f1, interval holds 0", held / repeats, *COVERS, effective / repeats)
@@ -430,7 +428,7 @@ def other_way(world: World, repeats: int, _: int, random: np.random.Generator) -
     held = 0
     for number in pieces(repeats, world):
         for one, two in different(world, number, random):
-            interval, _made = difference_interval(one, two, F1, 0.95)
+            interval, _made = difference_interval(one, two, F1)
             held += interval.low <= 0 <= interval.high
     yield Share(world.name, "f1, interval, one F1 by different ways", held / repeats, *COVERS)
 
@@ -638,7 +636,7 @@ def correlated(world: CorrelationWorld, repeats: int, _: int, random: np.random.
         groups = np.repeat(np.arange(world.clusters), sizes(world, 1, random)[0])
         fact, *both = world.draw(groups, random)
         one, two = (cluster_tables(metric.statistics(fact, said), groups) for said in both)
-        made, apart = metric_interval(one, metric), difference_interval(one, two, metric, 0.95)[0]
+        made, apart = metric_interval(one, metric), difference_interval(one, two, metric)[0]
         held += made.low <= first <= made.high, apart.low <= first - second <= apart.high
     for what, share in zip(("interval", "difference"), (held / repeats).tolist(), strict=True):
         yield Share(world.name, f"rank_correlation: {what}", share, 0.93, 0.97)

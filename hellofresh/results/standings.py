@@ -269,7 +269,7 @@ def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
             values = metric.value(tables.sum(axis=1))
             found: dict[tuple[int, int], _Compared] = {}
             for one, two in places:
-                made, _ = difference_interval(tables[one], tables[two], metric, 0.95, int(part.where.sum()))
+                made, _ = difference_interval(tables[one], tables[two], metric, int(part.where.sum()))
                 found[one, two] = float(values[one] - values[two]), made.low, made.high, None, None
             yield from _counted(panel, part, period, found)
 

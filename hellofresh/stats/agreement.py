@@ -63,36 +63,30 @@ class AnswerAgreement:
     kappa_interval: Interval
 
 
-def share_interval(
-    hits: NDArray[np.bool_], groups: NDArray[np.int64] | None = None, *, level: float = 0.95
-) -> tuple[float, Interval]:
+def share_interval(hits: NDArray[np.bool_], groups: NDArray[np.int64] | None = None) -> tuple[float, Interval]:
     """A share of samples with the default interval for samples in groups.
 
     Args:
         hits: shape (n,), which samples are counted.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no sample or shapes differ.
     """
     tables = cluster_tables(_SHARE.statistics(np.ones(hits.shape), hits.astype(np.float64)), groups)
-    return float(hits.mean()), metric_interval(tables, _SHARE, level=level)
+    return float(hits.mean()), metric_interval(tables, _SHARE)
 
 
 def answer_agreement(
     first: NDArray[np.int8],
     second: NDArray[np.int8],
     groups: NDArray[np.int64] | None = None,
-    *,
-    level: float = 0.95,
 ) -> AnswerAgreement:
     """Raw agreement and Cohen's kappa of two systems.
 
     Args:
         first, second: shape (n,), any numbers that stand for answers.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no sample or shapes differ.
@@ -100,13 +94,13 @@ def answer_agreement(
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(f"answers {first.shape} and {second.shape} must be vectors of one length")
     member, clusters = members(groups, first.size)
-    raw, raw_interval = share_interval(first == second, groups, level=level)
+    raw, raw_interval = share_interval(first == second, groups)
     values = np.unique(np.concatenate([first, second]))
     pairs = np.searchsorted(values, first) * values.size + np.searchsorted(values, second)
     tables = cluster_sums(np.eye(values.size**2)[pairs], member, clusters).reshape(-1, values.size, values.size)
     total = tables.sum(axis=0)
     kappa, without = float(weighted_kappa(total)), weighted_kappa(total - tables)
-    made = jackknife_interval(kappa, without, first.size, tables.sum(axis=(1, 2)), limits=(-1.0, 1.0), level=level)
+    made = jackknife_interval(kappa, without, first.size, tables.sum(axis=(1, 2)), limits=(-1.0, 1.0))
     return AnswerAgreement(raw, raw_interval, kappa, made)
 
 
@@ -236,7 +230,6 @@ def rater_agreement(
     pairs: NDArray[np.int64] | None = None,
     groups: NDArray[np.int64] | None = None,
     weighting: Weighting = Weighting.QUADRATIC,
-    level: float = 0.95,
 ) -> RaterAgreement:
     """Agreement of pairs of raters.
 
@@ -246,7 +239,6 @@ def rater_agreement(
         pairs: shape (n,), which pair of raters gave them; one pair if left out.
         groups: shape (n,), equal numbers for what belongs together; None if all are independent.
         weighting: how much two answers disagree.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no answer or shapes differ.
@@ -271,11 +263,11 @@ def rater_agreement(
         tuple(names.tolist()),
         tuple(_kappa(part.sum(axis=0), weighting) for _, part in tables),
         whole,
-        jackknife_interval(whole, without, *counted, limits=(-1.0, 1.0), level=level),
+        jackknife_interval(whole, without, *counted, limits=(-1.0, 1.0)),
         pooled,
-        jackknife_interval(pooled, pooled_without, *counted, limits=(-1.0, 1.0), level=level),
+        jackknife_interval(pooled, pooled_without, *counted, limits=(-1.0, 1.0)),
         observed,
-        jackknife_interval(observed, observed_without, *counted, limits=(0.0, 1.0), level=level),
+        jackknife_interval(observed, observed_without, *counted, limits=(0.0, 1.0)),
         float((total.sum(axis=0) + total.sum(axis=1)).max() / (2 * first.size)),
     )
 
@@ -324,7 +316,6 @@ def krippendorff_alpha(
     *,
     distance: Distance = Distance.INTERVAL,
     groups: NDArray[np.int64] | None = None,
-    level: float = 0.95,
 ) -> Alpha:
     """Krippendorff's alpha of any number of raters, each of whom may leave units out.
 
@@ -334,7 +325,6 @@ def krippendorff_alpha(
         distance: how far apart two answers are; `interval` takes the numbers as they are, `nominal` knows only same
             and other.
         groups: shape (n,), equal numbers for units that belong together; None if units are independent.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no rating or shapes differ.
@@ -356,9 +346,7 @@ def krippendorff_alpha(
     value = float(_alpha(total[None], coincidences[None], values, distance)[0])
     without = _alpha(total - pairable, coincidences - met, values, distance)
     counted = int(rated[rated > 1].sum()), pairable.sum(axis=1)
-    return Alpha(
-        value, jackknife_interval(value, without, *counted, limits=(-1.0, 1.0), level=level), int((rated > 1).sum())
-    )
+    return Alpha(value, jackknife_interval(value, without, *counted, limits=(-1.0, 1.0)), int((rated > 1).sum()))
 
 
 def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,7 +28,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import cluster_sums, cluster_weights, effective_clusters, members, percentile_limits
+from hellofresh.stats.clusters import (
+    LEVEL,
+    cluster_sums,
+    cluster_weights,
+    effective_clusters,
+    members,
+    percentile_limits,
+)
 from hellofresh.stats.intervals import Interval, Method, cluster_wilson_limits, normal_below, t_quantiles, wilson_limits
 from hellofresh.stats.metrics import mean, ratio
 from hellofresh.stats.paired import compare
@@ -108,7 +115,6 @@ def calibrate(
     groups: NDArray[np.int64] | None = None,
     *,
     bins: int = 10,
-    level: float = 0.95,
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Calibration:
@@ -119,7 +125,6 @@ def calibrate(
         confidences: shape (n,), probability that the label is 1, from 0 to 1.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
         bins: how many, of either kind; bins of equal mass are fewer where many confidences are equal.
-        level: nominal coverage.
         resamples: number of resamples.
         seed: the same seed and data give the same limits.
 
@@ -140,9 +145,8 @@ def calibrate(
         drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member]), *parts], axis=1))
     draws = np.concatenate(drawn)
     brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
-    drawn_from = seed, resamples, *counted
-    of_brier = _percentile(brier, draws[:, 0], level, drawn_from)
-    of_auc = _percentile(auc, draws[:, 1], level, drawn_from)
+    of_brier = _percentile(brier, draws[:, 0], counted)
+    of_auc = _percentile(auc, draws[:, 1], counted)
     reliability, resolution, uncertainty, within = map(float, _decomposed(width.sum(axis=0), np.float64(brier)))
     ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
     return Calibration(
@@ -154,38 +158,34 @@ def calibrate(
         resolution=resolution,
         uncertainty=uncertainty,
         within=within,
-        reliability_interval=_mirrored(reliability, draws[:, 2], level, drawn_from),
-        resolution_interval=_mirrored(resolution, draws[:, 3], level, drawn_from),
-        uncertainty_interval=_mirrored(uncertainty, draws[:, 4], level, drawn_from),
+        reliability_interval=_mirrored(reliability, draws[:, 2], counted),
+        resolution_interval=_mirrored(resolution, draws[:, 3], counted),
+        uncertainty_interval=_mirrored(uncertainty, draws[:, 4], counted),
         auc=auc,
         auc_interval=of_auc,
-        curve=_curve(width, level),
+        curve=_curve(width),
     )
 
 
-def _percentile(
-    value: float, draws: NDArray[np.float64], level: float, made_of: tuple[int, int, int, int, float]
-) -> Interval:
-    """The percentile interval; `made_of` are seed, resamples, samples, clusters and effective clusters."""
-    _, _, _, clusters, effective = made_of
+def _percentile(value: float, draws: NDArray[np.float64], made_of: tuple[int, int, float]) -> Interval:
+    """The percentile interval; `made_of` are samples, clusters and effective clusters."""
+    _, clusters, effective = made_of
     if clusters == 1 or np.isnan(value):
-        return Interval(0.0, 1.0, level, Method.NONE, 0, 0, *made_of[2:])
-    low, high = (float(limit) for limit in percentile_limits(draws[~np.isnan(draws)], level))
+        return Interval(0.0, 1.0, Method.NONE, *made_of)
+    low, high = (float(limit) for limit in percentile_limits(draws[~np.isnan(draws)]))
     if low < high:
-        return Interval(low, high, level, Method.PERCENTILE, *made_of)
-    quantile = t_quantiles((1 + level) / 2, np.array(max(effective - 1, 1.0)))
+        return Interval(low, high, Method.PERCENTILE, *made_of)
+    quantile = t_quantiles((1 + LEVEL) / 2, np.array(max(effective - 1, 1.0)))
     low, high = (float(end) for end in wilson_limits(np.array(value), np.array(effective), quantile))
-    return Interval(low, high, level, Method.CLUSTER_WILSON, 0, 0, *made_of[2:])
+    return Interval(low, high, Method.CLUSTER_WILSON, *made_of)
 
 
-def _mirrored(
-    value: float, draws: NDArray[np.float64], level: float, made_of: tuple[int, int, int, int, float]
-) -> Interval:
+def _mirrored(value: float, draws: NDArray[np.float64], made_of: tuple[int, int, float]) -> Interval:
     """The interval of a part of the Brier score, between 0 and 1: quantiles of resamples, mirrored about the value."""
-    if made_of[3] == 1:
-        return Interval(0.0, 1.0, level, Method.NONE, 0, 0, *made_of[2:])
-    low, high = (float(np.clip(2 * value - limit, 0, 1)) for limit in reversed(percentile_limits(draws, level)))
-    return Interval(low, high, level, Method.MIRRORED, *made_of)
+    if made_of[1] == 1:
+        return Interval(0.0, 1.0, Method.NONE, *made_of)
+    low, high = (float(np.clip(2 * value - limit, 0, 1)) for limit in reversed(percentile_limits(draws)))
+    return Interval(low, high, Method.MIRRORED, *made_of)
 
 
 def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
@@ -206,14 +206,15 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
     expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
     known = spread > 0
     bias = float((expected - np.abs(total))[known].sum() / n)
-    larger = int((np.abs(_signs(seed, clusters) @ errors).sum(axis=1) / n >= value - 1e-12).sum())
+    larger = int((np.abs(errors.T @ _signs(seed, clusters)).sum(axis=0) / n >= value - 1e-12).sum())
     return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
 
 
 @lru_cache(maxsize=1)
 def _signs(seed: int, clusters: int) -> NDArray[np.float64]:
-    """Random signs, shape (_SIGNS, clusters), which are the same for all systems that were asked the same samples."""
-    return 1 - 2 * np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8).astype(np.float64)
+    """Random signs, shape (clusters, _SIGNS), which are the same for all systems that were asked the same samples."""
+    drawn = np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8)
+    return np.ascontiguousarray(1 - 2 * drawn.T.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +238,13 @@ def compare_calibrations(
     groups: NDArray[np.int64] | None = None,
     *,
     bins: int = 10,
-    level: float = 0.95,
 ) -> CalibrationGap:
     """The difference of two systems' calibrations, that of the Brier scores with its paired interval.
 
     Args:
         first, second: labels and probabilities of each, as for `calibrate`; sample by sample the same. Labels may
             differ: of the certainty that a choice is right, the label says whether it is.
-        groups, bins, level: as for `calibrate`.
+        groups, bins: as for `calibrate`.
 
     Raises:
         ValueError: as `calibrate`, or if the two differ in length.
@@ -260,7 +260,7 @@ def compare_calibrations(
         tables.append(
             cluster_sums(_SQUARES.statistics(np.ones(labels.size), (confidences - labels) ** 2), member, clusters)
         )
-    found = compare(tables[0], tables[1], _SQUARES, level=level)
+    found = compare(tables[0], tables[1], _SQUARES)
     (ece, ece_mass), (other, other_mass) = errors
     return CalibrationGap(ece - other, ece_mass - other_mass, found.difference, found.interval)
 
@@ -334,7 +334,7 @@ def _decomposed(sums: NDArray[np.float64], brier: NDArray[np.float64] | np.float
     return [reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)]
 
 
-def _curve(sums: NDArray[np.float64], level: float) -> list[Bin]:
+def _curve(sums: NDArray[np.float64]) -> list[Bin]:
     found = []
     for column in np.moveaxis(sums, 1, 0):
         part = column[column[:, 0] > 0]
@@ -344,9 +344,9 @@ def _curve(sums: NDArray[np.float64], level: float) -> list[Bin]:
         low, high, method = 0.0, 1.0, Method.NONE
         if len(part) > 1:
             table = part[:, [2, 0, 2]]
-            low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE, level))
+            low, high = (float(end) for end in cluster_wilson_limits(table, _SHARE))
             method = Method.CLUSTER_WILSON
         counted = (int(count), len(part), float(effective_clusters(part[:, 0])))
-        interval = Interval(low, high, level, method, 0, 0, *counted)
+        interval = Interval(low, high, method, *counted)
         found.append(Bin(int(count), confidence / count, positive / count, interval))
     return found

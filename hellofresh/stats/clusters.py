@@ -123,6 +123,8 @@ def from_share(share: NDArray[np.float64], metric: Metric) -> NDArray[np.float64
     return metric.limits[0] + metric.span * within
 
 
+LEVEL = 0.95
+"""Nominal coverage of all intervals."""
 _CHUNK = 4_000_000
 """Most weights drawn at once; bounds memory to a few tens of megabytes."""
 
@@ -150,8 +152,8 @@ def cluster_weights(clusters: int, resamples: int, random: np.random.Generator) 
         yield counts.astype(np.float32).reshape(rows, clusters)
 
 
-def percentile_limits(draws: NDArray[np.float64], level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def percentile_limits(draws: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The quantiles that leave equal tails; draws lie along the first axis."""
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
     return low, high

@@ -40,7 +40,7 @@ from math import atan2, degrees, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import cluster_weights, effective_clusters, percentile_limits
+from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, percentile_limits
 from hellofresh.stats.intervals import Interval, Method
 from hellofresh.stats.metrics import Metric, ratio
 from hellofresh.stats.paired import pair_sizes
@@ -80,11 +80,10 @@ class Draws:
     def _place(self, metric: Metric) -> int:
         return [known.name for known in self.metrics].index(metric.name)
 
-    def interval(self, draws: NDArray[np.float64], level: float = 0.95) -> Interval:
+    def interval(self, draws: NDArray[np.float64]) -> Interval:
         """The percentile interval of whatever was computed from each resample, shape (resamples,)."""
-        low, high = percentile_limits(draws, level)
-        counted = (self.seed, draws.size, self.n, self.clusters, self.effective_clusters)
-        return Interval(float(low), float(high), level, Method.PERCENTILE, *counted)
+        low, high = percentile_limits(draws)
+        return Interval(float(low), float(high), Method.PERCENTILE, self.n, self.clusters, self.effective_clusters)
 
 
 def draw_jointly(
@@ -167,13 +166,12 @@ def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
     return ratio((one * two).sum(axis=-1), np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1)))
 
 
-def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float = 0.95) -> Agreement:
+def compare_periods(first: Draws, second: Draws, metric: Metric) -> Agreement:
     """How far two periods agree on the order of the same systems.
 
     Args:
         first, second: the same systems in the same order, drawn apart in the two periods with different seeds.
         metric: what they are ranked by.
-        level: nominal coverage.
 
     Returns:
         Both coefficients; the interval counts the samples and clusters of both periods.
@@ -190,7 +188,7 @@ def compare_periods(first: Draws, second: Draws, metric: Metric, *, level: float
         first.clusters + second.clusters, first.effective_clusters + second.effective_clusters, first.seed,
     )  # fmt: skip
     kendall, rho = (float(of(first.value(metric), second.value(metric))) for of in (kendall_tau_b, spearman))
-    made = both.interval(kendall_tau_b(first.of(metric).T, second.of(metric).T), level)
+    made = both.interval(kendall_tau_b(first.of(metric).T, second.of(metric).T))
     low, high = min(made.low, kendall), min(1.0, max(made.high, 2 * kendall - made.low))
     return Agreement(kendall, replace(made, low=low, high=high, method=Method.MIRRORED), rho)
 
@@ -230,13 +228,12 @@ class WordingShare:
     interval: Interval
 
 
-def wording_share(draws: Draws, metric: Metric, *, level: float = 0.95) -> WordingShare:
+def wording_share(draws: Draws, metric: Metric) -> WordingShare:
     """The share of a score's variance that is due to the wording.
 
     Args:
         draws: the prompts of one system as its "systems", from `draw_jointly`.
         metric: which score.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there are fewer than two prompts.
@@ -253,7 +250,7 @@ def wording_share(draws: Draws, metric: Metric, *, level: float = 0.95) -> Wordi
     drawn = np.maximum(0.0, resampled.var(axis=0, ddof=1) - 2 * luck)
     shares: NDArray[np.float64] = ratio(drawn, drawn + sampling)
     share = wording / (wording + sampling) if wording + sampling > 0 else 0.0
-    return WordingShare(metric, spread, wording, sampling, share, draws.interval(shares, level))
+    return WordingShare(metric, spread, wording, sampling, share, draws.interval(shares))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,18 +270,17 @@ class Ellipse:
     angle: float
 
 
-def joint_region(draws: Draws, system: int, x: Metric, y: Metric, *, level: float = 0.95) -> Ellipse:
+def joint_region(draws: Draws, system: int, x: Metric, y: Metric) -> Ellipse:
     """The ellipse of one system.
 
     Args:
         draws: from `draw_jointly`, with both metrics.
         system: its number in the draws.
         x, y: the metrics.
-        level: nominal coverage.
     """
     covariance = np.cov(draws.of(x)[system], draws.of(y)[system])
     sizes, directions = np.linalg.eigh(covariance)
-    reach = 2 * sqrt(-2 * log(1 - level))
+    reach = 2 * sqrt(-2 * log(1 - LEVEL))
     height, width = (reach * sqrt(max(float(size), 0.0)) for size in sizes)
     angle = degrees(atan2(float(directions[1, 1]), float(directions[0, 1]))) % 180
     return Ellipse(float(draws.value(x)[system]), float(draws.value(y)[system]), width, height, angle)

@@ -55,7 +55,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import effective_clusters, from_share, shares
+from hellofresh.stats.clusters import LEVEL, effective_clusters, from_share, shares
 from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
 FEW_CLUSTERS = 12
@@ -83,10 +83,7 @@ class Interval:
 
     Attributes:
         low, high: the limits.
-        level: nominal coverage, such as 0.95.
         method: how it was made, which need not be what was asked for (see the module).
-        seed: seed of the random generator; 0 where nothing was drawn.
-        resamples: number of resamples; 0 where nothing was drawn.
         n: samples.
         clusters: groups of samples.
         effective_clusters: as many groups of one size would weigh as much (Kish), see `clusters_worth`.
@@ -94,10 +91,7 @@ class Interval:
 
     low: float
     high: float
-    level: float
     method: Method
-    seed: int
-    resamples: int
     n: int
     clusters: int
     effective_clusters: float
@@ -117,26 +111,23 @@ def few_clusters(clusters: int, effective: float) -> bool:
     return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
 
 
-def metric_interval(
-    tables: NDArray[np.float64], metric: Metric, *, level: float = 0.95, n: int | None = None
-) -> Interval:
+def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | None = None) -> Interval:
     """The interval of a metric of one system.
 
     Args:
         tables: shape (g, k), sums by cluster, from `cluster_tables`.
         metric: which metric.
-        level: nominal coverage.
         n: samples, where the statistics' size is not their number.
     """
     sizes = metric.statistics.size(tables)
     clusters, effective = len(tables), clusters_worth(tables, metric)
     counted = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
-        return Interval(*metric.limits, level, Method.NONE, 0, 0, counted, 1, 1.0)
+        return Interval(*metric.limits, Method.NONE, counted, 1, 1.0)
     is_rank = isinstance(metric.statistics, RankPairs)
     limits, method = (fisher_limits, Method.FISHER) if is_rank else (cluster_wilson_limits, Method.CLUSTER_WILSON)
-    low, high = (float(limit) for limit in limits(tables, metric, level))
-    return Interval(low, high, level, method, 0, 0, counted, clusters, effective)
+    low, high = (float(limit) for limit in limits(tables, metric))
+    return Interval(low, high, method, counted, clusters, effective)
 
 
 def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
@@ -172,13 +163,12 @@ def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: 
     return np.where(share == 0, 0.0, np.clip(low, 0, share)), np.where(share == 1, 1.0, np.clip(high, share, 1))
 
 
-def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.95) -> Limits:
+def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
     """Wilson's interval with an effective number of samples and t (see the module).
 
     Args:
         tables: shape (..., g, k), sums of two clusters or more.
         metric: which metric.
-        level: nominal coverage.
 
     Returns:
         Low and high, each of shape (...).
@@ -195,7 +185,7 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: fl
     freedom = effective - 1
     if metric.share is None:
         freedom = np.where(known, np.minimum(freedom, _freedom(_logit(without))), freedom)
-    quantile = t_quantiles((1 + level) / 2, np.maximum(freedom, 1))
+    quantile = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
     # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
@@ -207,7 +197,7 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric, level: fl
     return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
 
 
-def fisher_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.95) -> Limits:
+def fisher_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
     """The delete-one-cluster jackknife of a correlation's Fisher z, with t of the smaller degrees of freedom: of the
     clusters, or Satterthwaite's.
 
@@ -219,9 +209,9 @@ def fisher_limits(tables: NDArray[np.float64], metric: Metric, level: float = 0.
     inside &= (part.defined & (part.without > 0) & (part.without < 1)).all(axis=-1)
     value, without = np.where(inside, part.value, 0.5), np.where(inside[..., None], part.without, 0.5)
     freedom = np.minimum(effective_clusters(part.weights) - 1, _freedom(_logit(without)))
-    quantile, spread = t_quantiles((1 + level) / 2, np.maximum(freedom, 1)), jackknife_variance(_logit(without))
+    quantile, spread = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1)), jackknife_variance(_logit(without))
     known, z, half = inside & (spread > 1e-20), _logit(value) / 2, quantile * np.sqrt(spread) / 2
-    low, high = cluster_wilson_limits(tables, metric, level)
+    low, high = cluster_wilson_limits(tables, metric)
     return np.where(known, np.tanh(z - half), low), np.where(known, np.tanh(z + half), high)
 
 
@@ -247,7 +237,6 @@ def jackknife_interval(
     weights: NDArray[np.float64],
     *,
     limits: tuple[float, float],
-    level: float = 0.95,
 ) -> Interval:
     """The jackknife's interval of any estimate, within limits; as wide as they are where nothing can be left out.
 
@@ -257,15 +246,14 @@ def jackknife_interval(
         n: samples.
         weights: shape (g,), how many of them each cluster has.
         limits: the lowest and the highest value that there can be.
-        level: nominal coverage.
     """
     effective, clusters = float(effective_clusters(weights)), int((weights > 0).sum())
     if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
-        return Interval(*limits, level, Method.NONE, 0, 0, n, clusters, effective)
+        return Interval(*limits, Method.NONE, n, clusters, effective)
     error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
+    half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
     low, high = max(limits[0], value - half), min(limits[1], value + half)
-    return Interval(low, high, level, Method.JACKKNIFE, 0, 0, n, clusters, effective)
+    return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
 
 
 def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -306,9 +294,7 @@ class RepetitionInterval:
     repetitions: int
 
 
-def repetition_interval(
-    values: NDArray[np.float64], *, limits: tuple[float, float] = (0.0, 1.0), level: float = 0.95
-) -> RepetitionInterval:
+def repetition_interval(values: NDArray[np.float64], *, limits: tuple[float, float] = (0.0, 1.0)) -> RepetitionInterval:
     """The mean of repetitions with its interval: mean +- t * s / sqrt(n), n - 1 degrees of freedom.
 
     It says how much a run would differ if it were repeated on the same samples, and nothing of other samples.
@@ -316,7 +302,6 @@ def repetition_interval(
     Args:
         values: shape (n,), the metric in each repetition.
         limits: the lowest and the highest value that the metric can have.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no value.
@@ -327,7 +312,7 @@ def repetition_interval(
     mean = float(values.mean())
     if n == 1:
         return RepetitionInterval(mean, None, None, 1)
-    half = t_quantile((1 + level) / 2, n - 1) * float(values.std(ddof=1)) / n**0.5
+    half = t_quantile((1 + LEVEL) / 2, n - 1) * float(values.std(ddof=1)) / n**0.5
     low, high = max(limits[0], mean - half), min(limits[1], mean + half)
     return RepetitionInterval(mean, low, high, n)
 

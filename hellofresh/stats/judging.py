@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.draws import spearman
 from hellofresh.stats.intervals import t_quantile
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean
@@ -176,7 +177,6 @@ def powered_mean(
     rest: NDArray[np.float64],
     *,
     limits: tuple[float, float] | None = None,
-    level: float = 0.95,
 ) -> PoweredMean:
     """The mean score, by people on a part and a judge on everything.
 
@@ -185,7 +185,6 @@ def powered_mean(
         judged: shape (n,), the judge's scores of the same.
         rest: shape (m,), the judge's scores of all others.
         limits: the lowest and the highest score that there can be; None if there is none.
-        level: nominal coverage.
 
     Raises:
         ValueError: if people scored fewer than two, or shapes differ.
@@ -201,7 +200,7 @@ def powered_mean(
     corrected = people - tuning * judged
     value = float(corrected.mean()) + (tuning * float(rest.mean()) if m else 0.0)
     variance = float(corrected.var(ddof=1)) / n + (tuning**2 * float(rest.var(ddof=1)) / m if m > 1 else 0.0)
-    half = t_quantile((1 + level) / 2, n - 1) * float(np.sqrt(variance))
+    half = t_quantile((1 + LEVEL) / 2, n - 1) * float(np.sqrt(variance))
     least, most = limits or (-np.inf, np.inf)
     low, high = max(least, value - half), min(most, value + half)
     return PoweredMean(value, low, high, float(np.sqrt(variance)), classical, tuning, n, m)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import cluster_sums, cluster_tables, effective_clusters, members
+from hellofresh.stats.clusters import LEVEL, cluster_sums, cluster_tables, effective_clusters, members
 from hellofresh.stats.intervals import t_quantile, t_two_sided
 from hellofresh.stats.metrics import Metric
 
@@ -78,7 +78,6 @@ def clustered_mean(
     *,
     weights: NDArray[np.float64] | None = None,
     limits: tuple[float, float] | None = None,
-    level: float = 0.95,
 ) -> ClusteredMean:
     """A weighted mean with its standard error.
 
@@ -88,7 +87,6 @@ def clustered_mean(
         second: shape (n,), equal numbers for values by one rater; None if that does not matter.
         weights: shape (n,), above 0; all 1 if left out.
         limits: the lowest and the highest value that there can be; None if there is none.
-        level: nominal coverage.
 
     Raises:
         ValueError: if there is no value or shapes differ.
@@ -115,7 +113,7 @@ def clustered_mean(
             variance = variance if variance > 0 else max(one, two)
             df = min(df, max(float(effective_clusters(_sums(weight, rater, others))) - 1, 1.0))
     error = float(np.sqrt(variance))
-    half = t_quantile((1 + level) / 2, df) * error
+    half = t_quantile((1 + LEVEL) / 2, df) * error
     p_value = float(t_two_sided(mean / error, df)) if error > 0 else float(mean == 0)
     least, most = limits or (-np.inf, np.inf)
     low, high = max(least, mean - half), min(most, mean + half)
@@ -127,8 +125,6 @@ def clustered_metric(
     metric: Metric,
     groups: NDArray[np.int64],
     second: NDArray[np.int64],
-    *,
-    level: float = 0.95,
 ) -> tuple[float, float, float]:
     """A metric of answers that several people gave, with an interval over other samples and other people.
 
@@ -141,7 +137,6 @@ def clustered_metric(
         metric: which metric.
         groups: shape (n,), equal numbers for answers about samples of one group.
         second: shape (n,), equal numbers for answers of one person.
-        level: nominal coverage.
 
     Returns:
         Value and limits; the limits of the metric where all clusters of a kind agree, so that nothing is known.
@@ -165,7 +160,7 @@ def clustered_metric(
     if min(one, two) <= _ROUNDING or min(few, fewer) <= 1:
         return value, *metric.limits
     df = variance**2 / (one**2 / (few - 1) + two**2 / (fewer - 1))
-    half = t_quantile((1 + level) / 2, max(min(df, few + fewer - 2), 1.0)) * float(np.sqrt(variance))
+    half = t_quantile((1 + LEVEL) / 2, max(min(df, few + fewer - 2), 1.0)) * float(np.sqrt(variance))
     low, high = (1 / (1 + np.exp(-(float(logit(total)) + side * half))) for side in (-1, 1))
     return (
         value,

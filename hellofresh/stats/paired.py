@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import effective_clusters
+from hellofresh.stats.clusters import LEVEL, effective_clusters
 from hellofresh.stats.intervals import (
     Interval,
     Method,
@@ -67,7 +67,6 @@ def compare(
     two: NDArray[np.float64],
     metric: Metric,
     *,
-    level: float = 0.95,
     together: int = 1,
     n: int | None = None,
 ) -> Comparison:
@@ -76,26 +75,23 @@ def compare(
     Args:
         one, two: shape (g, k), the systems' sums by cluster, from `cluster_tables`.
         metric: which metric.
-        level: nominal coverage of the interval.
         together: how many comparisons are shown together.
         n: samples, where the statistics' size is not their number.
     """
     values = [float(metric.value(tables.sum(axis=0))) for tables in (one, two)]
-    made, error = difference_interval(one, two, metric, level, n)
+    made, error = difference_interval(one, two, metric, n)
     df = max(made.effective_clusters - 1, 1.0)
     value = values[0] - values[1]
     p_value = float(t_two_sided(value / error, df))
     adjusted = min(1.0, together * p_value)
-    reach = t_quantile(1 - (1 - level) / (2 * together), df) * error
+    reach = t_quantile(1 - (1 - LEVEL) / (2 * together), df) * error
     low, high = max(-metric.span, value - reach), min(metric.span, value + reach)
-    if adjusted >= 1 - level:  # where a limit is 0 but for rounding, the p-value decides
+    if adjusted >= 1 - LEVEL:  # where a limit is 0 but for rounding, the p-value decides
         low, high = min(low, 0.0), max(high, 0.0)
     return Comparison(metric, values[0], values[1], replace(made, low=low, high=high), error, p_value, adjusted)
 
 
-def minimum_detectable_difference(
-    standard_error: float, effective_clusters: float, *, level: float = 0.95, power: float = 0.8
-) -> float:
+def minimum_detectable_difference(standard_error: float, effective_clusters: float, *, power: float = 0.8) -> float:
     """The smallest true difference that would be found with this power at this level.
 
     The quantiles of t at (1 + level) / 2 and at the power, added, times the standard error.
@@ -106,11 +102,11 @@ def minimum_detectable_difference(
         effective_clusters: such as `Interval.effective_clusters`; the degrees of freedom are one less.
     """
     df = max(effective_clusters - 1, 1.0)
-    return standard_error * (t_quantile((1 + level) / 2, df) + t_quantile(power, df))
+    return standard_error * (t_quantile((1 + LEVEL) / 2, df) + t_quantile(power, df))
 
 
 def difference_interval(
-    one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, level: float, n: int | None = None
+    one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, n: int | None = None
 ) -> tuple[Interval, float]:
     """The jackknife interval of the difference, and its standard error, never 0: infinite with one cluster; where
     clusters show no spread, the error that belongs to the longer side of the interval that is given then.
@@ -125,28 +121,28 @@ def difference_interval(
     clusters, effective = len(one), float(effective_clusters(sizes))
     n = round(float(sizes.sum())) if n is None else n
     if clusters == 1:
-        return Interval(-span, span, level, Method.NONE, 0, 0, n, 1, 1.0), float("inf")
+        return Interval(-span, span, Method.NONE, n, 1, 1.0), float("inf")
     first, second = one.sum(axis=0), two.sum(axis=0)
     value = float(metric.value(first) - metric.value(second))
     without = metric.value(first - one) - metric.value(second - two)
     error = float(np.sqrt(jackknife_variance(without)))
-    quantile = t_quantile((1 + level) / 2, max(effective - 1, 1.0))
+    quantile = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0))
     low, high, method = value - quantile * error, value + quantile * error, Method.JACKKNIFE
     if error < SAME * span:
         method = Method.CLUSTER_WILSON
         if (one != two).any():
-            limits = [tuple(map(float, cluster_wilson_limits(tables, metric, level))) for tables in (one, two)]
+            limits = [tuple(map(float, cluster_wilson_limits(tables, metric))) for tables in (one, two)]
             (low_1, high_1), (low_2, high_2) = limits
             a, b = (float(metric.value(total)) for total in (first, second))
             low = value - float(np.hypot(a - low_1, high_2 - b))
             high = value + float(np.hypot(high_1 - a, b - low_2))
         else:
-            high = _unseen(first, metric, level, effective)
+            high = _unseen(first, metric, effective)
             low = -high
     low, high = max(-span, low), min(span, high)
     if error < SAME * span:
         error = max(high - value, value - low, SAME * span) / quantile
-    return Interval(low, high, level, method, 0, 0, n, clusters, effective), error
+    return Interval(low, high, method, n, clusters, effective), error
 
 
 def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
@@ -160,16 +156,16 @@ def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float6
     return sizes
 
 
-def _unseen(total: NDArray[np.float64], metric: Metric, level: float, effective: float) -> float:
+def _unseen(total: NDArray[np.float64], metric: Metric, effective: float) -> float:
     """How far a metric could move if one of two systems that agree everywhere changed its mind where nobody looked."""
-    square = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) ** 2
+    square = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) ** 2
     unseen = square / (effective + square) * float(metric.statistics.size(total))
     moved = metric.value(metric.statistics.moved(total, unseen))
     return float(np.abs(moved - metric.value(total)).max())
 
 
 def compare_parts(
-    part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, level: float = 0.95, n: int | None = None
+    part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, n: int | None = None
 ) -> tuple[float, Interval]:
     """By how much a system's value on some samples is higher than on the others, with its interval: all that is
     possible where a part has samples of one group only. Of two systems, by how much the first one's lead is larger.
@@ -178,7 +174,6 @@ def compare_parts(
         part, rest: shape (g, k), sums over the samples of either part, by cluster of the whole; 0 where a cluster has
             none there. Of two systems (2, g, k).
         metric: which metric.
-        level: nominal coverage.
         n: samples of both, where the statistics' size is not their number.
 
     Raises:
@@ -195,9 +190,9 @@ def compare_parts(
     effective = min(float(effective_clusters(size)) for size in sizes)
     counted = (round(float(sum(size.sum() for size in sizes))) if n is None else n, part.shape[1], effective)
     if min(np.count_nonzero(size) for size in sizes) < 2:
-        return apart, Interval(-span, span, level, Method.NONE, 0, 0, *counted)
+        return apart, Interval(-span, span, Method.NONE, *counted)
     without = signs @ (metric.value(first[:, None] - part) - metric.value(second[:, None] - rest))
     error = float(np.sqrt(jackknife_variance(without)))
-    half = t_quantile((1 + level) / 2, max(effective - 1, 1.0)) * error
+    half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
     low, high = max(-span, apart - half), min(span, apart + half)
-    return apart, Interval(low, high, level, Method.JACKKNIFE, 0, 0, *counted)
+    return apart, Interval(low, high, Method.JACKKNIFE, *counted)

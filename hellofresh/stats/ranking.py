@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats.clusters import effective_clusters
+from hellofresh.stats.clusters import LEVEL, effective_clusters
 from hellofresh.stats.intervals import (
     jackknife_variance,
     normal_below,
@@ -50,7 +50,9 @@ from hellofresh.stats.intervals import (
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
 
-_DRAWS = 9_999
+SIGNIFICANCE = round(1 - LEVEL, 12)
+"""Below which p-values count, without what the subtraction adds."""
+_DRAWS, _HALVES = 9_999, 1_000
 _MANY, _FEWER_DRAWS = 100, 1_999
 """From so many systems on, fewer errors are drawn."""
 _CHUNK = 1_000_000
@@ -86,7 +88,6 @@ class Differences:
         p_value: of each difference for itself, 1 on the diagonal.
         adjusted: the p-values adjusted for all pairs of the family; below 1 - level wherever 0 is left out.
         effective_clusters: as many groups of one size would weigh as much.
-        level: nominal coverage.
     """
 
     metric: Metric
@@ -98,7 +99,6 @@ class Differences:
     p_value: NDArray[np.float64]
     adjusted: NDArray[np.float64]
     effective_clusters: float
-    level: float
 
     @property
     def ahead(self) -> NDArray[np.bool_]:
@@ -108,13 +108,13 @@ class Differences:
 
     def detectable(self, power: float = 0.8) -> NDArray[np.float64]:
         """The true difference of each pair that would be found, alone, with this power; 0 on the diagonal."""
-        factor = minimum_detectable_difference(1.0, self.effective_clusters, level=self.level, power=power)
+        factor = minimum_detectable_difference(1.0, self.effective_clusters, power=power)
         return factor * self.standard_error
 
     @property
     def separable(self) -> NDArray[np.bool_]:
         """Which pairs differ even after adjustment for all pairs of their family."""
-        return self.adjusted < significance(self.level)
+        return self.adjusted < SIGNIFICANCE
 
 
 def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64], metric: Metric) -> int | None:
@@ -141,20 +141,18 @@ def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64],
     return int(behind[0]) if behind.size else None
 
 
-def halves_agree(tables: NDArray[np.float64], metric: Metric, *, halves: int = 1_000, seed: int = 0) -> float | None:
+def halves_agree(tables: NDArray[np.float64], metric: Metric) -> float | None:
     """How often the systems that are first on a random half of the clusters are first on the other half, too; where
     several share a first place, one in common is enough. None with one cluster.
 
     Args:
         tables: shape (systems, g, k), sums by cluster.
         metric: which metric.
-        halves: how many divisions are drawn.
-        seed: of the random generator.
     """
     clusters = tables.shape[1]
     if clusters < 2:
         return None
-    ranks = np.argsort(np.random.default_rng(seed).random((halves, clusters)), axis=1)
+    ranks = np.argsort(np.random.default_rng(0).random((_HALVES, clusters)), axis=1)
     chosen = (ranks < clusters // 2).astype(np.float64)
     sums = np.tensordot(tables, chosen, axes=(1, 1)).transpose(0, 2, 1)
     both = [metric.sign * metric.value(part) for part in (sums, tables.sum(axis=1)[:, None] - sums)]
@@ -169,18 +167,11 @@ def rank_systems(found: Differences) -> RankIntervals:
     return RankIntervals(ranks(values), 1 + better, len(values) - worse, tie_groups(values, apart))
 
 
-def significance(level: float) -> float:
-    """Below which p-values count, such as 0.05 for a level of 0.95, without what the subtraction adds."""
-    return round(1 - level, 12)
-
-
 def all_differences(
     tables: NDArray[np.float64],
     metric: Metric,
     *,
     families: NDArray[np.int64] | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Differences:
     """Every pair's difference with its simultaneous interval and p-values.
 
@@ -189,15 +180,11 @@ def all_differences(
         metric: which metric.
         families: shape (systems, systems), symmetric, the number of each pair's family; all are one if left out. Pairs
             with a negative number are not adjusted.
-        level: nominal coverage.
-        seed: of the draws.
     """
     values = metric.value(tables.sum(axis=1))
-    error, influence, blind = _errors(tables, metric, level)
+    error, influence, blind = _errors(tables, metric)
     effective = float(effective_clusters(pair_sizes(tables, metric)))
-    return differences(
-        metric, values, error, influence, effective, families=families, blind=blind, level=level, seed=seed
-    )
+    return differences(metric, values, error, influence, effective, families=families, blind=blind)
 
 
 def differences(
@@ -209,8 +196,6 @@ def differences(
     *,
     families: NDArray[np.int64] | None = None,
     blind: NDArray[np.bool_] | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Differences:
     """Every pair's difference, where standard errors are known already.
 
@@ -223,8 +208,6 @@ def differences(
         effective: clusters of one size that would weigh as much; degrees of freedom are one fewer.
         families: as in `all_differences`.
         blind: shape (systems, systems), pairs on whose error `influence` says nothing; none if left out.
-        level: nominal coverage.
-        seed: of the draws.
     """
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
     df = max(effective - 1, 1.0)
@@ -232,20 +215,18 @@ def differences(
     family = np.zeros(len(upper[0]), dtype=np.int64) if families is None else families[upper]
     difference = values[upper[0]] - values[upper[1]]
     p_value = t_two_sided(difference / error[upper], df)
-    adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + level) / 2, df))
-    draws = _draw_errors(influence, seed) if (family >= 0).any() else None
+    adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + LEVEL) / 2, df))
+    draws = _draw_errors(influence) if (family >= 0).any() else None
     for number in np.unique(family[family >= 0]).tolist():
         member = np.flatnonzero(family == number)
         if draws is not None and member.size > 1:
             pairs = upper[0][member], upper[1][member]
-            adjusted[member], largest = _step_down(
-                p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs, level
-            )
-            bonferroni = t_quantile(1 - (1 - level) / (2 * member.size), df)
+            adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
+            bonferroni = t_quantile(1 - (1 - LEVEL) / (2 * member.size), df)
             quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
     low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
     # Where a limit is 0 but for rounding, the p-value decides on which side of it.
-    unclear = adjusted >= significance(level)
+    unclear = adjusted >= SIGNIFICANCE
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
     low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
     return Differences(
@@ -258,12 +239,11 @@ def differences(
         _both(p_value, p_value, 1.0),
         _both(adjusted, adjusted, 1.0),
         effective,
-        level,
     )
 
 
 def _errors(
-    tables: NDArray[np.float64], metric: Metric, level: float
+    tables: NDArray[np.float64], metric: Metric
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """The standard error of every difference, shape (systems, systems), see `difference_interval`; what leaving out
     each cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
@@ -277,15 +257,15 @@ def _errors(
         found = np.sqrt(jackknife_variance(without[row] - without[row + 1 :]))
         blind[row, row + 1 :] = found < SAME * metric.span
         for other in np.flatnonzero(blind[row]).tolist():
-            found[other - row - 1] = difference_interval(tables[row], tables[other], metric, level)[1]
+            found[other - row - 1] = difference_interval(tables[row], tables[other], metric)[1]
         error[row, row + 1 :] = error[row + 1 :, row] = found
     return error, influence, blind
 
 
-def _draw_errors(influence: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+def _draw_errors(influence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Draws of the systems' errors, shape (systems, draws)."""
     systems, clusters = influence.shape
-    random, draws = np.random.default_rng(seed), _FEWER_DRAWS if systems >= _MANY else _DRAWS
+    random, draws = np.random.default_rng(0), _FEWER_DRAWS if systems >= _MANY else _DRAWS
     step = max(1, _CHUNK // clusters)
     weighted = [
         random.standard_normal((min(step, draws - start), clusters)) @ influence.T for start in range(0, draws, step)
@@ -298,7 +278,6 @@ def _step_down(
     error: NDArray[np.float64],
     draws: NDArray[np.float64],
     pairs: tuple[NDArray[np.int64], NDArray[np.int64]],
-    level: float,
 ) -> tuple[NDArray[np.float64], float]:
     """Adjusted p-values of a family, and the quantile of the largest |z| in the draws (see the module).
 
@@ -306,27 +285,23 @@ def _step_down(
         p_value, error: shape (pairs,), the error infinite where no cluster moves the difference.
         draws: shape (systems, draws), of the systems' errors.
         pairs: the two systems of each.
-        level: nominal coverage.
     """
     order = np.argsort(p_value, kind="stable")
     one, two, error, p_value = pairs[0][order], pairs[1][order], error[order], p_value[order]
     observed, left = -normal_quantile(p_value / 2), np.arange(p_value.size, 0, -1)
     number = draws.shape[1]
-    larger, greatest = np.zeros(p_value.size, dtype=np.int64), np.empty(number)
-    step = max(1, _CHUNK // p_value.size)
-    for start in range(0, number, step):
-        z = draws[one, start : start + step] - draws[two, start : start + step]
-        np.divide(np.abs(z, out=z), error[:, None], out=z)
-        np.maximum.accumulate(z[::-1], axis=0, out=z[::-1])
-        larger += np.count_nonzero(z >= observed[:, None], axis=1)
-        greatest[start : start + step] = z[0]
+    larger, greatest, z = np.empty(p_value.size, dtype=np.int64), np.zeros(number), np.empty(number)
+    for pair in range(p_value.size - 1, -1, -1):  # a row at a time stays in the processor's cache: three times as fast
+        np.abs(np.subtract(draws[one[pair]], draws[two[pair]], out=z), out=z)
+        np.maximum(greatest, np.divide(z, error[pair], out=z), out=greatest)
+        larger[pair] = np.count_nonzero(greatest >= observed[pair])
     alone = (np.isinf(error) & (p_value < 1))[::-1].cumsum()[::-1]
     found = np.minimum((1 + larger) / (number + 1) + alone * p_value, left * p_value)
     adjusted = np.empty(p_value.shape)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(np.maximum(found, p_value)))
     descending = np.sort(greatest)[::-1]
     chance = np.arange(1, number + 1) / (number + 1) + 2 * alone[0] * normal_below(-descending)
-    held = int((chance < significance(level)).sum())
+    held = int((chance < SIGNIFICANCE).sum())
     return adjusted, float(descending[held - 1]) if held else np.inf
 
 

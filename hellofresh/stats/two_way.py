@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.intervals import normal_quantile, t_quantile
 
 FEW_QUARTERS = 8
@@ -40,7 +41,6 @@ class TwoWay:
         quarter: shape (quarters,), by how much scores are higher than in the mean of all quarters.
         excess_p_value: of quarters being as much harder for one system as for another: the tail of chi-squared of the
             rest's squares over their sampling variances; nan without variances or freedom.
-        level: nominal coverage of limits.
     """
 
     system: NDArray[np.float64]
@@ -48,7 +48,6 @@ class TwoWay:
     sampling_error: NDArray[np.float64]
     quarter: NDArray[np.float64]
     excess_p_value: float
-    level: float
 
     def limits_within(self, system: int, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
         """Limits of a system's score that stay between those of the metric: by the logit and the delta method.
@@ -59,10 +58,8 @@ class TwoWay:
         score = (float(self.system[system]) - least) / span
         if not 0 < score < 1:
             return limits
-        clustered = t_quantile((1 + self.level) / 2, self.quarter.size - 1) * float(self.system_error[system])
-        sampled = -float(normal_quantile(np.array((1 - self.level) / 2))) * float(
-            np.nan_to_num(self.sampling_error[system])
-        )
+        clustered = t_quantile((1 + LEVEL) / 2, self.quarter.size - 1) * float(self.system_error[system])
+        sampled = -float(normal_quantile(np.array((1 - LEVEL) / 2))) * float(np.nan_to_num(self.sampling_error[system]))
         half = max(clustered, sampled) / span / (score * (1 - score))
         centre = float(np.log(score / (1 - score)))
         low, high = (1 / (1 + np.exp(-np.clip(centre + side * half, -700, 700))) for side in (-1, 1))
@@ -99,7 +96,6 @@ def two_way(
     quarters: NDArray[np.int64],
     *,
     variances: NDArray[np.float64] | None = None,
-    level: float = 0.95,
 ) -> TwoWay:
     """Fit system and quarter effects by least squares.
 
@@ -108,7 +104,6 @@ def two_way(
         systems, quarters: shape (scores,), numbers from 0 without gap.
         variances: shape (scores,), squared standard errors of the scores, for the test of additivity and the least
             width of limits, not as weights: these would let large quarters decide.
-        level: nominal coverage.
 
     Raises:
         ValueError: if shapes differ, numbers have gaps, a score occurs twice, or the systems fall into parts that share
@@ -126,7 +121,7 @@ def two_way(
     parts = to_system @ inverse @ design.T  # of each score in each system's
     sampled = np.full(error.shape, np.nan) if variances is None else np.sqrt(parts**2 @ variances)
     excess = _excess(residuals, design, variances)
-    return TwoWay(to_system @ effects, error, sampled, to_quarter @ effects, excess, level)
+    return TwoWay(to_system @ effects, error, sampled, to_quarter @ effects, excess)
 
 
 def _check(

@@ -54,12 +54,6 @@ def test_samples_that_only_repeat_each_other_give_no_more_certainty() -> None:
         assert high - low > 1.6 * (naive_high - naive_low)
 
 
-def test_a_higher_level_is_wider() -> None:
-    labels, predictions = simulated(200, 9)
-    narrow, wide = (limits(labels, predictions, np.arange(200), level=level) for level in (0.8, 0.99))
-    assert all(w[0] < n[0] and n[1] < w[1] for n, w in zip(narrow, wide, strict=True))
-
-
 def test_nothing_to_resample_and_groups_of_another_length_are_refused() -> None:
     labels, predictions = simulated(10, 1)
     with pytest.raises(ValueError, match="no sample"):
