@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
+from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.files import read_jsonl, write_jsonl
 
 MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus", "currentDecidedBy"}
