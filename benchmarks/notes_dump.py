@@ -31,9 +31,9 @@ import numpy as np
 import polars as pl
 
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.dump.snapshot import MANIFEST, write_manifest
-from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
-from hellofresh.collectors.notes.rules.labels import LABELS
+from hellofresh.collectors.notes.labels import LABELS
+from hellofresh.collectors.notes.snapshot import MANIFEST, write_manifest
+from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 

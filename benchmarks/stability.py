@@ -22,9 +22,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from hellofresh.collectors.wikipedia.dump.export import read_pages
-from hellofresh.collectors.wikipedia.rules.clean import readable, spans
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
+from hellofresh.collectors.wikipedia.clean import readable, spans
+from hellofresh.collectors.wikipedia.export import read_pages
+from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
 
 
 def read(path: Path) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 
 from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
 from hellofresh.collectors.claims.feed import fetch_feed, fetch_reviews
-from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, newest_snapshot
-from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
+from hellofresh.collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
+from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
@@ -120,7 +120,7 @@ def live_edits_job(
         UsageError: if the packages that it needs are not installed.
     """
     try:
-        from hellofresh.collectors.wikipedia.api.live import collect_live  # an extra
+        from hellofresh.collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
         raise UsageError(
             f"the live API needs a package that is not installed ({error.name})",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hellofresh.collectors.notes.collect import NotesSettings, NotesSource, collect
 from hellofresh.collectors.notes.hydrate import fill_texts, with_pictures
+from hellofresh.collectors.notes.labels import LabelSource
 from hellofresh.collectors.notes.noted_posts import collect_posts, score_files
 from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
 from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.collectors.notes.posts.online import Online
 from hellofresh.collectors.notes.posts.services import SERVICES
-from hellofresh.collectors.notes.rules.labels import LabelSource
 
 __all__ = [
     "SERVICES",

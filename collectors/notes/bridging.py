@@ -21,12 +21,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.collectors.notes.claimed import claimed_names, read_claimed
-from hellofresh.collectors.notes.dump.files import find_shards, source_files
-from hellofresh.collectors.notes.dump.snapshot import known_hashes
-from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from hellofresh.collectors.notes.dump_files import find_shards, source_files
+from hellofresh.collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
 from hellofresh.collectors.notes.ratings import DumpRatings, hashed, read_ratings
-from hellofresh.collectors.notes.rules.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
-from hellofresh.collectors.notes.rules.texts import is_foreign
+from hellofresh.collectors.notes.snapshot import known_hashes
+from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from hellofresh.collectors.notes.texts import is_foreign
 from hellofresh.collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool

@@ -23,14 +23,13 @@ from hellofresh.collectors.notes.collect import (
     NoteRow,
     NotesSettings,
     NotesSource,
-    second_of,
     time_text,
 )
-from hellofresh.collectors.notes.dump.tables import TableReader
-from hellofresh.collectors.notes.posts.base import SNOWFLAKE_EPOCH_MS, FoundPost, PostStatus
-from hellofresh.collectors.notes.rules.labels import NoteState
+from hellofresh.collectors.notes.labels import NoteState
+from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
+from hellofresh.collectors.notes.tables import TableReader
 from hellofresh.core.errors import SourceError
-from hellofresh.core.quarters import PeriodKind, Quarter
+from hellofresh.core.quarters import PeriodKind, Quarter, first_snowflake, snowflake_time
 from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.tasks.corrections import NOTED_TASK, NotedPost
 from hellofresh.tasks.samples import Candidate, Label
@@ -132,8 +131,8 @@ class _PostGathering(Gathering):
     @property
     def inside(self) -> pl.Expr:
         """Notes on posts that were made in the quarter, as their ids say."""
-        made = pl.col("tweetId") // 2**22 + SNOWFLAKE_EPOCH_MS
-        return self.within(made) & (pl.col("tweetId") > 0)
+        start, end = first_snowflake(self.quarter.start), first_snowflake(self.quarter.end)
+        return (pl.col("tweetId") >= start) & (pl.col("tweetId") < end)
 
     def run(self) -> None:
         """Read, label, pair, match with posts."""
@@ -191,7 +190,7 @@ class _PostGathering(Gathering):
     def _post_candidate(self, post: FoundPost, pair: _Pair) -> Candidate:
         if post.date is None:
             raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
-        made = second_of((int(post.id) >> 22) + SNOWFLAKE_EPOCH_MS)
+        made = snowflake_time(int(post.id)).replace(microsecond=0)
         sample = NotedPost(
             id=f"{NOTED_TASK.id_prefix}{post.id}",
             task=NOTED_TASK.name,

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hellofresh.collectors.wikipedia.dump.export import (
+from hellofresh.collectors.wikipedia.clean import readable, spans
+from hellofresh.collectors.wikipedia.edits import only_urls_differ
+from hellofresh.collectors.wikipedia.export import (
     ExportReader,
     JoinedReader,
     histories,
@@ -20,10 +22,8 @@ from hellofresh.collectors.wikipedia.dump.export import (
     read_pages,
     shards,
 )
-from hellofresh.collectors.wikipedia.rules.clean import readable, spans
-from hellofresh.collectors.wikipedia.rules.edits import only_urls_differ
-from hellofresh.collectors.wikipedia.rules.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
-from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
+from hellofresh.collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file

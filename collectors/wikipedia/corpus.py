@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hellofresh.collectors.wikipedia.dump.export import read_pages
-from hellofresh.collectors.wikipedia.rules.clean import readable
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind, Revision, Splitter, WikiPage
+from hellofresh.collectors.wikipedia.clean import readable
+from hellofresh.collectors.wikipedia.export import read_pages
+from hellofresh.collectors.wikipedia.wikitext import Kind, Revision, Splitter, WikiPage
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 

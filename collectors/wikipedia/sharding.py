@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from hellofresh.collectors.wikipedia.collect import EditsFound, collection_of, find_edits
-from hellofresh.collectors.wikipedia.dump.export import histories, shards
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings, Fate
+from hellofresh.collectors.wikipedia.export import histories, shards
+from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import canonical_json, read_jsonl, write_jsonl

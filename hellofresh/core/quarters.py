@@ -133,3 +133,23 @@ def parse_utc(text: str) -> datetime:
     if moment.tzinfo is None:
         raise ValueError(f"no time zone in {text!r}")
     return moment.astimezone(UTC)
+
+
+_FIRST_SNOWFLAKE = 29_700_859_247
+_SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
+
+
+def snowflake_time(post_id: int) -> datetime:
+    """When a post or note of X with this id was made, UTC, to the millisecond.
+
+    Raises:
+        ValueError: for ids from before ids held the time (November 2010).
+    """
+    if post_id < _FIRST_SNOWFLAKE:
+        raise ValueError(f"{post_id} holds no time")
+    return _SNOWFLAKES_FROM + timedelta(milliseconds=post_id >> 22)
+
+
+def first_snowflake(moment: datetime) -> int:
+    """The least id of X for a moment, to the millisecond."""
+    return (moment - _SNOWFLAKES_FROM) // timedelta(milliseconds=1) << 22

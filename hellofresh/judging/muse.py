@@ -23,7 +23,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from importlib import resources
 from io import BytesIO
 from pathlib import Path
@@ -34,7 +34,7 @@ from pydantic import Field
 from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import as_model, parse_toml, sha256_text
-from hellofresh.core.quarters import utc_text
+from hellofresh.core.quarters import snowflake_time, utc_text
 from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.rubric import parse_rubric, rubric_source
@@ -87,7 +87,6 @@ _MORE_LABELS: dict[str, dict[str, int | None]] = {
 }
 _KINDS = ("unimodal", "multimodal")
 """Posts without and with pictures."""
-_EPOCH = datetime(2010, 11, 4, 1, 42, 54, 657000, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,7 @@ class MusePost:
     @property
     def date(self) -> datetime:
         """When it was written, which its id holds to the millisecond."""
-        return _EPOCH + timedelta(milliseconds=int(self.tweet) >> 22)
+        return snowflake_time(int(self.tweet))
 
 
 @dataclass(frozen=True, slots=True)

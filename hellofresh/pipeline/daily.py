@@ -26,7 +26,7 @@ import aiohttp
 from hellofresh.collectors import LIVING
 from hellofresh.collectors.jobs import configured_notes_source
 from hellofresh.collectors.notes import fill_texts
-from hellofresh.collectors.notes.dump.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
+from hellofresh.collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError

@@ -149,11 +149,11 @@ def intercepts_without(fit: Bridging, raters: NDArray[np.bool_]) -> NDArray[np.f
     """
     second, size = fit.second, fit.intercept.size
     sums = np.zeros((5, size))
-    for note, rater, level in trusted_ratings(fit):
-        kept = ~raters[rater]
-        note, rater = note[kept], rater[kept]
+    for piece in trusted_ratings(fit):
+        kept = ~raters[piece[1]]
+        note, rater, level = (side[kept] for side in piece)
         slope = second.rater_factor[rater]
-        rest = np.array(LEVELS)[level[kept]] - second.mu - second.rater_intercept[rater]
+        rest = np.array(LEVELS)[level] - second.mu - second.rater_intercept[rater]
         for place, column in enumerate((None, slope, slope**2, rest, slope * rest)):
             sums[place] += np.bincount(note, column, minlength=size)
     n, f, ff, total, tilt = sums

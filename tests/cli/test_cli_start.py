@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from hellofresh import collectors
 from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.renamed import RENAMED
-from hellofresh.collectors import options
 from hellofresh.collectors.notes import SERVICES, LabelSource
 from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.submissions.format import REGIMES
@@ -65,8 +65,7 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     assert [name for name in HEAVY if name in modules] == []
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
     core = {f"hellofresh.core{name}" for name in ("", ".editions", ".errors", ".quarters")}
-    options = {"hellofresh.collectors", "hellofresh.collectors.options"}
-    assert own <= core | options | {"hellofresh", "hellofresh.runs", "hellofresh.runs.evaluation"}
+    assert own <= core | {"hellofresh", "hellofresh.collectors", "hellofresh.runs", "hellofresh.runs.evaluation"}
     assert len(modules) < 150
 
 
@@ -94,7 +93,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     modules = loaded(after("models"))
     assert "hellofresh.cli.models" in modules
     assert (
-        not (of(modules, "hellofresh.collectors") - {"hellofresh.collectors", "hellofresh.collectors.options"})
+        not (of(modules, "hellofresh.collectors") - {"hellofresh.collectors"})
         | of(modules, "hellofresh.leaderboard")
         | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
@@ -151,10 +150,10 @@ def test_every_command_and_argument_is_explained() -> None:
 
 
 def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
-    assert tuple(str(item) for item in LabelSource) == options.LABEL_SOURCES
-    assert tuple(str(kind) for kind in Kind) == options.KINDS
-    assert tuple(str(kind) for kind in EditsSettings().kinds) == options.DEFAULT_KINDS
-    assert tuple(SERVICES) == options.SERVICES
+    assert tuple(str(item) for item in LabelSource) == collectors.LABEL_SOURCES
+    assert tuple(str(kind) for kind in Kind) == collectors.KINDS
+    assert tuple(str(kind) for kind in EditsSettings().kinds) == collectors.DEFAULT_KINDS
+    assert tuple(SERVICES) == collectors.SERVICES
     assert tuple(map(str, Split)) == declare.SPLIT
     assert submitting.REGIMES == REGIMES
     assert submitting.INBOX_VARIABLE == VARIABLE

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from hellofresh import config
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.dump.tables import HISTORY, NOTES
 from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.wikipedia.dump.export import read_pages
+from hellofresh.collectors.notes.tables import HISTORY, NOTES
+from hellofresh.collectors.wikipedia.export import read_pages
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter

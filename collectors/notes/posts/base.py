@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path
@@ -19,12 +19,9 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.files import BadJsonError, model_fault, strict_json
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.retry import RetryPolicy
-from hellofresh.core.quarters import parse_utc
+from hellofresh.core.quarters import parse_utc, snowflake_time
 from hellofresh.core.strict import Json, Lenient
 from hellofresh.tasks.images import Media, MediaKind
-
-SNOWFLAKE_EPOCH_MS = 1_288_834_974_657
-_FIRST_SNOWFLAKE = 29_700_859_247
 
 
 class PostStatus(StrEnum):
@@ -96,17 +93,6 @@ class FoundPost:
     def is_whole(self) -> bool:
         """Whether no other source could say more."""
         return self.gone is None and not self.truncated
-
-
-def snowflake_time(post_id: int) -> datetime:
-    """When a post or note with this id was made, to the millisecond.
-
-    Raises:
-        ValueError: for ids from before ids held the time (November 2010).
-    """
-    if post_id < _FIRST_SNOWFLAKE:
-        raise ValueError(f"{post_id} holds no time")
-    return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=(post_id >> 22) + SNOWFLAKE_EPOCH_MS)
 
 
 _LONGEST_LINE = 16 * 2**20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option
-from hellofresh.collectors.options import add_posts
+from hellofresh.collectors import add_posts
 
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"

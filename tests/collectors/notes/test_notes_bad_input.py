@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.dump.tables import HISTORY, NOTES
+from hellofresh.collectors.notes.tables import HISTORY, NOTES
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hellofresh.collectors.notes import FoundPost, LocalPosts, PostStatus
-from hellofresh.collectors.notes.posts.base import snowflake_time
 from hellofresh.core.errors import SourceError
+from hellofresh.core.quarters import snowflake_time
 
 PLAIN = {
     "__typename": "Tweet",

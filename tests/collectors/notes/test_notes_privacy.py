@@ -9,7 +9,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.dump.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
+from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
+from hellofresh.collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.executors import cluster_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import write_candidates

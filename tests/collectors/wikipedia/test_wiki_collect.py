@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
-from hellofresh.collectors.wikipedia.rules.stability import MEANINGS
+from hellofresh.collectors.wikipedia.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.dump.export import read_pages
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
+from hellofresh.collectors.wikipedia.export import read_pages
+from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)

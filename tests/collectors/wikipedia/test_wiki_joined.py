@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 import pytest
 
 from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
+from hellofresh.collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import write_candidates

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from hellofresh.cli import main
 from hellofresh.collectors.jobs import live_source
-from hellofresh.collectors.wikipedia.api.live import _follow, _Target
-from hellofresh.collectors.wikipedia.api.site import WikiAnswers
-from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.collectors.wikipedia.collect import EditsFound, _Task
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
-from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage
+from hellofresh.collectors.wikipedia.live import _follow, _Target
+from hellofresh.collectors.wikipedia.site import WikiAnswers
+from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
+from hellofresh.collectors.wikipedia.stability import EditsSettings
+from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError

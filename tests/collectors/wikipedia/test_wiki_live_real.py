@@ -23,14 +23,14 @@ import pytest
 import requests
 
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia.api.live import collect_live
-from hellofresh.collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from hellofresh.collectors.wikipedia.api.site import WikiAnswers, WikiSite
-from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource
 from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
-from hellofresh.collectors.wikipedia.dump.export import read_pages
-from hellofresh.collectors.wikipedia.rules.stability import Fate
-from hellofresh.collectors.wikipedia.rules.wikitext import Kind
+from hellofresh.collectors.wikipedia.export import read_pages
+from hellofresh.collectors.wikipedia.live import collect_live
+from hellofresh.collectors.wikipedia.polite import PoliteSession, WikiLimits
+from hellofresh.collectors.wikipedia.site import WikiAnswers, WikiSite
+from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource
+from hellofresh.collectors.wikipedia.stability import Fate
+from hellofresh.collectors.wikipedia.wikitext import Kind
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 

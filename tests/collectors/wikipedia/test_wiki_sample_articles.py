@@ -9,8 +9,8 @@ from made.sample.articles import read_article, states, write_history
 
 from hellofresh.collectors.sample import QUARTERS
 from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.dump.export import ExportReader
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings, Fate, decide
+from hellofresh.collectors.wikipedia.export import ExportReader
+from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
 
 
 @pytest.fixture(scope="session")

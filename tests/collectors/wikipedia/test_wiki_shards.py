@@ -7,8 +7,8 @@ import hashlib
 import pytest
 
 from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.dump.export import shards
-from hellofresh.collectors.wikipedia.rules.stability import EditsSettings
+from hellofresh.collectors.wikipedia.export import shards
+from hellofresh.collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 

@@ -15,14 +15,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hellofresh.collectors.wikipedia.api.polite import PoliteSession, WikiLimits
-from hellofresh.collectors.wikipedia.api.site import REVERTED, WikiAnswers, WikiSite
-from hellofresh.collectors.wikipedia.api.source import EditSampling, LiveSource, WikiAccount, Window
-
 # Private names: what makes candidates of decisions is the same for both routes.
 from hellofresh.collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
-from hellofresh.collectors.wikipedia.rules.stability import Decision, EditsSettings, Follower
-from hellofresh.collectors.wikipedia.rules.wikitext import Revision, WikiPage, collapse_runs
+from hellofresh.collectors.wikipedia.polite import PoliteSession, WikiLimits
+from hellofresh.collectors.wikipedia.site import REVERTED, WikiAnswers, WikiSite
+from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource, WikiAccount, Window
+from hellofresh.collectors.wikipedia.stability import Decision, EditsSettings, Follower
+from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.candidates import Collection, SourceFile

@@ -22,7 +22,7 @@ from typing import Any
 import requests
 
 from hellofresh import __version__
-from hellofresh.collectors.wikipedia.api.source import check_contact
+from hellofresh.collectors.wikipedia.source import check_contact
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_after_s
 

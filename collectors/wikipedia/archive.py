@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 import aiohttp
 
 from hellofresh import __version__
-from hellofresh.collectors.wikipedia.dump.export import listed_sha256
+from hellofresh.collectors.wikipedia.export import listed_sha256
 from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.lock import locked

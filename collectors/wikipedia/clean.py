@@ -10,7 +10,7 @@ from typing import Any
 import mwparserfromhell
 from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
-from hellofresh.collectors.wikipedia.rules.edits import Gap, common_ends, gaps
+from hellofresh.collectors.wikipedia.edits import Gap, common_ends, gaps
 
 _JOIN = " [...] "
 _UNSEEN_TAGS = frozenset(
