@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import tempfile
 import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,11 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import HUB
-from hellofresh.models.local.converted import WEIGHTS_SHA256, find_weights
+from hellofresh.models.local.converted import for_transformers
 from hellofresh.models.local.folders import adapter_base, folder_sha256, load_tokenizer, load_weights
 
 if TYPE_CHECKING:
@@ -150,37 +147,8 @@ def find_base(name: str, workspace: Workspace) -> BaseModel:
     """
     if name.startswith(HUB):
         return BaseModel(name, name.removeprefix(HUB), name)
-    folder = _embedded(workspace) if name == EMBEDDED else Path(name)
+    folder = for_transformers(workspace.root / "models") if name == EMBEDDED else Path(name)
     if not folder.is_dir():
         expected = f"a folder, {EMBEDDED}, or {HUB}OWNER/NAME to download one"
         raise UsageError(f"no model {name!r}", where="--model", expected=expected, code="unknown-model")
     return BaseModel(name, str(folder.resolve()), folder_sha256(folder))
-
-
-def _embedded(workspace: Workspace) -> Path:
-    """The embedded model as a folder of the workspace, made first where it is not there (a minute, 540 MB)."""
-    folder = workspace.root / "models" / f"{EMBEDDED}-{WEIGHTS_SHA256[:12]}"
-    if (folder / "config.json").is_file():
-        return folder
-    weights = find_weights()
-    if sha256_file(weights) != WEIGHTS_SHA256:
-        raise UsageError("not the expected weights", where=str(weights), code="wrong-weights")
-    if find_spec("gguf") is None:
-        raise missing_extra("reading the embedded model's weights", "gguf", "local")
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
-        made, where = Path(name) / "model", str(weights.parent)
-        read = AutoModelForCausalLM.from_pretrained(where, gguf_file=weights.name, dtype=torch.float32)
-        config = read.config
-        del config.quantization_config  # it is not four-bit any more, and would not be saved otherwise
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        model.load_state_dict(read.state_dict())
-        model.save_pretrained(made)
-        AutoTokenizer.from_pretrained(where, gguf_file=weights.name).save_pretrained(made)
-        if folder.exists():  # half of one, or another process's
-            shutil.rmtree(folder)
-        made.rename(folder)
-    return folder

@@ -43,11 +43,7 @@ def test_a_corpus_goes_from_its_source_to_figures(source: Path, capsys: pytest.C
     assert "otters of the river" in run(capsys, "corpus", "show", "small", "--document", "otters-river")[0]
     assert "Do otters come" in run(capsys, "corpus", "show", "small", "--query", "q0")[0]
     compare = ("corpus", "compare", "small", "--retrievers", "bm25,tf-idf")
-    assert "no-shards" in run(capsys, *compare, "--merge", code=2)[1]
-    run(capsys, *compare, "--shard", "2/2", "--executor", "concurrent.futures:ThreadPoolExecutor")
-    assert "shards 1 of 2 missing" in run(capsys, *compare, "--merge", code=1)[1]
-    run(capsys, *compare, "--shard", "1/2")
-    run(capsys, *compare, "--merge")
+    run(capsys, *compare, "--index-only", "--executor", "concurrent.futures:ThreadPoolExecutor")
     out, _ = run(capsys, "corpus", "show", "small", "--search", "otters of the hill", "--json")
     assert json.loads(out)[0]["document"] == "otters-hill"
 
