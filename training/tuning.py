@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -34,13 +35,13 @@ from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOO
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_jsonl, sha256_file, sha256_text, write_jsonl
 from hellofresh.judging.reward_judges import WatchedReward
-from hellofresh.models.local.folders import rendered
+from hellofresh.models.local.folders import StoredModel, rendered
 from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
 from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from hellofresh.training.libraries import BaseModel, library_versions
+from hellofresh.training.libraries import LIBRARIES
 from hellofresh.training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
 from hellofresh.training.ppo import PpoTrainer
 from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
@@ -67,7 +68,7 @@ class Tuning:
         tokenizer: the model's.
     """
 
-    base: BaseModel
+    base: StoredModel
     run: Run
     rewards: WatchedReward | None
     tokenizer: PreTrainedTokenizerBase
@@ -119,7 +120,7 @@ class Tuning:
         return min(steps, recipe.steps) if recipe.steps else steps
 
 
-def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
+def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
     """Tune, or go on with it; a finished tuning's card is read.
 
     Args:
@@ -140,6 +141,8 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -
         return read_card(folder)
     began, exchanges = time.monotonic(), read_exchanges(data, responses=rewards is None)
     tuning = Tuning(base, run, rewards, base.tokenizer())
+    if tuning.tokenizer.eos_token is None:
+        raise DataError("no token for the end of a text in its tokenizer", where=base.name, code="bad-model")
     torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
     if isinstance(recipe, SftRecipe):
         trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
@@ -165,7 +168,7 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
         data_sha256=files["data_sha256"], prompt_sha256=prompt_set().sha256, learnt_from=learnt, held_out=held_out,
         left_out=len(exchanges) - learnt - held_out, recipe=recipe.model_dump(), rewards=identity,
-        versions=library_versions(), device=device, parameters=parameters,
+        versions={name: version(name) for name in LIBRARIES}, device=device, parameters=parameters,
         steps=int(trainer.state.global_step), seconds=time.monotonic() - began, peak_mib=peak_mib,
         flags=flags, log=list(watcher.rows),
         trends={name: trend for name in _TRENDS if (trend := trend_of(watcher.rows, name)) is not None},
