@@ -3,12 +3,13 @@
     python benchmarks/tuning.py --check-covid DIR --recipe FILE --rewards DIR,DIR [--methods ppo,rloo]
                                 [--model smollm2-135m] [--learn 120] [--held-out 24] [--draws 4] [--set NAME=V]
 
-Claims that Check-COVID's evidence refutes are learnt from and held out, by document; a claim's evidence is the sentences
-that its annotators marked. Each method is trained by `hellofresh train METHOD`, which goes on where it was killed. Then
-the model to begin with and each tuned one draw as many responses to each held-out claim by the same seeds, which are
-kept in `training/NAME/held-out.jsonl`. Printed are mean rewards, with the difference's 95% interval paired by claim, the
-score of the judge that nothing is trained on likewise, the largest divergence in the log, and the seconds of the
-training. The workspace is that of HELLOFRESH_DATA; nothing is compared with a limit.
+Claims that Check-COVID's evidence refutes are learnt from and held out, by document; a claim's evidence is the
+sentences that its annotators marked. Each method is trained by `hellofresh train METHOD`, which goes on where it was
+killed. Then the model to begin with and each tuned one draw as many responses to each held-out claim by the same seeds,
+which are kept in `training/before.jsonl` and `training/METHOD/held-out.jsonl`. Printed are mean rewards, with the
+difference's 95% interval paired by claim, the score of the judge that nothing is trained on likewise, the largest
+divergence in the log, and the seconds of the training. The workspace is that of HELLOFRESH_DATA; nothing is compared
+with a limit.
 """
 
 from __future__ import annotations

@@ -20,14 +20,14 @@ import numpy as np
 from pydantic import Field
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import BadJsonError, as_model, sha256_text, strict_json
+from hellofresh.core.files import as_model, sha256_text
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
+from hellofresh.evidence.retrieval.sources import json_rows
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.training.recipe import Recipe
 
-_MOST_BYTES = 1_000_000
 _Sample = TypeVar("_Sample")
 
 
@@ -60,21 +60,8 @@ def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
         DataError: if the file is missing or empty, or a line is malformed, has an id twice, or lacks a response.
     """
     found: dict[str, Exchange] = {}
-    try:
-        lines = path.read_bytes().split(b"\n")
-    except OSError as error:
-        raise DataError(f"cannot read ({error.strerror})", where=str(path), code="missing-file") from None
-    for number, content in enumerate(lines, start=1):
-        if not content.strip():
-            continue
-        where = f"{path} line {number}"
-        if len(content) > _MOST_BYTES:
-            what = f"{len(content):,} bytes"
-            raise DataError(what, where=where, expected=f"at most {_MOST_BYTES:,}", code="too-large")
-        try:
-            exchange = as_model(Exchange, strict_json(content), where=where, code="bad-exchange")
-        except BadJsonError as error:
-            raise DataError(str(error), where=where, code=error.code) from None
+    for where, row in json_rows(path):
+        exchange = as_model(Exchange, row, where=where, code="bad-exchange")
         if responses and not exchange.response.strip():
             raise DataError("no response", where=where, expected="one to learn from", code="no-response")
         if exchange.id in found:

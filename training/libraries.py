@@ -10,25 +10,16 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
-import tempfile
 import warnings
-from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import HUB
-from hellofresh.models.local.converted import WEIGHTS_SHA256, find_weights
-from hellofresh.models.local.folders import adapter_base, folder_sha256, load_tokenizer, load_weights
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from hellofresh.models.local.converted import for_transformers
+from hellofresh.models.local.folders import StoredModel, folder_sha256
 
 EMBEDDED = "smollm2-135m"
 LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
@@ -63,11 +54,6 @@ def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -
         logging.getLogger(library).setLevel(logging.ERROR)
 
 
-def library_versions() -> dict[str, str]:
-    """The versions that decide what is computed."""
-    return {name: version(name) for name in LIBRARIES}
-
-
 def chosen_device(name: str) -> str:
     """`cpu` or `cuda`; `auto` takes a GPU if there is one.
 
@@ -82,105 +68,16 @@ def chosen_device(name: str) -> str:
     return "cuda" if found and name != "cpu" else "cpu"
 
 
-@dataclass(frozen=True, slots=True)
-class BaseModel:
-    """A language model to begin with.
-
-    Attributes:
-        name: as the user named it.
-        place: its folder, or its name on the hub.
-        sha256: of what decides its answers; the name and revision for one on the hub.
-    """
-
-    name: str
-    place: str
-    sha256: str
-
-    @property
-    def online(self) -> bool:
-        """Whether it may be downloaded."""
-        return self.name.startswith(HUB)
-
-    @property
-    def adapted(self) -> Path | None:
-        """The folder of the whole model, if this is an adapter."""
-        return None if self.online else adapter_base(Path(self.place))
-
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Its tokenizer.
-
-        Raises:
-            DataError: if transformers cannot load it, or it has no token for the end of a text.
-        """
-        found = load_tokenizer(self.place, download=self.online)
-        if found.eos_token is None:
-            raise DataError("no token for the end of a text in its tokenizer", where=self.name, code="bad-model")
-        return found
-
-    def load(self, device: str, bits: int = 16) -> PreTrainedModel:
-        """Its weights on a device; an adapter's are merged into them.
-
-        Args:
-            device: `cpu`, whole; or `cuda`.
-            bits: of a weight on a GPU: 16, or 8 or 4 by bitsandbytes.
-
-        Raises:
-            UsageError: if bitsandbytes is needed and not installed.
-            DataError: if transformers cannot load it.
-        """
-        quantized: dict[str, object] = {}
-        if device == "cuda" and bits < 16:
-            if find_spec("bitsandbytes") is None:
-                what = f"{bits} bits need bitsandbytes, which is not installed"
-                fix = "Install it with: python -m pip install bitsandbytes, or set bits = 16."
-                raise UsageError(what, where="recipe, bits", fix=fix, code="missing-extra")
-            from transformers import BitsAndBytesConfig
-
-            four = {"load_in_4bit": True, "bnb_4bit_compute_dtype": "bfloat16"}
-            config = BitsAndBytesConfig(**({"load_in_8bit": True} if bits == 8 else four))
-            quantized = {"quantization_config": config, "device_map": {"": 0}}
-        return load_weights(self.place, device, self.adapted, download=self.online, **quantized)
-
-
-def find_base(name: str, workspace: Workspace) -> BaseModel:
+def find_base(name: str, workspace: Workspace) -> StoredModel:
     """Find a model by the name that the user gave.
 
     Raises:
         UsageError: if it does not exist.
     """
     if name.startswith(HUB):
-        return BaseModel(name, name.removeprefix(HUB), name)
-    folder = _embedded(workspace) if name == EMBEDDED else Path(name)
+        return StoredModel(name, name.removeprefix(HUB), name)
+    folder = for_transformers(workspace.root / "models") if name == EMBEDDED else Path(name)
     if not folder.is_dir():
         expected = f"a folder, {EMBEDDED}, or {HUB}OWNER/NAME to download one"
         raise UsageError(f"no model {name!r}", where="--model", expected=expected, code="unknown-model")
-    return BaseModel(name, str(folder.resolve()), folder_sha256(folder))
-
-
-def _embedded(workspace: Workspace) -> Path:
-    """The embedded model as a folder of the workspace, made first where it is not there (a minute, 540 MB)."""
-    folder = workspace.root / "models" / f"{EMBEDDED}-{WEIGHTS_SHA256[:12]}"
-    if (folder / "config.json").is_file():
-        return folder
-    weights = find_weights()
-    if sha256_file(weights) != WEIGHTS_SHA256:
-        raise UsageError("not the expected weights", where=str(weights), code="wrong-weights")
-    if find_spec("gguf") is None:
-        raise missing_extra("reading the embedded model's weights", "gguf", "local")
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
-        made, where = Path(name) / "model", str(weights.parent)
-        read = AutoModelForCausalLM.from_pretrained(where, gguf_file=weights.name, dtype=torch.float32)
-        config = read.config
-        del config.quantization_config  # it is not four-bit any more, and would not be saved otherwise
-        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        model.load_state_dict(read.state_dict())
-        model.save_pretrained(made)
-        AutoTokenizer.from_pretrained(where, gguf_file=weights.name).save_pretrained(made)
-        if folder.exists():  # half of one, or another process's
-            shutil.rmtree(folder)
-        made.rename(folder)
-    return folder
+    return StoredModel(name, str(folder.resolve()), folder_sha256(folder))

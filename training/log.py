@@ -1,4 +1,4 @@
-"""What stays of a training: its log, a row for each step or measurement, its figure, the watch over it, and the card.
+"""What stays of a training: its log, a row for each step or measurement, the watch over it, and the card.
 
 The reward models stand for what people would say, and a policy that is tuned by them finds where they do not. So a
 reward that rises while a judge falls that nothing is trained on is being exploited. Both trends are least-squares lines
@@ -17,11 +17,8 @@ import numpy as np
 from scipy.stats import linregress
 
 from hellofresh.core.files import read_model, read_models, write_bytes, write_json, write_jsonl
-from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.figures.image import render
 from hellofresh.stats.intervals import t_quantile
 
-_MOST_PLACES = 40
 _LEAST = 5
 
 
@@ -56,19 +53,12 @@ class LogRow:
     ndcg: float | None = None
 
 
-_COLUMNS = {
-    "loss": ("loss", "Loss of the step"),
-    "held_out_loss": ("eval_loss", "Loss of held-out responses"),
-    "reward": ("reward", "Reward"),
-    "judge": ("rewards/judge/mean", "Untrained judge"),
-    "kl": ("kl", "KL, nats a response"),
-    "length": ("completions/mean_length", "Tokens a response"),
-    "entropy": ("entropy", "Entropy, nats"),
-    "margin": ("rewards/margins", "Margin of pairs"),
-    "accuracy": ("rewards/accuracies", "Pairs in order"),
-    "ndcg": ("eval_ndcg@10", "NDCG@10"),
-}
-"""What the libraries' trainers call each column, and its title in the figure."""
+_LOGGED_AS = {
+    "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
+    "length": "completions/mean_length", "entropy": "entropy", "margin": "rewards/margins",
+    "accuracy": "rewards/accuracies", "ndcg": "eval_ndcg@10",
+}  # fmt: skip
+"""What the libraries' trainers call each column."""
 _OF_STEPS = ("entropy", "margin", "accuracy")
 """Columns that are logged of other samples as well, where no step was taken."""
 
@@ -76,13 +66,12 @@ _OF_STEPS = ("entropy", "margin", "accuracy")
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:
     """What a library of trainers logged at a step, by its names; None where it logged nothing of the kind."""
     found = {}
-    for name, (key, _) in _COLUMNS.items():
+    for name, key in _LOGGED_AS.items():
         value = logs.get(key)
         if isinstance(value, int | float) and math.isfinite(value) and (name not in _OF_STEPS or "loss" in found):
             found[name] = float(value)
-    if "kl" in found:
-        per_token = found.pop("kl")
-        found |= {"kl": per_token * found["length"]} if "length" in found else {}
+    if (per_token := found.pop("kl", None)) is not None and "length" in found:
+        found["kl"] = per_token * found["length"]
     return LogRow(step, **found) if found else None
 
 
@@ -103,26 +92,6 @@ def read_log(path: Path) -> list[LogRow]:
 def known_values(rows: Sequence[LogRow], name: str) -> list[tuple[int, float]]:
     """Step and value of each row that has a value of that name."""
     return [(row.step, value) for row in rows if (value := getattr(row, name)) is not None]
-
-
-def draw_curves(path: Path, rows: Sequence[LogRow]) -> None:
-    """Draw every curve that the log has, a panel each.
-
-    Raises:
-        UsageError: if what draws figures is not installed.
-    """
-    charts, marks = [], []
-    for name, (_, title) in _COLUMNS.items():
-        values = known_values(rows, name)
-        values = values[:: -(-len(values) // _MOST_PLACES) or 1]
-        if len(values) < 2:
-            continue
-        places = tuple(str(step) for step, _ in values)
-        charts.append(Chart("curves", Axis("step"), Axis(title, intervals=False), Series(), title, places=places))
-        marks += [Mark("tuning", "tuning", value, at=str(step), panel=title) for step, value in values]
-    if charts:
-        figure = Figure(tuple(charts), ("tuning",), columns=2, one_key=True)
-        write_bytes(path, render(figure, marks, "How did the tuning go?", png=False).svg)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +201,7 @@ def write_card(folder: Path, card: TuningCard) -> None:
         for name, one in card.trends.items():
             interval = f"[{one.low:.3f}, {one.high:.3f}]"
             lines.append(f"| {name} | {one.first:.3f} | {one.last:.3f} | {one.change:+.3f} | {interval} |")
-    lines += ["", "Curves: `log.jsonl`, `curves.svg`. Weights: `model/`.", ""]
+    lines += ["", "Curves: `log.jsonl`. Weights: `model/`.", ""]
     write_bytes(folder / "card.md", "\n".join(lines).encode())
 
 

@@ -161,15 +161,13 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         UnknownNameError: if it is not a recipe of that kind.
         ConfigError: if it is malformed.
     """
-    bundled = {
-        item.name.removesuffix(".toml"): item for item in files("hellofresh.training").joinpath("recipes").iterdir()
-    }
-    known = sorted(own for own, item in bundled.items() if kind.tables[-1] in parse_toml(item.read_bytes()))
-    own = Path(name)
-    if name not in known and not own.is_file():
+    folder = files("hellofresh.training").joinpath("recipes")
+    bundled = {item.name.removesuffix(".toml"): item.read_bytes() for item in folder.iterdir()}
+    known = sorted(own for own, content in bundled.items() if kind.tables[-1] in parse_toml(content))
+    if name not in known and not Path(name).is_file():
         raise UnknownNameError("recipe", name, known, fix="Name one of these, or a file.")
     try:
-        found = parse_toml(bundled[name].read_bytes() if name in known else own.read_bytes())
+        found = parse_toml(bundled[name] if name in known else Path(name).read_bytes())
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=f"recipe {name}", code="bad-toml") from None
     tables = {key: value for key, value in found.items() if isinstance(value, dict)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.retrieval.rerank import write_weights
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, RewardData, RewardMeasure, write_card
-from hellofresh.rewards.heads import WORD_COLUMNS, RewardWeights, chances, pair_features, write_weights
+from hellofresh.rewards.heads import WEIGHTS, WORD_COLUMNS, RewardWeights, chances, pair_features
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
 from hellofresh.training.recipe import RewardRecipe
@@ -200,7 +201,7 @@ def train_head(
         form="head",
         encoder=dict(encoder.parameters),
         epoch=kept,
-        sha256=write_weights(folder, candidates[kept]),
+        sha256=write_weights(folder / WEIGHTS, **asdict(candidates[kept])),
         versions={"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scikit-learn")}},
     )
     found = chances(candidates[kept].logits(features(parts["test"])))

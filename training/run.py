@@ -85,16 +85,20 @@ class Run:
             save_every: steps between two checkpoints; 0 for those of the recipe, or else `SAVE_EVERY`.
         """
         recipe, gpu = self.recipe, self.device == "cuda"
-        tuned = isinstance(recipe, TuningRecipe)
-        own = {"gradient_accumulation_steps": recipe.accumulation, "activation_checkpointing": gpu} if tuned else {}
+        if isinstance(recipe, TuningRecipe):
+            own = {
+                "warmup_steps": math.ceil(recipe.warm_up * steps), "lr_scheduler_type": "linear",
+                "gradient_accumulation_steps": recipe.accumulation, "activation_checkpointing": gpu,
+                "save_steps": save_every or recipe.save_every,
+            }  # fmt: skip
+        else:
+            warm_up = min(recipe.warm_up, steps)
+            own = {"warmup_steps": warm_up, "lr_scheduler_type": "cosine", "save_steps": save_every or SAVE_EVERY}
         return {
             "output_dir": str(self.checkpoints), "max_steps": steps, "logging_steps": 1,
             "per_device_train_batch_size": recipe.batch, "per_device_eval_batch_size": recipe.batch,
-            "learning_rate": recipe.rate, "weight_decay": recipe.decay,
-            "warmup_steps": math.ceil(recipe.warm_up * steps) if tuned else min(int(recipe.warm_up), steps),
-            "lr_scheduler_type": "linear" if tuned else "cosine",
+            "learning_rate": recipe.rate, "weight_decay": recipe.decay, "save_strategy": "steps", "save_total_limit": 2,
             "eval_strategy": "steps" if measured_every else "no", "eval_steps": measured_every or None,
-            "save_strategy": "steps", "save_steps": save_every or (recipe.save_every if tuned else SAVE_EVERY), "save_total_limit": 2,
             "seed": recipe.seed, "data_seed": recipe.seed, "report_to": "none", "disable_tqdm": True,
             "use_cpu": not gpu, "bf16": gpu, "dataloader_pin_memory": gpu, **own,
         }  # fmt: skip

@@ -7,7 +7,7 @@ whole response from the model to begin with is taken off. GRPO divides by their 
 divergence to the loss.
 
 The folder gets `log.jsonl` while it goes on, and at the end `model/` (whole, adapter merged in), `adapter/` where the
-model to begin with was whole, `card.json`, `card.md` and `curves.svg`. The state is kept in `checkpoints/`, from which
+model to begin with was whole, `card.json` and `card.md`. The state is kept in `checkpoints/`, from which
 a tuning that was killed goes on to the same curve; they are removed when it is done.
 """
 
@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
@@ -31,18 +32,17 @@ from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_t
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_jsonl, sha256_file, sha256_text, write_jsonl
 from hellofresh.judging.reward_judges import WatchedReward
-from hellofresh.models.local.folders import rendered
-from hellofresh.results.figures.image import need_converter
+from hellofresh.models.local.folders import StoredModel, rendered
 from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
 from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from hellofresh.training.libraries import BaseModel, library_versions
-from hellofresh.training.log import TuningCard, draw_curves, is_over_optimised, read_card, trend_of, write_card
+from hellofresh.training.libraries import LIBRARIES
+from hellofresh.training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
 from hellofresh.training.ppo import PpoTrainer
 from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
 from hellofresh.training.run import Run
@@ -68,7 +68,7 @@ class Tuning:
         tokenizer: the model's.
     """
 
-    base: BaseModel
+    base: StoredModel
     run: Run
     rewards: WatchedReward | None
     tokenizer: PreTrainedTokenizerBase
@@ -120,7 +120,7 @@ class Tuning:
         return min(steps, recipe.steps) if recipe.steps else steps
 
 
-def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
+def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
     """Tune, or go on with it; a finished tuning's card is read.
 
     Args:
@@ -141,6 +141,8 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -
         return read_card(folder)
     began, exchanges = time.monotonic(), read_exchanges(data, responses=rewards is None)
     tuning = Tuning(base, run, rewards, base.tokenizer())
+    if tuning.tokenizer.eos_token is None:
+        raise DataError("no token for the end of a text in its tokenizer", where=base.name, code="bad-model")
     torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
     if isinstance(recipe, SftRecipe):
         trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
@@ -166,16 +168,11 @@ def tune(run: Run, base: BaseModel, data: Path, rewards: WatchedReward | None) -
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
         data_sha256=files["data_sha256"], prompt_sha256=prompt_set().sha256, learnt_from=learnt, held_out=held_out,
         left_out=len(exchanges) - learnt - held_out, recipe=recipe.model_dump(), rewards=identity,
-        versions=library_versions(), device=device, parameters=parameters,
+        versions={name: version(name) for name in LIBRARIES}, device=device, parameters=parameters,
         steps=int(trainer.state.global_step), seconds=time.monotonic() - began, peak_mib=peak_mib,
         flags=flags, log=list(watcher.rows),
         trends={name: trend for name in _TRENDS if (trend := trend_of(watcher.rows, name)) is not None},
     )  # fmt: skip
-    try:
-        need_converter()
-        draw_curves(folder / "curves.svg", watcher.rows)
-    except UsageError:
-        pass  # the log has the numbers
     write_card(folder, card)
     shutil.rmtree(run.checkpoints, ignore_errors=True)
     return card
@@ -269,10 +266,10 @@ def _by_preferences(
     pairs, end = {pair["id"]: pair for pair in read_jsonl(path)}, tuning.tokenizer.eos_token
 
     def row(one: Exchange) -> dict[str, str] | None:
-        pair = pairs.get(one.id)
-        return pair and {
-            "prompt": str(pair["prompt"]), "chosen": f"{pair['chosen']}{end}", "rejected": f"{pair['rejected']}{end}"
-        }  # fmt: skip
+        if (pair := pairs.get(one.id)) is None:
+            return None
+        said = {name: f"{pair[name]}{end}" for name in ("chosen", "rejected")}
+        return {"prompt": str(pair["prompt"]), **said}
 
     return _of_rows(
         tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)

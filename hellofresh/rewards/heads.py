@@ -22,9 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import atomic_path, sha256_file
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.evidence.retrieval.rerank import Head, untrained
+from hellofresh.evidence.retrieval.rerank import Head, checked_weights, untrained
 from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
 WORD_COLUMNS = 2048
@@ -77,7 +76,7 @@ class ResponseRelevance:
         return claims, np.array([fit(case.evidence, vectors[case.response]) for case in cases], dtype=np.float64)
 
 
-_WEIGHTS = "reward.npz"
+WEIGHTS = "reward.npz"
 
 
 @dataclass(frozen=True)
@@ -107,25 +106,9 @@ def chances(logits: FloatArray) -> FloatArray:
     return found
 
 
-def write_weights(folder: Path, weights: RewardWeights) -> str:
-    """Write the weights; returns their SHA-256."""
-    with atomic_path(folder / _WEIGHTS) as temporary, temporary.open("wb") as file:
-        np.savez(
-            file, middle=weights.middle, spread=weights.spread, weights=weights.weights, bias=np.float64(weights.bias)
-        )
-    return sha256_file(folder / _WEIGHTS)
-
-
-def read_weights(folder: Path, card: RewardCard) -> RewardWeights:
-    """Read the weights that belong to a card.
-
-    Raises:
-        DataError: if they are missing or others.
-    """
-    path = folder / _WEIGHTS
-    if not path.is_file() or sha256_file(path) != card.sha256:
-        raise DataError("not the weights of the card", where=str(path), fix="Train again.", code="changed-file")
-    with np.load(path, allow_pickle=False) as stored:
+def read_weights(path: Path, sha256: str) -> RewardWeights:
+    """Read the weights of a head; raises DataError if they are missing or others."""
+    with np.load(checked_weights(path, sha256), allow_pickle=False) as stored:
         return RewardWeights(stored["middle"], stored["spread"], stored["weights"], float(stored["bias"]))
 
 

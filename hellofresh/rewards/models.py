@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.errors import UsageError
 from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
-from hellofresh.evidence.retrieval.rerank import read_head
+from hellofresh.evidence.retrieval.rerank import checked_weights, read_head
 from hellofresh.rewards.base import FloatArray, RewardCard, RewardCase, RewardModel, read_card, summed_reward
-from hellofresh.rewards.heads import HeadReward, ResponseRelevance, read_weights
+from hellofresh.rewards.heads import WEIGHTS, HeadReward, ResponseRelevance, read_weights
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -48,9 +47,7 @@ class EncoderReward:
             from sentence_transformers import CrossEncoder
         except ImportError as error:
             raise missing_extra("this reward model", error.name or "sentence-transformers", "train") from None
-        weights = folder / "model" / "model.safetensors"
-        if not weights.is_file() or sha256_file(weights) != card.sha256:
-            raise DataError("not the weights of the card", where=str(weights), fix="Train again.", code="changed-file")
+        weights = checked_weights(folder / "model" / "model.safetensors", card.sha256)
         # Local files only: nothing is fetched, whatever the folder's files name.
         loading = {"local_files_only": True, "trust_remote_code": False}
         return cls(card, CrossEncoder(str(weights.parent), max_length=TOKENS, device="cpu", **loading))
@@ -128,7 +125,9 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
     card = read_card(folder)
     if card.form == "encoder":
         return EncoderReward.open(folder, card)
-    return HeadReward(card, read_weights(folder, card), encoder or open_encoder(str(card.encoder["encoder"])))
+    return HeadReward(
+        card, read_weights(folder / WEIGHTS, card.sha256), encoder or open_encoder(str(card.encoder["encoder"]))
+    )
 
 
 def open_combined(

@@ -29,7 +29,7 @@ def test_what_is_written_is_read(replies: Path) -> None:
         ('{"id": "a", "claim": "b"}', "no-response"),
         ('{"id": "x", "claim": "b", "response": "c"}', "duplicate-id"),
         ('{"id": "a", "id": "b", "claim": "b", "response": "c"}', "repeated-key"),
-        (json.dumps({"id": "a", "claim": "b" * 2_000_000, "response": "c"}), "too-large"),
+        (json.dumps({"id": "a", "claim": "b" * 2_000_000, "response": "c"}), "bad-exchange"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_named_by_its_line(tmp_path: Path, line: str, code: str) -> None:

@@ -212,9 +212,8 @@ def lexical_scores(found: Ranking) -> FloatArray:
 
 def write_head(folder: Path, head: Head, encoder: Parameters, training: Parameters) -> None:
     """Write a head: `head.npz`, then `head.json`."""
-    with atomic_path(folder / _WEIGHTS) as temporary, temporary.open("wb") as file:
-        np.savez(file, query=head.query, document=head.document, lexical=np.float64(head.lexical))
-    record = HeadRecord(encoder=dict(encoder), training=dict(training), sha256=sha256_file(folder / _WEIGHTS))
+    sha256 = write_weights(folder / _WEIGHTS, query=head.query, document=head.document, lexical=head.lexical)
+    record = HeadRecord(encoder=dict(encoder), training=dict(training), sha256=sha256)
     write_json(folder / "head.json", record.model_dump())
 
 
@@ -225,11 +224,22 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
         DataError: if there is none, or the weights are not those of the record.
     """
     record = read_model(folder / "head.json", HeadRecord, fix="Train again.", code="bad-head")
-    path = folder / _WEIGHTS
-    if not path.is_file() or sha256_file(path) != record.sha256:
-        raise DataError("not the weights of the record", where=str(path), fix="Train again.", code="changed-file")
-    with np.load(path, allow_pickle=False) as stored:
+    with np.load(checked_weights(folder / _WEIGHTS, record.sha256), allow_pickle=False) as stored:
         return Head(stored["query"], stored["document"], float(stored["lexical"])), record
+
+
+def write_weights(path: Path, **arrays: FloatArray | float) -> str:
+    """Write the numbers of a head; returns the file's SHA-256."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **{name: np.asarray(array) for name, array in arrays.items()})
+    return sha256_file(path)
+
+
+def checked_weights(path: Path, sha256: str) -> Path:
+    """The file of what was trained; raises DataError if it is missing or another one."""
+    if not path.is_file() or sha256_file(path) != sha256:
+        raise DataError("not the weights of its card", where=str(path), fix="Train again.", code="changed-file")
+    return path
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
         raise SourceError("no such file", where=str(path), code="missing-file") from None
 
 
-def _rows_of(path: Path) -> Iterator[tuple[str, _Row]]:
+def json_rows(path: Path) -> Iterator[tuple[str, _Row]]:
     """JSON objects, one a line, and their places.
 
     Raises:
@@ -220,7 +220,7 @@ def _beir(folder: Path) -> CorpusSource:
         raise _missing("not in the layout of BEIR", folder, "corpus.jsonl, queries.jsonl and qrels/test.tsv")
 
     def documents() -> Iterator[FoundDocument]:
-        for where, row in _rows_of(corpus):
+        for where, row in json_rows(corpus):
             title = value if isinstance(value := row.get("title"), str) else ""
             name, text = _text_of(row, where, "_id"), _text_of(row, where, "text")
             yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, "beir"), where)
@@ -229,7 +229,7 @@ def _beir(folder: Path) -> CorpusSource:
 
     def queries() -> Iterator[Query]:
         splits, known = judged()[0], set()
-        for where, row in _rows_of(asked):
+        for where, row in json_rows(asked):
             name = _text_of(row, where, "_id")
             if name in splits:
                 known.add(name)
@@ -288,7 +288,7 @@ def write_beir(corpus: RetrievalCorpus, folder: Path) -> None:
 
 def _abstracts(path: Path, source: str, ids: Sequence[str], texts: Sequence[str]) -> Iterator[FoundDocument]:
     """Documents as JSON lines, whose ids and texts stand in the first of these fields that is there."""
-    for where, row in _rows_of(path):
+    for where, row in json_rows(path):
         name, title, text = (_text_of(row, where, *fields) for fields in (ids, ("title",), texts))
         yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, source), where)
 
@@ -310,7 +310,7 @@ def _of_claims(
 
     @cache
     def rows() -> list[tuple[str, str, _Row, list[str]]]:
-        found = [(split, where, row) for split, path in files for where, row in _rows_of(path)]
+        found = [(split, where, row) for split, path in files for where, row in json_rows(path)]
         return [(*one, names) for one in found if (names := cited(one[2], one[1]))]
 
     def queries() -> Iterator[Query]:
@@ -417,7 +417,7 @@ def _json_lines(path: Path) -> CorpusSource:
     asked, qrels = (found.parent / name for name in ("queries.jsonl", "qrels"))
 
     def documents() -> Iterator[FoundDocument]:
-        for where, row in _rows_of(found):
+        for where, row in json_rows(found):
             title, doi, source, day = (
                 value if isinstance(value := row.get(name), str) else "" for name in ("title", "doi", "source", "date")
             )

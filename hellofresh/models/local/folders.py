@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text
+from hellofresh.evidence.retrieval.encoders import HUB, loading_of
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
 from hellofresh.models.local import LOCAL_FOLDER, LocalModel, check_length
 
@@ -162,59 +163,80 @@ class FolderModel(LocalModel[_Loaded]):
         """Weights and tokenizer, an adapter merged into its model."""
         import torch
 
-        place, gpu = str(self._folder), torch.cuda.is_available()
-        tokenizer = load_tokenizer(place)
-        model = load_weights(place, "cuda" if gpu else "cpu", adapter_base(self._folder))
+        stored = StoredModel(str(self._folder), str(self._folder), "")
+        tokenizer, model = stored.tokenizer(), stored.load("cuda" if torch.cuda.is_available() else "cpu")
         return _Loaded(tokenizer, model.eval(), int(getattr(model.config, "max_position_embeddings", 4096)))
 
 
-def load_tokenizer(place: str, *, download: bool = False) -> PreTrainedTokenizerBase:
-    """The tokenizer of a model in a folder, or where it may be downloaded on the hub, with a token to pad by.
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A language model that transformers loads, whole or as an adapter.
 
-    Raises:
-        DataError: if transformers cannot load it.
+    Attributes:
+        name: as the user named it; what begins with `hub:` may be downloaded.
+        place: its folder, or its name on the hub.
+        sha256: of what decides its answers; the name and revision for one on the hub.
     """
-    from transformers import AutoTokenizer
 
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=not download, trust_remote_code=False)
-    except (OSError, ValueError, KeyError) as error:
-        raise _unreadable(place, error) from None
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer
+    name: str
+    place: str
+    sha256: str
 
+    @property
+    def adapted(self) -> Path | None:
+        """The folder of the whole model, if this is an adapter."""
+        return None if self.name.startswith(HUB) else adapter_base(Path(self.place))
 
-def load_weights(
-    place: str, device: str, base: Path | None, *, download: bool = False, **quantized: object
-) -> PreTrainedModel:
-    """A model's weights on a device.
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Its tokenizer, with a token to pad by.
 
-    Args:
-        place: a folder, or a name on the hub.
-        device: `cpu`, in 32 bits; or `cuda`, in 16.
-        base: the folder of the model, if `place` is that of an adapter, which is merged into it.
-        download: whether it may be.
-        quantized: options of transformers for fewer bits, which put it on the device themselves.
+        Raises:
+            DataError: if transformers cannot load it.
+        """
+        from transformers import AutoTokenizer
 
-    Raises:
-        DataError: if transformers cannot load it.
-    """
-    import torch
-    from transformers import AutoModelForCausalLM
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self.place, **loading_of(self.name)[1])
+        except (OSError, ValueError, KeyError) as error:
+            raise self._unreadable(error) from None
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        return tokenizer
 
-    precision = torch.bfloat16 if device == "cuda" else torch.float32
-    loading = {"dtype": precision, "local_files_only": not download, "trust_remote_code": False, **quantized}
-    try:
-        model = AutoModelForCausalLM.from_pretrained(str(base or place), **loading)
-        if base is not None:
-            from peft import PeftModel
+    def load(self, device: str, bits: int = 16) -> PreTrainedModel:
+        """Its weights on a device; an adapter's are merged into them.
 
-            model = PeftModel.from_pretrained(model, place, local_files_only=True).merge_and_unload()
-    except (OSError, ValueError, KeyError) as error:
-        raise _unreadable(place, error) from None
-    return model if quantized else model.to(device)
+        Args:
+            device: `cpu`, in 32 bits; or `cuda`.
+            bits: of a weight on a GPU: 16, or 8 or 4 by bitsandbytes.
 
+        Raises:
+            UsageError: if bitsandbytes is needed and not installed.
+            DataError: if transformers cannot load it.
+        """
+        import torch
+        from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
-def _unreadable(place: str, error: Exception) -> DataError:
-    return DataError(f"transformers cannot load it ({error})", where=place, code="bad-model")
+        loading: dict[str, object] = {"dtype": torch.bfloat16 if device == "cuda" else torch.float32}
+        few = device == "cuda" and bits < 16
+        if few:
+            if find_spec("bitsandbytes") is None:
+                what = f"{bits} bits need bitsandbytes, which is not installed"
+                fix = "Install it with: python -m pip install bitsandbytes, or set bits = 16."
+                raise UsageError(what, where="recipe, bits", fix=fix, code="missing-extra")
+            four = {"load_in_4bit": True, "bnb_4bit_compute_dtype": torch.bfloat16}
+            config = BitsAndBytesConfig(**({"load_in_8bit": True} if bits == 8 else four))
+            loading |= {"quantization_config": config, "device_map": {"": 0}}
+        base = self.adapted
+        try:
+            model = AutoModelForCausalLM.from_pretrained(str(base or self.place), **loading, **loading_of(self.name)[1])
+            if base is not None:
+                from peft import PeftModel
+
+                model = PeftModel.from_pretrained(model, self.place, local_files_only=True).merge_and_unload()
+        except (OSError, ValueError, KeyError) as error:
+            raise self._unreadable(error) from None
+        return model if few else model.to(device)
+
+    def _unreadable(self, error: Exception) -> DataError:
+        return DataError(f"transformers cannot load it ({error})", where=self.name, code="bad-model")
