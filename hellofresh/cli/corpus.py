@@ -38,6 +38,7 @@ from hellofresh.evidence.retrieval.documents import read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
+from hellofresh.evidence.retrieval.sparse import count_shard
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, claim_candidates, evidence_candidates, freeze
 from hellofresh.tasks import EvidenceQuery, get_task
@@ -145,8 +146,15 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
     corpus = open_corpus(Workspace.from_environment(), options.name)
     names = options.retrievers.split(",")
     pool = asked_pool(options.cluster, options.executor) or process_pool(max(1, options.jobs))
-    if options.index_only:
-        _open(corpus, names, output, pool)
+    if options.shard is not None:
+        number, of = options.shard
+        with output.progress(f"count shard {number} of {of} of {corpus.name}") as bar:
+            place = count_shard(corpus, options.shard, pool=pool, progress=bar.line)
+        output.result({"corpus": corpus.name, "shard": number, "of": of, "folder": str(place)})
+        output.text(f"shard: {place}")
+        return 0
+    if options.index_only or options.merge:
+        _open(corpus, names, output, pool, merge=options.merge)
         output.result({"corpus": corpus.name, "retrievers": names})
         output.text(f"indexes: {corpus.folder / 'index'}")
         return 0
@@ -207,10 +215,15 @@ def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _open(
-    corpus: RetrievalCorpus, names: Sequence[str], output: CommandOutput, pool: Pool | None = None
+    corpus: RetrievalCorpus,
+    names: Sequence[str],
+    output: CommandOutput,
+    pool: Pool | None = None,
+    *,
+    merge: bool = False,
 ) -> list[Retriever]:
     with output.progress(f"open {corpus.name}") as bar:
-        return [open_retriever(name, corpus, Opening(pool, bar.line)) for name in names]
+        return [open_retriever(name, corpus, Opening(pool, bar.line, merge)) for name in names]
 
 
 def _pairs(found: Ranking) -> Iterator[tuple[str, float]]:

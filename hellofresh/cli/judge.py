@@ -19,6 +19,7 @@ from hellofresh.core.files import read_models
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.retrievers import find_evidence
+from hellofresh.judging.judges import classify_study
 from hellofresh.judging.links import rate_links
 from hellofresh.judging.model_judge import (
     JudgeSettings,
@@ -30,7 +31,7 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.rated_entries import responses_of, study_of_responses
@@ -45,7 +46,7 @@ _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 _EVIDENCE = 3
 """Documents by which the response to a claim is judged."""
-_JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links}
+_JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
 """Judges that need nothing but a study; another package adds one by an entry point of the group `hellofresh.judges`."""
 
 
@@ -62,7 +63,7 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
     if options.model is None:
         raise UsageError(
             "no model is named",
-            fix="Add --model M, or --by with another judge: links or rewards.",
+            fix="Add --model M, or --by with another judge: links, classifier or rewards.",
             code="no-model",
         )
     settings = JudgeSettings(mode=options.mode)
@@ -104,7 +105,8 @@ def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:
     kept = keep_ratings(study, judge, ratings)
     silent = sum(item.value is None for item in ratings)
     output.result({"judge": judge, "ratings": kept, "without_value": silent})
-    output.say(f"{judge}: {kept} ratings, {silent} of them without a value. {_NEXT}")
+    smoke = " (a smoke test)" if judge == SMOKE_TEST else ""
+    output.say(f"{judge}{smoke}: {kept} ratings, {silent} of them without a value. {_NEXT}")
     for criterion in study.rubric.criteria:
         counts = Counter(item.value for item in ratings if item.criterion == criterion.id and item.value is not None)
         if counts:

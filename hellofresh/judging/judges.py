@@ -5,16 +5,22 @@ share exceeds `RANKS_FROM`; if it does so more often than each rule that knows n
 shorter, the first of two), on the same pairs; and if it does so more often than not both where people prefer the longer
 of two and where they prefer the shorter, which no shift by length can do. Otherwise they are shown as not validated,
 with the reason. People are compared with each other beside it.
+
+The embedded classifier (words weighted by tf-idf, and a regression on what people rated) is a smoke test: it shows that
+judging by a classifier works, and is not to be trusted. It never rates a response to a post that it learnt from: posts
+are split into parts, and each part is rated by what the others taught.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.files import sha256_text
 from hellofresh.judging.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.judging.model_judge import PairChoice
 from hellofresh.judging.rubric import Criterion
@@ -24,6 +30,7 @@ from hellofresh.judging.study import (
     UNREADABLE,
     JudgeKind,
     RatedStudy,
+    Rating,
     main_ratings,
     read_responses,
 )
@@ -225,3 +232,57 @@ def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
             columns = (part["value"], part["judge_score"], rest["judge_score"])
             found[system] = powered_mean(*(column.cast(pl.Float64).to_numpy() for column in columns))
     return found
+
+
+_PARTS = 5
+_LEAST = 20
+"""Rated responses that are needed to learn anything."""
+
+
+def classify_study(study: RatedStudy) -> Iterator[Rating]:
+    """Ratings of all responses on every criterion about the response that people rated often enough.
+
+    Raises:
+        UsageError: if the classifier is not installed.
+        DataError: if people have rated too little to learn from.
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import Ridge
+        from sklearn.pipeline import make_pipeline
+    except ImportError:
+        fix = "Install it: pip install 'hellofresh[baselines]'"
+        raise UsageError("the classifier judge needs scikit-learn", fix=fix, code="missing-extra") from None
+    people = main_ratings(study.ratings, JudgeKind.PERSON)
+    counted = set(people["sample"])
+    responses = sorted(read_responses(study.files), key=lambda item: item.id)
+    responses = [item for item in responses if item.sample in counted]
+    part = {item.id: int(sha256_text(f"part {item.sample}")[:8], 16) % _PARTS for item in responses}
+    learnt = 0
+    for criterion in (item for item in study.rubric.criteria if item.unit == "response"):
+        rated = counted_values(people, criterion).group_by("response").agg(pl.col("value").mean()).sort("response")
+        scores = {name: value for name, value in rated.iter_rows() if name in part}
+        if len(scores) < _LEAST:
+            continue
+        learnt += 1
+        texts = {item.id: item.text for item in responses}
+        for held in range(_PARTS):
+            known = [name for name in scores if part[name] != held]
+            asked = [item for item in responses if part[item.id] == held]
+            if not known or not asked:
+                continue
+            words = TfidfVectorizer(sublinear_tf=True, max_features=5_000)
+            model = make_pipeline(words, Ridge(alpha=1.0, solver="lsqr"))
+            model.fit([texts[name] for name in known], np.array([scores[name] for name in known]))
+            said = np.clip(np.round(model.predict([item.text for item in asked])), *criterion.limits)
+            for item, value in zip(asked, said.tolist(), strict=True):
+                yield Rating(
+                    sample=item.sample,
+                    response=item.id,
+                    judge=SMOKE_TEST,
+                    kind=JudgeKind.CLASSIFIER,
+                    criterion=criterion.id,
+                    value=value,
+                )
+    if not learnt:
+        raise DataError(f"fewer than {_LEAST} rated responses to learn from", code="too-few-ratings")

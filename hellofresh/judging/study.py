@@ -49,7 +49,7 @@ PREDICTIONS = "predictions"
 UNREADABLE = "unreadable"
 """The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
 SMOKE_TEST = "tfidf-ridge"
-"""The name of a classifier that earlier versions had; its ratings are marked as those of a smoke test."""
+"""The name of the embedded classifier; a judge of this name is marked as a smoke test."""
 NOT_VALIDATED = "not validated: "
 """How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
 

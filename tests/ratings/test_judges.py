@@ -22,6 +22,7 @@ from hellofresh.judging import model_judge
 from hellofresh.judging.comparison import counted_values
 from hellofresh.judging.judges import (
     RANKS_FROM,
+    classify_study,
     judge_biases,
     judge_quality,
     known_judges,
@@ -44,7 +45,7 @@ from hellofresh.judging.model_judge import (
 )
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
+from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_responses, read_samples, read_study
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
@@ -392,6 +393,38 @@ def test_people_on_a_third_and_a_good_judge_on_the_rest_give_what_people_give_on
         assert found[system].standard_error < 0.8 * found[system].classical_error
 
 
+def test_a_classifier_never_learns_from_the_post_that_it_rates(
+    study: RatedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hellofresh.judging import judges
+
+    monkeypatch.setattr(judges, "_LEAST", 3)
+    texts = {item.text: item.sample for item in read_responses(study.files)}
+    seen: list[tuple[set[str], set[str]]] = []
+
+    class Remembering:
+        def fit(self, known, values) -> None:
+            self.posts = {texts[text] for text in known}
+            assert len(values) == len(known)
+
+        def predict(self, asked) -> np.ndarray:
+            seen.append((self.posts, {texts[text] for text in asked}))
+            return np.full(len(asked), 99.0)
+
+    monkeypatch.setattr("sklearn.pipeline.make_pipeline", lambda *_: Remembering())
+    ratings = list(classify_study(study))
+    assert seen and all(known.isdisjoint(asked) for known, asked in seen)
+    assert all(rating.value == RUBRIC.criterion(rating.criterion).limits[1] for rating in ratings)
+    keep_ratings(study, SMOKE_TEST, ratings)
+    again = as_kept(study)
+    assert not any(item.ranks for item in judge_quality(again, SMOKE_TEST))
+
+
+def test_too_few_ratings_teach_nothing(study: RatedStudy) -> None:
+    with pytest.raises(DataError, match="fewer than 20"):
+        list(classify_study(study))
+
+
 def test_a_judge_cannot_take_the_place_of_a_person(study: RatedStudy) -> None:
     with pytest.raises(DataError, match="person among the raters"):
         keep_ratings(study, "pair1-rater1", [])
@@ -429,7 +462,9 @@ def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, ca
     assert "sources (rule)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("name", "said"), [("sorces", "did you mean 'sources'"), ("nobody", "by 0 judges")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("sorces", "did you mean 'sources'"), ("nobody", "by 0 judges"), ("classifier", "fewer than 20")]
+)
 def test_what_cannot_judge_is_named(workspace: Workspace, capsys, name: str, said: str) -> None:
     before = read_study(workspace, MUSE_EDITION, "corrections").ratings
     assert main(["judge", "--by", name]) != 0

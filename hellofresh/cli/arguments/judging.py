@@ -17,8 +17,9 @@ COMMANDS = (
         option("--task T", "its task (default: corrections; rewards: claim-responses)"),
         option(
             "--by JUDGE",
-            "model: by the study's rubric; links: whether links can be reached; rewards: reward models, for responses "
-            "to claims; or a judge of another package (default: model)",
+            "model: by the study's rubric; links: whether links can be reached; classifier: learns from people's "
+            "ratings (a smoke test); rewards: reward models, for responses to claims; or a judge of another "
+            "package (default: model)",
             default="model",
         ),
         option("--model M", "a name from: hellofresh models"),

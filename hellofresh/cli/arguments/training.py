@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.declare import command, option, to_pairs
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
+from hellofresh.collectors.options import to_shard
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
@@ -146,7 +147,14 @@ COMMANDS = (
         ),
         option("--split S", "queries to use, such as dev"),
         option("--runs DIR", "also write each ranking in TREC's run form"),
-        option("--index-only", "only build the indexes that the retrievers need where missing"),
+        option("--index-only", "only build the indexes that the retrievers need where missing", one_of="index"),
+        option(
+            "--shard K/N",
+            "only count the words of every Nth 20,000 documents, from the Kth on, for --merge",
+            to_shard,
+            one_of="index",
+        ),
+        option("--merge", "as --index-only, of the words that all shards have counted", one_of="index"),
         option("--jobs N", "processes that count words (1)", default=1),
         option("--cluster ADDRESS", "count words on a Dask cluster instead", default=""),
         option("--executor MODULE:FUNCTION", "count words by the Executor that a function makes instead", default=""),

@@ -9,9 +9,9 @@ The tests compare the scores with those of bm25s and scikit-learn. benchmarks/re
 300,000 documents this index takes 306 MB and 1.3 ms a query, tantivy 660 MB and 6.2 ms, bm25s 1,374 MB and 4.3 ms.
 
 The index of a corpus is built part by part. A part is a run of documents, counted by any executor: a process of this
-machine or a worker of a cluster, which reads the documents itself and leaves a file. Parts are merged in their order,
-so the index is the same wherever they were counted. The arrays are mapped: opening takes the time of reading the terms,
-and memory holds the pages that queries touch. The
+machine or a worker of a cluster, which reads the documents itself and leaves a file; or by shards, each a process of
+its own (`count_shard`). Parts are merged in their order, so the index is the same wherever they were counted. The
+arrays are mapped: opening takes the time of reading the terms, and memory holds the pages that queries touch. The
 folder holds `terms.json` (in order of number), `starts.npy` (of each term's run, shape (terms + 1,)), `documents.npy`
 and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of each term), and `index.json`, written last. A
 small set of texts is indexed in memory: `SparseRetriever.of_texts`.
@@ -34,9 +34,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import canonical_json, read_json, sha256_text, write_bytes, write_json
+from hellofresh.core.shards import Shard, ShardRecord, begin_shard, finish_shard, own_units, read_shards, shard_files
 from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best, lower_bound, missing_extra
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import read_documents
@@ -149,6 +150,61 @@ class _PartTask:
         return Path(self.folder) / f"part-{self.start:09}.npz"
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A counted part: its file, and its first document."""
+
+    path: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedShard(ShardRecord):
+    """What a shard of counted parts says: what terms are, and how many documents make a part."""
+
+    analyzer: dict[str, bool]
+    part: int
+
+
+def count_shard(
+    corpus: RetrievalCorpus,
+    shard: Shard,
+    analyzer: Analyzer | None = None,
+    *,
+    pool: Pool | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+) -> Path:
+    """Count the words of a shard of a corpus's parts, for any weighting; its folder, which `build_postings` merges."""
+    chosen = analyzer or Analyzer()
+    place = begin_shard(_shards(corpus), shard)
+    parts = _count(own_units(_part_tasks(corpus, chosen, place), shard), pool, progress)
+    files = [Path(part.path) for part in parts]
+    finish_shard(place, shard, _source(corpus), files, {"analyzer": asdict(chosen), "part": _PART})
+    return place
+
+
+def _merged_shards(corpus: RetrievalCorpus, analyzer: Analyzer) -> list[_Part]:
+    """All parts of a corpus, from its shards."""
+    files = shard_files(_shards(corpus), f"hellofresh corpus compare {corpus.name}")
+    wanted = {"source": _source(corpus), "analyzer": asdict(analyzer), "part": _PART}
+    parts = []
+    for path, record in read_shards(files, _CountedShard, wanted).items():
+        for task in own_units(_part_tasks(corpus, analyzer, path.parent), (record.number, record.of)):
+            if task.file.name not in record.sha256:
+                fix = "Make this shard again."
+                raise SourceError(f"{task.file.name} is missing", where=str(path), fix=fix, code="bad-shard")
+            parts.append(_Part(str(task.file), task.start))
+    return sorted(parts, key=lambda part: part.start)
+
+
+def _shards(corpus: RetrievalCorpus) -> Path:
+    return corpus.folder / "index" / "shards"
+
+
+def _source(corpus: RetrievalCorpus) -> dict[str, int]:
+    return {corpus.manifest.sha256: corpus.manifest.documents}
+
+
 def build_postings(
     corpus: RetrievalCorpus,
     weighting: TermWeighting,
@@ -156,6 +212,7 @@ def build_postings(
     *,
     pool: Pool | None = None,
     progress: Callable[[str], None] = lambda line: None,
+    merge: bool = False,
 ) -> Postings:
     """The index of a corpus, opened from its folder, where it is built if missing.
 
@@ -165,6 +222,10 @@ def build_postings(
         analyzer: what terms are.
         pool: where parts are counted; in one process of this machine if left out.
         progress: called with what is being done.
+        merge: whether words were counted by shards, see `count_shard`, which are all there.
+
+    Raises:
+        UsageError, SourceError: if shards are to be merged, and do not make a whole.
     """
     facts = {"format": _FORMAT, "corpus": corpus.manifest.sha256, **asdict(analyzer), **weighting.parameters}
     folder = corpus.folder / "index" / f"{weighting.name}-{sha256_text(canonical_json(facts))[:12]}"
@@ -173,7 +234,10 @@ def build_postings(
         with tempfile.TemporaryDirectory(prefix=".index-", dir=folder.parent) as name:
             made = Path(name) / "made"
             made.mkdir()
-            parts = _count(_part_tasks(corpus, analyzer, Path(name)), pool, progress)
+            if merge:
+                parts = _merged_shards(corpus, analyzer)
+            else:
+                parts = _count(_part_tasks(corpus, analyzer, Path(name)), pool, progress)
             progress("merging parts")
             _merge(parts, weighting, made, corpus.manifest.documents)
             write_json(made / "index.json", facts)
@@ -199,10 +263,10 @@ def _part_tasks(corpus: RetrievalCorpus, analyzer: Analyzer, folder: Path) -> li
     ]
 
 
-def _count(tasks: Sequence[_PartTask], pool: Pool | None, progress: Callable[[str], None]) -> list[_PartTask]:
-    done: list[_PartTask] = []
+def _count(tasks: Sequence[_PartTask], pool: Pool | None, progress: Callable[[str], None]) -> list[_Part]:
+    done: list[_Part] = []
 
-    def counted(part: _PartTask) -> None:
+    def counted(part: _Part) -> None:
         done.append(part)
         progress(f"counting words: {len(done):,} of {len(tasks):,} parts of {_PART:,} documents")
 
@@ -258,23 +322,23 @@ def _counted(texts: Iterable[str], analyzer: Analyzer) -> _Counted:
     )
 
 
-def _count_part(task: _PartTask) -> _PartTask:
-    """Count one part, and leave it in its file."""
+def _count_part(task: _PartTask) -> _Part:
+    """Count one part, and leave it in a file."""
     documents = read_documents(Path(task.documents), task.start, task.stop)
     found = _counted((document.content for document in documents), task.analyzer)
     terms = np.frombuffer("\n".join(found.terms).encode(), dtype=np.uint8)
     np.savez(
         task.file, terms=terms, found_in=found.found_in, owners=found.owners, counts=found.counts, lengths=found.lengths
     )
-    return task
+    return _Part(str(task.file), task.start)
 
 
-def _merge(parts: Sequence[_PartTask], weighting: TermWeighting, folder: Path, documents: int) -> None:
+def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
     terms: dict[str, int] = {}
     numbers: list[NDArray[np.int64]] = []
     found_in, words = np.zeros(0, dtype=np.int64), 0
     for part in parts:
-        with np.load(part.file) as stored:
+        with np.load(part.path) as stored:
             text = stored["terms"].tobytes().decode()
             own = [terms.setdefault(term, len(terms)) for term in text.split("\n") if term]
             numbers.append(np.array(own, dtype=np.int64))
@@ -289,7 +353,7 @@ def _merge(parts: Sequence[_PartTask], weighting: TermWeighting, folder: Path, d
     weights = place(folder / "weights.npy", mode="w+", dtype=np.float32, shape=(int(starts[-1]),))
     rarity, free = weighting.rarity(documents, found_in), starts[:-1].copy()
     for part, own_numbers in zip(parts, numbers, strict=True):
-        with np.load(part.file) as stored:
+        with np.load(part.path) as stored:
             sizes, inside = stored["found_in"], stored["owners"].astype(np.int64)
             firsts = np.cumsum(sizes) - sizes
             # Each term's postings of this part go behind those of the parts before it.
@@ -404,10 +468,11 @@ class SparseRetriever:
         *,
         pool: Pool | None = None,
         progress: Callable[[str], None] = lambda line: None,
+        merge: bool = False,
     ) -> SparseRetriever:
         """Over a corpus, whose index is built if missing, as `build_postings` says."""
         chosen = analyzer or Analyzer()
-        postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress)
+        postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress, merge=merge)
         return cls(weighting, chosen, postings, corpus.keys, corpus.manifest.sha256)
 
     @classmethod

@@ -28,8 +28,8 @@ from pydantic import TypeAdapter, ValidationError
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, RunError, UsageError
 from hellofresh.core.files import model_fault
-from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net import may_carry_key
+from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.net.retry import RetryPolicy, TryAgain
 from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
