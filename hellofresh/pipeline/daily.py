@@ -38,9 +38,11 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import (
     LEAVES_OUT,
     Steps,
+    ask,
     collect_and_build,
     drop_gone,
     publish_opened,
+    reveal_if_due,
     run_lane,
     score_if_any,
     within_budget,
@@ -56,10 +58,9 @@ from hellofresh.pipeline.sources import (
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.releases.life.state import Phase, phase_of, reveal, state_of
+from hellofresh.releases.life.state import Phase, phase_of, state_of
 from hellofresh.releases.publish import Hub, publish_to_hub
 from hellofresh.results.board.build import build_board
-from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.runs.runner import RunStopped
@@ -183,13 +184,9 @@ class Day:
 
     def _reveals(self) -> None:
         for quarter, name in living(self.workspace):
-
-            def look(quarter: Quarter = quarter, name: str = name) -> list[bool]:
-                return [is_reveal_due(self.workspace, quarter, name)]
-
-            what = f"reveal {name} {quarter}"
-            if any(self.due(what, look)):
-                self.attempt(what, partial(reveal, self.workspace, quarter, get_task(name), now()))
+            what, work = f"reveal {name} {quarter}", partial(reveal_if_due, self.steps, quarter, name)
+            if any(self.due(what, lambda work=work: [work()])):  # type: ignore[misc]  # of a loop's own work
+                self._record(StepResult(what, StepState.DONE))
 
     def _archive(self, url: str) -> bool:
         """Take a snapshot of a source that keeps its dumps for days only, unless one is there that is new enough."""
@@ -237,17 +234,10 @@ class Day:
         return f"{', '.join(said)}; see hellofresh submission add --inbox --list" if said else ""
 
     def _evaluate(self, evaluation: Evaluation) -> None:
-        try:
-            if is_finished(self.workspace, evaluation):
-                return
-            report = self.steps.evaluate(evaluation)
-            if report.failed:
-                what = f"{report.failed} of {report.judged + report.failed} samples could not be judged"
-                raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
-        except HelloFreshError as error:
-            if error.code not in LEAVES_OUT:
-                raise
-            self.steps.say(f"note: {evaluation.model} is left out on {evaluation.task.name}: {error.what}")
+        report = ask(self.steps, evaluation, LEAVES_OUT, again=False)
+        if report is not None and report.failed:
+            what = f"{report.failed} of {report.judged + report.failed} samples could not be judged"
+            raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
 
     def _export(self, folder: Path) -> None:
         # Only this step needs the site's parts.

@@ -35,6 +35,7 @@ from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish import Publication, publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
+from hellofresh.runs.evaluate import is_finished
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import finished_runs
@@ -97,8 +98,7 @@ def run_release(
     releases = _collect_and_build(steps, settings, sources)
     steps.built(releases)
     for quarter, name in living(workspace):
-        if reveal(workspace, quarter, get_task(name), now()):
-            steps.say(f"{name} {quarter}: labels and salts are public now.")
+        reveal_if_due(steps, quarter, name)
     drop_gone(steps)
     models = models or settings.evaluate.models
     limit = settings.evaluate.limit if limit is None else limit
@@ -109,7 +109,7 @@ def run_release(
         for task in by_edition[edition]:
             if task.classes:  # what models write is judged by others
                 for regime, model in product(settings.evaluate.regimes, models):
-                    _ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
+                    ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
         steps.score(edition)
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
@@ -133,6 +133,14 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
             raise UnknownNameError("data set", name, {edition.name for edition, _ in imported}, fix=fix)
         found += own
     return found
+
+
+def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
+    """Make the labels of a quarter and task public if it is time, and say so; whether it was done."""
+    done = reveal(steps.workspace, quarter, get_task(name), now())
+    if done:
+        steps.say(f"{name} {quarter}: labels and salts are public now.")
+    return done
 
 
 def drop_gone(steps: Steps) -> None:
@@ -282,7 +290,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
             for model in models:
                 asked = Evaluation(quarter, task, model, split=PROSPECTIVE, limit=settings.limit)
                 asked = within_budget(workspace, asked, settings.budget_usd)
-                _ask(steps, asked, {"no-training-labels", "no-texts"})
+                ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
             resolve_split(workspace, quarter, task, steps.say)
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
@@ -303,11 +311,15 @@ def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: floa
     return replace(evaluation, budget_usd=max(0.0, budget_usd - spent))
 
 
-def _ask(steps: Steps, evaluation: Evaluation, leaves_out: AbstractSet[str]) -> None:
+def ask(
+    steps: Steps, evaluation: Evaluation, leaves_out: AbstractSet[str], *, again: bool = True
+) -> EvaluationReport | None:
+    """Evaluate; None where the model is left out with a note, or all is done and not to be looked at again."""
     try:
-        steps.evaluate(evaluation)
+        return steps.evaluate(evaluation) if again or not is_finished(steps.workspace, evaluation) else None
     except HelloFreshError as error:
         if error.code not in leaves_out:
             raise
         where = f"{evaluation.task.name} {evaluation.edition}" if evaluation.split == MAIN else "the prospective split"
         steps.say(f"note: {evaluation.model} is left out on {where}: {error.what}")
+        return None
