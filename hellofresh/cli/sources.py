@@ -24,7 +24,7 @@ from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter, explain_quarter
+from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter
 from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import hydrate
 from hellofresh.tasks import get_task
@@ -54,7 +54,9 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
             job = asked_job(workspace, Settings.load(), options, aside, bar.line)
         if options.explain:
             with output.progress(f"explain {job.task.name} {job.quarter}") as bar:
-                show_collected(output, explain_quarter(job, progress=bar.line), written=False)
+                found = job.collect(bar.line)
+                report = CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+                show_collected(output, report, written=False)
             return 0
         show_collected(output, run_job(workspace, job, output, force=options.force))
     output.text(f"candidates: {workspace.candidates(job.task.name, job.quarter)}")

@@ -199,16 +199,6 @@ def _no_candidates(job: CollectionJob, why: str) -> SourceError:
     )
 
 
-def explain_quarter(job: CollectionJob, *, progress: Progress) -> CollectionReport:
-    """Run a job for its funnel alone: nothing is written, and finding no candidate is an answer too.
-
-    Raises:
-        SourceError: if the sources are faulty.
-    """
-    found = job.collect(progress)
-    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
-
-
 def _stamp(path: Path) -> list[str | int]:
     """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.net.below import BelowError, FilesBelow, files_below
+from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
 from verifier import Manifest, bad_path, read_manifest
 from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS
@@ -44,59 +44,46 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
 
 async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> None:
     async with files_below(base, most_bytes=MAX_TOTAL_BYTES, timeout_s=timeout_s, quiet_s=quiet_s) as files:
-        client = _Client(files, base, folder)
-        await client.take(MANIFEST, MAX_MANIFEST_BYTES)
-        manifest = client.manifest(MANIFEST)
-        client.check(manifest)
-        for entry in manifest["files"]:
-            await client.take(entry["path"], entry["size"])
-        await client.take_history(manifest)
 
+        async def take(name: str, most: int) -> None:
+            if not await files.take(name, folder / name, most_bytes=most):
+                raise _failed(f"{base}{name}", "the server has no such file")
 
-class _Client:
-    """Takes the files of a release."""
+        async def take_manifest(name: str) -> Manifest:
+            await take(name, MAX_MANIFEST_BYTES)
+            try:
+                return read_manifest(folder / name)
+            except ValueError as error:
+                raise ReleaseError(str(error), where=f"{base}{name}", code="damaged-release") from None
 
-    def __init__(self, files: FilesBelow, base: str, folder: Path) -> None:
-        self._files, self._base, self._folder = files, base, folder
-
-    def manifest(self, name: str) -> Manifest:
-        """Read a manifest that was fetched."""
-        try:
-            return read_manifest(self._folder / name)
-        except ValueError as error:
-            raise ReleaseError(str(error), where=f"{self._base}{name}", code="damaged-release") from None
-
-    def check(self, manifest: Manifest) -> None:
-        """Refuse what must not be fetched at all."""
-        files = manifest["files"]
-        wrong = [fault for entry in files if (fault := bad_path(entry["path"]))]
-        total = sum(entry["size"] for entry in files)
-        if len(files) > MAX_FILES or total > MAX_TOTAL_BYTES:
-            wrong.append(f"{len(files):,} files of {total:,} bytes")
-        if wrong:
-            raise ReleaseError(
-                wrong[0],
-                where=f"{self._base}{MANIFEST}",
-                expected=f"at most {MAX_FILES} files and {MAX_TOTAL_BYTES:,} bytes, below the release's folder",
-                code="unsafe-release",
-            )
-
-    async def take_history(self, newest: Manifest) -> None:
-        """Fetch the manifests before one, as far as each is the one that the next names."""
-        newer, oldest = newest, newest["version"] - MAX_VERSIONS
-        self._files.left = min(self._files.left, MAX_HISTORY_BYTES)
+        newer = await take_manifest(MANIFEST)
+        _check(newer, base)
+        for entry in newer["files"]:
+            await take(entry["path"], entry["size"])
+        # The manifests before it, as far as each is the one that the next names; checking names where it is not.
+        oldest = newer["version"] - MAX_VERSIONS
+        files.left = min(files.left, MAX_HISTORY_BYTES)
         while newer["version"] > max(1, oldest - 1) and newer["previous"] is not None:
-            path = f"{PREVIOUS}/{newer['version'] - 1}.json"
-            await self.take(path, MAX_MANIFEST_BYTES)
-            older = self.manifest(path)
+            older = await take_manifest(f"{PREVIOUS}/{newer['version'] - 1}.json")
             if older.sha256 != newer["previous"]["sha256"] or older["version"] != newer["version"] - 1:
-                return  # checking names it
+                return
             newer = older
 
-    async def take(self, name: str, most: int) -> None:
-        """Fetch one file, of at most this many bytes."""
-        if not await self._files.take(name, self._folder / name, most_bytes=most):
-            raise _failed(f"{self._base}{name}", "the server has no such file")
+
+def _check(manifest: Manifest, base: str) -> None:
+    """Refuse what must not be fetched at all."""
+    files = manifest["files"]
+    wrong = [fault for entry in files if (fault := bad_path(entry["path"]))]
+    total = sum(entry["size"] for entry in files)
+    if len(files) > MAX_FILES or total > MAX_TOTAL_BYTES:
+        wrong.append(f"{len(files):,} files of {total:,} bytes")
+    if wrong:
+        raise ReleaseError(
+            wrong[0],
+            where=f"{base}{MANIFEST}",
+            expected=f"at most {MAX_FILES} files and {MAX_TOTAL_BYTES:,} bytes, below the release's folder",
+            code="unsafe-release",
+        )
 
 
 def _failed(url: str, what: str) -> ReleaseError:

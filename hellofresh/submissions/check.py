@@ -34,7 +34,6 @@ from hellofresh.submissions.format import (
     SplitFiles,
     SystemInfo,
     canonical_row,
-    hashed_row,
     predictions_file,
     read_info,
     read_predictions,
@@ -116,6 +115,8 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
             )
 
 
+_HASHED = {"id", "label", "confidence", "rationale", "sources"}
+"""The fields of the first version: they are in every hash, so that receipts of that time hold."""
 _SPARE_LINES = 1000
 """Lines beyond the number of samples that are still read, so that each extra one is named."""
 
@@ -201,8 +202,11 @@ def inspect_submission(
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
     """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
-    content = [info.model_dump(mode="json"), list(map(hashed_row, ordered))]
-    return sha256_text(canonical_json(content))
+    rows = [
+        item.model_dump(mode="json", include=_HASHED) | item.model_dump(mode="json", exclude_defaults=True)
+        for item in ordered
+    ]
+    return sha256_text(canonical_json([info.model_dump(mode="json"), rows]))
 
 
 def check_predictions(path: Path, due: Due) -> SubmissionCheck:

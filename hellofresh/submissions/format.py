@@ -210,8 +210,6 @@ ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Rankin
 MOST_REPETITIONS = 20
 _OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
 _COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
-_ALWAYS = ("id", "label", "confidence", "rationale", "sources")
-"""The fields of the first version: they are in every hash, so that receipts of that time hold."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for a formula at the beginning of a cell."""
 _LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
@@ -334,12 +332,6 @@ def canonical_row(prediction: Prediction) -> dict[str, object]:
     """What a prediction says, without fields that say nothing."""
     row = prediction.model_dump(mode="json", exclude_defaults=True)
     return {"id": prediction.id, prediction.field: None} | row
-
-
-def hashed_row(prediction: Prediction) -> dict[str, object]:
-    """What is hashed of a prediction."""
-    row = prediction.model_dump(mode="json")
-    return {name: row[name] for name in _ALWAYS} | prediction.model_dump(mode="json", exclude_defaults=True)
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:

@@ -15,12 +15,11 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import load_public
 from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
 from hellofresh.submissions.check import Due
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
+from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_BYTES = 200_000_000
 _TIMEOUT_S, _QUIET_S = 600.0, 60.0
@@ -44,29 +43,22 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
             fix="Name the folder or address of its public samples with --samples, or run: make release",
             code="no-release",
         )
-    if split is PROSPECTIVE:
-        drawn = {name: load_prospective(workspace, edition, get_task(name)) for name in names}
-        known = {name: tuple(sample.id for sample in item.samples) for name, item in drawn.items()}
-        days = {name: item.days for name, item in drawn.items()}
-        resolved = frozenset(name for name, item in drawn.items() if item.revealed)
-        gone = frozenset(key for item in drawn.values() for key in item.taken_down)
-        return Due(edition, known, days, gone, split, resolved)
     ids: dict[str, tuple[str, ...]] = {}
     calendars: dict[str, Calendar] = {}
     taken_down: set[str] = set()
     revealed: set[str] = set()
     corpora: dict[str, tuple[str, str]] = {}
     for name in names:
-        samples, _ = load_public(workspace, edition, get_task(name))
+        samples, _ = load_public(workspace, edition, get_task(name), split)
         ids[name] = tuple(sample.id for sample in samples)
         if samples and isinstance(samples[0], EvidenceQuery):
             corpora[name] = (samples[0].corpus, samples[0].corpus_sha256)
-        folder = workspace.release(edition, name)
+        folder = _place(workspace, edition, name, split)
         manifest = read_manifest(folder)
         calendars |= {name: calendar_of(manifest, folder)} if edition.is_living else {}
-        revealed |= {name} if manifest.revealed else set()
+        revealed |= {name} if manifest.has_labels else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
-    return Due(edition, ids, calendars, frozenset(taken_down), revealed=frozenset(revealed), corpora=corpora)
+    return Due(edition, ids, calendars, frozenset(taken_down), split, frozenset(revealed), corpora)
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

@@ -7,8 +7,8 @@ second column and the rank are not read. See https://github.com/usnistgov/trec_e
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,7 @@ _MAX_BYTES = 200_000_000
 _COLUMNS = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """A run that was read.
 
@@ -31,7 +31,7 @@ class Run:
     """
 
     tag: str
-    rankings: dict[str, list[str]] = field(default_factory=dict)
+    rankings: Mapping[str, Sequence[str]]
 
 
 def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) -> Run:
@@ -60,8 +60,9 @@ def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) 
         if len(words) == 6 and not tag:
             tag = words[5]
         found = list(_faults(words, tag, queries, documents, scores))
-        where, unended = f"{path} line {number}", number == len(lines)
-        faults += [Fault(code, where, _cut(what, unended), fix) for code, what, fix in found]
+        # A last line without a line break is named as what it most likely is.
+        more = "; no line break ends the file, which may be cut" if number == len(lines) else ""
+        faults += [Fault(code, f"{path} line {number}", f"{what}{more}", fix) for code, what, fix in found]
         if not found:
             scores.setdefault(queries[words[0]], {})[words[2]] = float(words[4])
     if not scores and not faults:
@@ -75,9 +76,9 @@ def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) 
     return Run(tag, {name: _ranked(found) for name, found in scores.items()})
 
 
-def _cut(what: str, unended: bool) -> str:
-    """A last line without a line break is named as what it most likely is."""
-    return f"{what}; no line break ends the file, which may be cut" if unended else what
+def _ranked(scores: Mapping[str, float]) -> list[str]:
+    documents = list(scores)
+    return [documents[place] for place in trec_order(documents, list(scores.values()))]
 
 
 def _faults(
@@ -111,8 +112,3 @@ def _is_score(word: str) -> bool:
     except ValueError:
         return False
     return abs(value) <= float(np.finfo(np.float32).max)
-
-
-def _ranked(scores: Mapping[str, float]) -> list[str]:
-    documents = list(scores)
-    return [documents[place] for place in trec_order(documents, list(scores.values()))]

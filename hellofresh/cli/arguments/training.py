@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hellofresh.cli.arguments.declare import command, option, to_pairs
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
-from hellofresh.collectors.options import to_shard
+from hellofresh.collectors import to_shard
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""

@@ -173,13 +173,13 @@ def _full_samples(
     return found
 
 
-def load_public(workspace: Workspace, edition: Edition, task: Task) -> tuple[Sequence[Sample], bool]:
+def load_public(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Sequence[Sample], bool]:
     """The samples of a release as they were published, and whether texts are withheld in them.
 
     Raises:
         ReleaseError: as `load_release`.
     """
-    path, manifest = _opened(workspace, edition, task)
+    path, manifest = _opened(workspace, edition, task, split)
     _checked_hash(path, manifest)
     return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
 

@@ -23,7 +23,8 @@ from hellofresh.core.files import read_jsonl, sha256_file
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
-from hellofresh.releases.draw.prospective import OUTCOMES, prospective_splits
+from hellofresh.releases.draw.prospective import OUTCOMES
+from hellofresh.releases.exposure import places
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_version
 from hellofresh.releases.life.state import Phase, phase_of
 from hellofresh.tasks import Task, get_task, relevance_of
@@ -233,17 +234,12 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edit
         ReleaseError: if no quarter has opened, or a manifest is damaged.
     """
     parts: list[PublishedPart] = []
-    for edition, name in workspace.released():
-        task = get_task(name)
-        phase = phase_of(workspace, edition, task, moment)
-        if phase is Phase.COLLECTING or (quarters and edition not in quarters):
-            continue
-        folder = workspace.release(edition, name)
-        parts.append(_part(task, edition, folder, phase, prospective=False))
-    for edition, name in prospective_splits(workspace):
-        if not quarters or edition in quarters:
-            folder = workspace.release(edition, name, PROSPECTIVE)
-            parts.append(_part(get_task(name), edition, folder, _phase(folder, moment), prospective=True))
+    for edition, name, split in places(workspace):
+        task, folder, undecided = get_task(name), workspace.release(edition, name, split), split == PROSPECTIVE
+        phase = _phase(folder, moment) if undecided else phase_of(workspace, edition, task, moment)
+        if phase is not Phase.COLLECTING and (not quarters or edition in quarters):
+            manifest, sha256 = read_manifest(folder), sha256_file(folder / MANIFEST)
+            parts.append(PublishedPart(task, edition, undecided, folder, manifest, sha256, phase))
     parts.sort(key=lambda part: (part.edition, part.task.name, part.prospective))
     if not parts:
         named = ", ".join(str(edition) for edition in quarters)
@@ -262,12 +258,6 @@ def _phase(folder: Path, moment: datetime) -> Phase:
     if manifest.resolved is not None:
         return Phase.REVEALED
     return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
-
-
-def _part(task: Task, edition: Edition, folder: Path, phase: Phase, *, prospective: bool) -> PublishedPart:
-    return PublishedPart(
-        task, edition, prospective, folder, read_manifest(folder), sha256_file(folder / MANIFEST), phase
-    )
 
 
 CORPUS_COLUMNS: Columns = {

@@ -131,7 +131,8 @@ def publish_to_folder(
     parts = opened_parts(workspace, moment, quarters)
     corpora = searched_corpora(workspace, parts)
     with _unwritable(target):
-        _restore(target)
+        if _before(target).is_dir() and not target.exists():  # a process was killed between the two renames
+            _before(target).rename(target)
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
         if known and _is_current(target, known, key_of(parts, corpora)):
@@ -228,10 +229,3 @@ def _swap(new: Path, target: Path) -> None:
             before.rename(target)
         raise
     shutil.rmtree(before, ignore_errors=True)
-
-
-def _restore(target: Path) -> None:
-    """Put the old folder back where a process was killed between the two renames."""
-    before = _before(target)
-    if before.is_dir() and not target.exists():
-        before.rename(target)
