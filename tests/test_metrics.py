@@ -50,22 +50,15 @@ def _value(metric: Metric, labels: NDArray[np.generic], said: NDArray[np.generic
     return float(metric.value(metric.statistics(labels, said).sum(axis=0)))
 
 
-def test_macro_f1_equals_that_of_scikit_learn_on_a_thousand_panels() -> None:
-    from sklearn.metrics import f1_score
-
-    for classes, labels, said in _panels(1_000, silence=False):
-        expected = f1_score(labels, said, average="macro", labels=range(classes), zero_division=0)
-        assert _value(macro_f1(classes), labels, said) == pytest.approx(float(expected), abs=1e-12)
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_all_metrics_of_classes_equal_those_of_scikit_learn() -> None:
     from sklearn import metrics as theirs
 
-    for classes, labels, said in _panels(100, silence=False, seed=9):
+    for classes, labels, said in _panels(200, silence=False, seed=9):
         every = {"labels": list(range(classes)), "zero_division": 0}
         precision, recall, f1, _ = theirs.precision_recall_fscore_support(labels, said, **every)
         expected = {
+            macro_f1(classes): np.mean(f1),
             micro_f1(classes): theirs.f1_score(labels, said, average="micro", **every),
             weighted_f1(classes): theirs.f1_score(labels, said, average="weighted", **every),
             accuracy(classes): theirs.accuracy_score(labels, said),

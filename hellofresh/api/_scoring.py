@@ -180,8 +180,8 @@ def compare(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> Compa
     panel = _panel(edition, entries)
     found = standings_of(panel)
     ranks = _frame(found.ranked, "rank", "low", "high", "origin", "tie_group", "first", "n")
-    pairs = [pair for pair in found.pairs if pair.period == ALL_PERIODS]
-    compared = _frame(pairs, "one", "two", "difference", "low", "high", "p_value", "adjusted", "n")
+    pairs = found.pairs.filter(pl.col("period") == ALL_PERIODS)
+    compared = pairs.select("one", "two", "difference", "low", "high", "p_value", "adjusted", "n")
     return ComparisonTable(ranks.rename({"origin": "system"}), compared, edition.task.headline.name)
 
 

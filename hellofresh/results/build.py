@@ -221,11 +221,6 @@ def arranged_outputs(said: pl.LazyFrame, ids: Sequence[str], classes: int) -> di
     return found
 
 
-def _unasked(prompt: str, n: int, classes: int) -> PromptOutputs:
-    """Arrays to be filled: nothing was asked yet."""
-    return PromptOutputs.of(clean_name(prompt), np.full(n, NOT_ASKED, dtype=np.int8), classes)
-
-
 _PIECE = 50_000
 _SAID = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
@@ -241,7 +236,7 @@ _SAID = (
 
 def _outputs(entry: Entry, prompt: str, place: Mapping[str, int], classes: int) -> PromptOutputs:
     """As arrays; what was said of a sample that was taken down since is left out."""
-    made = _unasked(prompt, len(place), classes)
+    made = PromptOutputs.of(clean_name(prompt), np.full(len(place), NOT_ASKED, dtype=np.int8), classes)
     for key, output in entry.outputs[prompt].items():
         if (where := place.get(key)) is not None:
             made.answers[where] = _answer(output)

@@ -144,17 +144,14 @@ def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
                              len(found.earlier))  # fmt: skip
 
 
-def read_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.DataFrame:
+def scan_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.LazyFrame:
     """What one of these files holds of a task, public or private: after a reveal it moves with the next scoring.
+
+    It is checked now and read when it is asked for: millions of judgements need not be in memory at once.
 
     Raises:
         DataError: if a file is damaged, or of an earlier version.
     """
-    return scan_kept(workspace, edition, split, part, task).collect()
-
-
-def scan_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.LazyFrame:
-    """The same, checked now and read when it is asked for: millions of judgements need not be in memory at once."""
     table = _TABLES[part]
     found = [table.schema.to_frame().lazy()]
     for path in (judgements_file(workspace, edition, split, part, private=private) for private in (False, True)):

@@ -14,12 +14,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from hellofresh.core.parquet import Table
 from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
 from hellofresh.stats import (
     Differences,
@@ -109,20 +110,23 @@ class Pair:
                        one_right=self.two_right, two_right=self.one_right)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+PAIRS = Table(Pair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Standings:
     """Who stands where, and how any two compare.
 
     Attributes:
         ranked: in the order of ranks.
-        pairs: of all entries that take part, first on the whole split, then by period.
+        pairs: of all entries that take part, a row of `PAIRS` each, first on the whole split, then by period.
         notes: who does not take part, and why.
         detectable: the true difference that would be found with a power of 80% between two ranked systems, in the
             median of the pairs, each tested alone; None without a pair, or where there is one cluster only.
     """
 
     ranked: Sequence[Standing] = ()
-    pairs: Sequence[Pair] = ()
+    pairs: pl.DataFrame = field(default_factory=PAIRS.schema.to_frame)
     notes: Sequence[str] = ()
     detectable: float | None = None
 
@@ -186,13 +190,14 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
         notes.append("No system is ranked: the samples that all systems judged are of one class.")
     standings = [] if among is None else _standings(panel, ranked, among, resamples)
     fields = ((ranked, among, True), (compared, beside, False))
-    pairs = [pair for field, found, both in fields if found for pair in _whole(panel, field, found, ranked=both)]
+    pairs = [_whole(panel, field, found, ranked=both) for field, found, both in fields if found]
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
+    every = pl.concat([PAIRS.schema.to_frame(), *pairs])
     detectable = float("nan")
     if among is not None and len(among.values) > 1:
         detectable = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
-    return Standings(standings, pairs, notes, detectable if np.isfinite(detectable) else None)
+    return Standings(standings, every, notes, detectable if np.isfinite(detectable) else None)
 
 
 def _differences(panel: Panel, field: Field, *, ranked: bool) -> Differences | None:
@@ -239,50 +244,51 @@ def _with_fragility(panel: Panel, field: Field, tables: NDArray[np.float64], fir
     return replace(first, to_lose=to_lose, halves=halves_agree(tables, metric))
 
 
-def _places(field: Field, *, ranked: bool) -> list[tuple[int, int]]:
+_Places = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The numbers in a field of the first and the second entry of pairs."""
+
+
+def _places(field: Field, *, ranked: bool) -> _Places:
     """Pairs of ranked systems, or all others."""
-    among = field.ranked.tolist()
-    pairs = combinations(range(len(among)), 2)
-    return [(one, two) for one, two in pairs if (among[one] and among[two]) is ranked]
+    one, two = np.triu_indices(len(field.systems), 1)
+    chosen = (field.ranked[one] & field.ranked[two]) == ranked
+    return one[chosen], two[chosen]
 
 
-_Compared = tuple[float, float, float, float | None, float | None]
-"""A difference, the limits of its interval, and its p-value, alone and adjusted."""
+def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> pl.DataFrame:
+    places = _places(field, ranked=ranked)
+    tested = {name: getattr(found, name)[places] for name in ("difference", "low", "high", "p_value", "adjusted")}
+    return _counted(panel, field, ALL_PERIODS, places, tested)
 
 
-def _whole(panel: Panel, field: Field, found: Differences, *, ranked: bool) -> Iterator[Pair]:
-    parts = (found.difference, found.low, found.high, found.p_value, found.adjusted)
-    tested: dict[tuple[int, int], _Compared] = {}
-    for place in _places(field, ranked=ranked):
-        difference, low, high, p_value, adjusted = (float(part[place]) for part in parts)
-        tested[place] = difference, low, high, p_value, adjusted
-    return _counted(panel, field, ALL_PERIODS, tested)
-
-
-def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[Pair]:
+def _by_period(panel: Panel, field: Field, *, ranked: bool) -> Iterator[pl.DataFrame]:
     """Every pair in every period, with the interval of its own."""
     places, metric = _places(field, ranked=ranked), panel.task.headline
-    for period in panel.period_names if places else ():
+    for period in panel.period_names if places[0].size else ():
         part = replace(field, where=field.where & (panel.periods == period))
-        if part.where.any():
+        if n := int(part.where.sum()):
             tables = _tables(panel, part)
             values = metric.value(tables.sum(axis=1))
-            found: dict[tuple[int, int], _Compared] = {}
-            for one, two in places:
-                made, _ = difference_interval(tables[one], tables[two], metric, int(part.where.sum()))
-                found[one, two] = float(values[one] - values[two]), made.low, made.high, None, None
-            yield from _counted(panel, part, period, found)
+            pairs = [(tables[one], tables[two]) for one, two in zip(*places, strict=True)]
+            made = [difference_interval(one, two, metric, n)[0] for one, two in pairs]
+            found = {"difference": values[places[0]] - values[places[1]]}
+            found |= {end: np.array([getattr(interval, end) for interval in made]) for end in ("low", "high")}
+            yield _counted(panel, part, period, places, found)
 
 
-def _counted(panel: Panel, field: Field, period: str, found: Mapping[tuple[int, int], _Compared]) -> Iterator[Pair]:
-    """Pairs of a field by number with what was compared (difference, limits, p-values), and the counts of samples."""
+def _counted(
+    panel: Panel, field: Field, period: str, places: _Places, found: Mapping[str, NDArray[np.float64]]
+) -> pl.DataFrame:
+    """Pairs of a field with what was compared, by the names of columns, and the counts of samples."""
     said = np.stack([system.headline.predictions(field.where) for system in field.systems])
     right = (said == panel.labels[field.where]).astype(np.float64)  # whole numbers, exact, and multiplied fast
-    both = right @ right.T
+    both, (one, two) = right @ right.T, places
     values = [(said == value).astype(np.float64) for value in np.unique(said)]
-    same = sum(value @ value.T for value in values)
-    for (one, two), (difference, low, high, p_value, adjusted) in found.items():
-        counts = (int(both[one, two]), int(both[one, one] - both[one, two]), int(both[two, two] - both[one, two]))
-        origins = field.systems[one].origin, field.systems[two].origin
-        n, alike = said.shape[1], int(same[one, two])
-        yield Pair(*origins, period, n, difference, low, high, p_value, adjusted, *counts, alike)
+    same = sum((value @ value.T for value in values), np.zeros(both.shape))
+    origins = pl.Series([system.origin for system in field.systems], dtype=pl.String)
+    counts = {"both_right": both[places], "one_right": both[one, one] - both[places]}
+    counts |= {"two_right": both[two, two] - both[places], "same": same[places]}
+    columns = {"one": origins.gather(one), "two": origins.gather(two), **found, **counts}
+    missing = [pl.lit(None).alias(name) for name in ("p_value", "adjusted") if name not in found]
+    frame = pl.DataFrame(columns).with_columns(*missing, period=pl.lit(period), n=said.shape[1])
+    return frame.select(PAIRS.schema.names()).cast(PAIRS.schema)

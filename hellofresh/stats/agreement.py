@@ -254,7 +254,10 @@ def rater_agreement(
     total = np.sum([part.sum(axis=0) for _, part in tables], axis=0)
     weights = np.bincount(member, minlength=clusters).astype(np.float64)
     counted = first.size, weights
-    pooled_without = weighted_kappa(total - _summed(tables, clusters, answers), weighting)
+    of_cluster = np.zeros((clusters, answers, answers))
+    for cluster, part in tables:
+        of_cluster[cluster] += part
+    pooled_without = weighted_kappa(total - of_cluster, weighting)
     equal = cluster_sums((first == second)[:, None].astype(np.float64), member, clusters)[:, 0]
     observed_without = ratio(equal.sum() - equal, first.size - weights)
     pooled = float(weighted_kappa(total, weighting))
@@ -280,14 +283,6 @@ def _tables(cells: NDArray[np.int64], member: NDArray[np.int64], answers: int) -
     names, where = np.unique(member, return_inverse=True)
     counts = np.bincount(where * answers**2 + cells, minlength=names.size * answers**2)
     return names, counts.reshape(-1, answers, answers).astype(np.float64)
-
-
-def _summed(tables: Sequence[_Tables], clusters: int, answers: int) -> NDArray[np.float64]:
-    """The table of each cluster over all pairs."""
-    found = np.zeros((clusters, answers, answers))
-    for names, part in tables:
-        found[names] += part
-    return found
 
 
 def _kappa(table: NDArray[np.float64], weighting: Weighting) -> float:

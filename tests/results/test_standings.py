@@ -14,7 +14,7 @@ from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import NOT_ASKED, SINGLE, EntrySection, Panel, PromptOutputs, System
-from hellofresh.results.standings import Pair, Standings, standings_of
+from hellofresh.results.standings import PAIRS, Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
 from verifier import scores as verified
@@ -96,9 +96,8 @@ def recomputed(made: Panel) -> tuple[verified.Standings, dict[str, float]]:
 def on_the_page(standings: Standings) -> Board:
     """What the site reads of the tables that are written."""
     keys = {"edition": str(QUARTER), "task": "x-notes", "split": "main"}
-    rows = {"standings": standings.ranked, "pairs": standings.pairs}
-    return Board(_tables={name: pl.DataFrame([keys | asdict(row) for row in its], schema=TABLES[name].schema)
-                    for name, its in rows.items()})  # fmt: skip
+    pairs = standings.pairs.with_columns(**{name: pl.lit(key) for name, key in keys.items()})
+    return Board(_tables={"standings": TABLES["standings"].frame(standings.ranked, **keys), "pairs": pairs})
 
 
 def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +113,7 @@ def test_page_analysis_and_verification_agree_on_300_random_panels(monkeypatch: 
             place = again.places[one.origin]
             assert (one.rank, one.low, one.high, one.tie_group) == (place.rank, place.low, place.high, place.tie_group)
             assert one.first == pytest.approx(first[one.origin], abs=1e-12)
-        whole = {(pair.one, pair.two): pair for pair in standings.pairs if pair.period == "all"}
+        whole = {(pair.one, pair.two): pair for pair in PAIRS.rows(standings.pairs) if pair.period == "all"}
         assert {frozenset(key) for key in whole} == {frozenset(key) for key in again.differences if key[0] != key[1]}
         for key, pair in whole.items():
             here = again.differences[key]
@@ -136,7 +135,7 @@ def agrees_in_the_analysis(made: Panel, standings: Standings) -> None:
 
 
 def whole_pairs(made: Panel) -> dict[frozenset[str], Pair]:
-    found = standings_of(made, resamples=FEW).pairs
+    found = PAIRS.rows(standings_of(made, resamples=FEW).pairs)
     return {frozenset((pair.one, pair.two)): pair for pair in found if pair.period == "all"}
 
 
@@ -179,7 +178,7 @@ def test_a_placebo_run_is_compared_and_has_no_rank() -> None:
     control = system("control", LABELS, "language-model", "placebo")
     standings = standings_of(panel(LABELS, GROUPS, [control, system("model", 1 - LABELS)]), resamples=FEW)
     assert [one.origin for one in standings.ranked] == ["model"]
-    assert {(pair.one, pair.two) for pair in standings.pairs} == {("control", "model")}
+    assert set(standings.pairs.select("one", "two").rows()) == {("control", "model")}
 
 
 def test_who_judged_too_little_takes_no_part_and_is_named() -> None:
@@ -199,7 +198,8 @@ def test_a_baseline_that_judged_everything_does_not_decide_who_takes_part() -> N
 
 def test_counts_of_a_pair_are_those_of_its_samples() -> None:
     half = np.where(np.arange(24) < 12, LABELS, 1 - LABELS)
-    pair, *periods = standings_of(panel(LABELS, GROUPS, [system("a", LABELS), system("b", half)]), resamples=FEW).pairs
+    made = panel(LABELS, GROUPS, [system("a", LABELS), system("b", half)])
+    pair, *periods = PAIRS.rows(standings_of(made, resamples=FEW).pairs)
     assert (pair.n, pair.both_right, pair.one_right, pair.two_right, pair.same) == (24, 12, 12, 0, 12)
     assert sum(part.n for part in periods) == 24
     assert {part.adjusted for part in periods} == {None}

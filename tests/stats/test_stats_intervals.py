@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from hellofresh.stats import FEW_CLUSTERS, cluster_tables, metric_interval
-from hellofresh.stats.intervals import Method, t_quantile, wilson_limits
+from hellofresh.stats.intervals import Method, t_quantile, t_two_sided, wilson_limits
 from hellofresh.stats.metrics import accuracy, macro_f1, mean, rank_correlation
 
 
@@ -23,10 +23,8 @@ def simulated(n: int, seed: int, *, right: float = 0.7) -> tuple[np.ndarray, np.
     return labels, predictions
 
 
-def limits(
-    labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray, **options: float
-) -> list[tuple[float, float]]:
-    found = metric_intervals(labels, predictions, groups, **options)
+def limits(labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray) -> list[tuple[float, float]]:
+    found = metric_intervals(labels, predictions, groups)
     return [(found[name].low, found[name].high) for name in METRICS]
 
 
@@ -201,3 +199,13 @@ def test_a_rank_correlations_interval_is_longer_towards_0_and_all_that_is_possib
     one, perfect = metric_interval(alone, metric), cluster_tables(metric.statistics(fact, fact), groups)
     assert (one.low, one.high) == (-1, 1)
     assert metric_interval(perfect, metric).high == 1
+
+
+@given(st.floats(-40, 40), st.floats(1, 1e5))
+def test_two_sided_tails_of_t_are_those_of_its_distribution(value: float, df: float) -> None:
+    assert float(t_two_sided(value, df)) == pytest.approx(2 * stats.t.sf(abs(value), df), rel=1e-8, abs=1e-12)
+
+
+def test_nothing_lies_beyond_the_infinite() -> None:
+    assert t_two_sided(np.array([float("inf"), 1e200, 0.0]), 5).tolist() == [0, 0, 1]
+    assert t_quantile(0.5, 3) == 0

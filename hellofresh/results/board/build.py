@@ -166,7 +166,13 @@ class _Parts:
     waiting: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        self.keep(TABLES[self.name].frame(rows, **keys))
+        table = TABLES[self.name]
+        if isinstance(rows, pl.DataFrame):
+            self.keep(
+                rows.with_columns(**{name: pl.lit(key) for name, key in keys.items()}).select(table.schema.names())
+            )
+        else:
+            self.keep(table.frame(rows, **keys))
 
     def keep(self, frame: pl.DataFrame) -> None:
         self.waiting.append(frame)

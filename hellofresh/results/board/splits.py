@@ -25,7 +25,7 @@ from hellofresh.releases.life.load import load_labels, load_public, load_release
 from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, read_kept, scan_kept
+from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, scan_kept
 from hellofresh.results.panel import EntrySection, Panel, section_of
 from hellofresh.results.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
@@ -124,11 +124,10 @@ class BoardSplit:
     @property
     def ranked(self) -> dict[str, bool]:
         """By origin, whether an entry is ranked."""
-        sections = (
-            (row["origin"], section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]))
+        return {
+            row["origin"]: section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]) is EntrySection.SYSTEM
             for row in self.systems
-        )
-        return {origin: section is EntrySection.SYSTEM for origin, section in sections}
+        }
 
 
 def open_split(
@@ -149,10 +148,9 @@ def open_split(
     manifest = place.manifest
     shown = manifest.has_labels or private
     systems = systems_of(scores, place.keys, shown=shown)
-    parts: tuple[Part, ...] = ("numbers", "receipts", "waiting")
-    said = scan_kept(workspace, place.edition, place.split, "", place.task)
-    others = [read_kept(workspace, place.edition, place.split, part, place.task) for part in parts]
-    numbers, receipts, waiting = others
+    parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
+    said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
+    numbers, receipts, waiting = (rows.collect() for rows in others)
     bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
@@ -177,11 +175,8 @@ def open_split(
     # What was said of others, taken down or never decided, counts no more.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
     found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
-    return replace(found, panel=_panel(found)) if labels and _any(said) else found
-
-
-def _any(rows: pl.LazyFrame) -> bool:
-    return rows.head(1).collect(engine="streaming").height > 0
+    has_panel = labels and said.head(1).collect(engine="streaming").height
+    return replace(found, panel=_panel(found)) if has_panel else found
 
 
 def _panel(split: BoardSplit) -> Panel:

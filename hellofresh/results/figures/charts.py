@@ -183,8 +183,10 @@ def first_of_each(names: Iterable[str]) -> list[str]:
 
 def points_of(marks: Sequence[Mark]) -> pl.DataFrame:
     """Marks as a table; places are all texts or all numbers."""
-    named = any(isinstance(mark.at, str) for mark in marks)
-    return pl.DataFrame([asdict(mark) for mark in marks], schema=_schema(named=named))
+    texts = {"who", "series", "more", "row", "panel", "other"}
+    texts |= {"at"} if any(isinstance(mark.at, str) for mark in marks) else set()
+    kinds = {name: pl.String if name in texts else pl.Float64 for name in Mark.__dataclass_fields__} | {"n": pl.Int64}
+    return pl.DataFrame([asdict(mark) for mark in marks], schema=kinds)
 
 
 def marks_of(points: pl.DataFrame, systems: Sequence[str]) -> list[Mark]:
@@ -193,15 +195,6 @@ def marks_of(points: pl.DataFrame, systems: Sequence[str]) -> list[Mark]:
     both = pl.col("who").is_in(list(place)) & (pl.col("other").is_in(["", *place]))
     marks = [Mark(**row) for row in points.filter(both).iter_rows(named=True)]
     return sorted(marks, key=lambda mark: place[mark.who])
-
-
-def _schema(*, named: bool) -> pl.Schema:
-    texts, numbers = pl.String(), pl.Float64()
-    return pl.Schema({
-        "who": texts, "series": texts, "value": numbers, "low": numbers, "high": numbers, "n": pl.Int64(),
-        "at": texts if named else numbers, "more": texts, "row": texts, "panel": texts, "other": texts,
-        "width": numbers, "height": numbers, "angle": numbers,
-    })  # fmt: skip
 
 
 ORDER = (
