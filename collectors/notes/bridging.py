@@ -25,7 +25,15 @@ from hellofresh.collectors.notes.dump_files import find_shards, source_files
 from hellofresh.collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
 from hellofresh.collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from hellofresh.collectors.notes.snapshot import known_hashes
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from hellofresh.collectors.notes.tables import (
+    ENROLLMENT,
+    HISTORY,
+    NOTES,
+    DumpTable,
+    TableReader,
+    WantedColumns,
+    refuse_conflicts,
+)
 from hellofresh.collectors.notes.texts import is_foreign
 from hellofresh.collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
@@ -346,15 +354,7 @@ def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         SourceError: if two rows on a note differ, or as of `TableReader.frames`.
     """
     rows = pl.concat(frames).unique(maintain_order=True)
-    twice = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
-    if twice.len():
-        raise SourceError(
-            f"note {twice[0]} has rows that differ",
-            where=table.title,
-            expected="one row a note",
-            code="conflicting-rows",
-            fix="Do not mix files of different days in one folder.",
-        )
+    refuse_conflicts(rows, table.title)
     return rows
 
 
