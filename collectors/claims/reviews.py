@@ -106,24 +106,20 @@ def _review(item: ReviewFields, claim: str, site: str, reviewed: datetime) -> Cl
     speaker = about.get("author")
     names = [as_text(name) for name in (speaker if isinstance(speaker, list) else [speaker])]
     people = [name for name in names if name and not name.startswith(("http://", "https://"))]
+    language = first(item.get("inLanguage"))
+    if isinstance(language, dict):
+        language = language.get("alternateName") or language.get("name")
+    match = _LANGUAGE.fullmatch(language.strip()) if isinstance(language, str) else None
     return ClaimReview(
         claim=claim,
         claimant=people[0][:200] if people else "",  # a person or body; an address is not a name
         claimed=claimed if claimed is not None and claimed <= reviewed else None,
-        language=_language(item.get("inLanguage")),
+        language=match[1].lower() if match else "",
         site=site,
         reviewed=reviewed,
         url=as_url(item.get("url")),
         rating=_rating(item.get("reviewRating")),
     )
-
-
-def _language(value: object) -> str:
-    value = first(value)
-    if isinstance(value, dict):
-        value = value.get("alternateName") or value.get("name")
-    match = _LANGUAGE.fullmatch(value.strip()) if isinstance(value, str) else None
-    return match[1].lower() if match else ""
 
 
 def _rating(value: object) -> ReviewRating:

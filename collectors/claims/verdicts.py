@@ -69,17 +69,21 @@ class _Words(Strict):
 
     @cached_property
     def readings(self) -> Mapping[str, Reading]:
-        lists = zip(
-            (Reading.FALSE, Reading.MIXED, Reading.TRUE, Reading.NO_TRUTH, Reading.CHECKING),
-            (self.false, self.mixed, self.true, self.none, self.checking),
-            strict=True,
-        )
-        return {plain_words(word): reading for reading, words in lists for word in words}
+        return dict(self._listed())
+
+    def _listed(self) -> list[tuple[str, Reading]]:
+        lists = {
+            Reading.FALSE: self.false,
+            Reading.MIXED: self.mixed,
+            Reading.TRUE: self.true,
+            Reading.NO_TRUTH: self.none,
+            Reading.CHECKING: self.checking,
+        }
+        return [(plain_words(word), reading) for reading, words in lists.items() for word in words]
 
     @model_validator(mode="after")
     def _names_no_word_twice(self) -> Self:
-        lists = (self.false, self.mixed, self.true, self.none, self.checking)
-        words = [plain_words(word) for listed in lists for word in listed]
+        words = [word for word, _ in self._listed()]
         twice = sorted({word for word in words if words.count(word) > 1})
         if twice:
             raise ValueError(f"there twice: {', '.join(twice)}")
@@ -147,23 +151,22 @@ class VerdictTable:
                 return found or Reading.UNKNOWN
         if rating.value is None:
             return Reading.MISSING
-        on_scale = _on_scale(own.scale, rating) if own and own.scale else None
-        return on_scale or (Reading.UNKNOWN if rating.words else Reading.UNSCALED)
+        scale = own.scale if own else None
+        # A review may say that it is on another scale than the publisher's own.
+        if scale and (rating.best, rating.worst) in {(None, None), (scale.best, scale.worst)}:
+            for found, steps in (
+                (Reading.FALSE, scale.false),
+                (Reading.MIXED, scale.mixed),
+                (Reading.TRUE, scale.true),
+            ):
+                if rating.value in steps:
+                    return found
+        return Reading.UNKNOWN if rating.words else Reading.UNSCALED
 
     def _of(self, site: str) -> _Words | None:
         parts = site.split(".")
         names = (".".join(parts[start:]) for start in range(len(parts)))
         return next((found for name in names if (found := self._table.publishers.get(name))), None)
-
-
-def _on_scale(scale: _Scale, rating: ReviewRating) -> Reading | None:
-    """A step on the publisher's own scale; None if the review says that it is on another one."""
-    if (rating.best, rating.worst) not in {(None, None), (scale.best, scale.worst)}:
-        return None
-    for reading, steps in ((Reading.FALSE, scale.false), (Reading.MIXED, scale.mixed), (Reading.TRUE, scale.true)):
-        if rating.value in steps:
-            return reading
-    return None
 
 
 @cache

@@ -25,7 +25,15 @@ from hellofresh.collectors.notes.dump_files import find_shards, source_files
 from hellofresh.collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
 from hellofresh.collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from hellofresh.collectors.notes.snapshot import known_hashes
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, DumpTable, TableReader, WantedColumns
+from hellofresh.collectors.notes.tables import (
+    ENROLLMENT,
+    HISTORY,
+    NOTES,
+    DumpTable,
+    TableReader,
+    WantedColumns,
+    refuse_conflicts,
+)
 from hellofresh.collectors.notes.texts import is_foreign
 from hellofresh.collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
@@ -346,22 +354,22 @@ def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         SourceError: if two rows on a note differ, or as of `TableReader.frames`.
     """
     rows = pl.concat(frames).unique(maintain_order=True)
-    twice = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
-    if twice.len():
-        raise SourceError(
-            f"note {twice[0]} has rows that differ",
-            where=table.title,
-            expected="one row a note",
-            code="conflicting-rows",
-            fix="Do not mix files of different days in one folder.",
-        )
+    refuse_conflicts(rows, table.title)
     return rows
 
 
 def _notes(reader: TableReader, key: bytes, quarter: Quarter) -> pl.DataFrame:
     """All notes, deleted ones included, sorted by id; writers are keyed hashes; only the quarter's texts are read."""
+    start, end = _milliseconds(quarter)
+
+    def without_text(frame: pl.DataFrame) -> pl.DataFrame:
+        """With `foreign` in place of a note's text: whether it shows another language than English, if it is known."""
+        mine = frame["createdAtMillis"].is_between(start, end, closed="left") & (frame[_SUMMARY] != "")
+        told = [is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)]
+        return frame.with_columns(pl.Series("foreign", told, pl.Boolean)).drop(_SUMMARY)
+
     texts = chain([pl.DataFrame(schema=_NOTE_COLUMNS.schema)], reader.frames(NOTES, _NOTE_COLUMNS))
-    notes = _table(NOTES, (_without_text(frame, quarter) for frame in texts))
+    notes = _table(NOTES, map(without_text, texts))
     empty = pl.DataFrame(schema=_HISTORY_COLUMNS.schema)
     history = _table(HISTORY, chain([empty], reader.frames(HISTORY, _HISTORY_COLUMNS)))
     both = history.join(notes, on="noteId", how="full", coalesce=True, suffix=" of the note").sort("noteId")
@@ -370,14 +378,6 @@ def _notes(reader: TableReader, key: bytes, quarter: Quarter) -> pl.DataFrame:
         pl.coalesce("createdAtMillis of the note", "createdAtMillis").alias("createdAtMillis"), writer.alias(AUTHOR)
     )
     return both.with_columns(hashed(both[AUTHOR], key).alias(AUTHOR)).drop(pl.selectors.ends_with(" of the note"))
-
-
-def _without_text(frame: pl.DataFrame, quarter: Quarter) -> pl.DataFrame:
-    """With `foreign` in place of a note's text: whether it shows another language than English, if it is known."""
-    start, end = _milliseconds(quarter)
-    mine = frame["createdAtMillis"].is_between(start, end, closed="left") & (frame[_SUMMARY] != "")
-    told = [is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)]
-    return frame.with_columns(pl.Series("foreign", told, pl.Boolean)).drop(_SUMMARY)
 
 
 def _milliseconds(quarter: Quarter) -> tuple[int, int]:
@@ -507,12 +507,12 @@ def _rows(
 def _rings(notes: pl.DataFrame, mine: NDArray[np.intp], ratings: DumpRatings, fit: Bridging) -> RingFigures:
     """Rings among all raters, and what they did to the quarter's notes."""
     liked = (ratings.level == _HELPFUL) & fit.ratings.valid
-    post = notes["tweetId"].fill_null(0).rank("dense").to_numpy().astype(np.int64) - 1
+    post = notes["tweetId"].fill_null(0).rank("dense").to_numpy().astype(np.int32) - 1
     period = np.zeros(int(post.max(initial=0)) + 1, np.int64)
     np.maximum.at(period, post, notes["createdAtMillis"].to_numpy() // _PERIOD_MS)
     lean = np.nan_to_num(fit.first.rater_factor)
     camp = np.where(np.abs(lean) < _LEAN, 0, np.sign(lean)).astype(np.int64)
-    found = find_rings(post[ratings.note[liked]], ratings.rater[liked].astype(np.int64), period=period, camp=camp)
+    found = find_rings(post[ratings.note[liked]], ratings.rater[liked], period=period, camp=camp)
     theirs = np.bincount(ratings.note[(ratings.level == _HELPFUL) & found.rater[ratings.rater]], minlength=notes.height)
     without = intercepts_without(fit, found.rater)
     both = np.isfinite(fit.intercept) & np.isfinite(without)

@@ -39,6 +39,7 @@ from hellofresh.collectors.notes.tables import (
     TableReader,
     WantedColumns,
     gathered,
+    refuse_conflicts,
 )
 from hellofresh.collectors.notes.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
@@ -348,15 +349,7 @@ class Gathering:
         self.context[f"repeated rows of the {title}"] = repeated
         if repeated:
             self.reader.warnings.append(f"{title}: {repeated} rows are exact repetitions; each note counted once.")
-        conflicts = different.filter(pl.col("noteId").is_duplicated())
-        if conflicts.height:
-            raise SourceError(
-                f"note {conflicts['noteId'].sort()[0]} has rows that differ",
-                where=title,
-                expected="one row a note",
-                code="conflicting-rows",
-                fix="Do not mix files of different days in one folder.",
-            )
+        refuse_conflicts(different, title)
         return different
 
     def _states(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
@@ -457,8 +450,6 @@ class Gathering:
 
     def _sample(self, note: NoteRow, post: FoundPost) -> x_notes.Note:
         created = second_of(note.created_ms)
-        if post.date is None:
-            raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
         task = x_notes.MEDIA_TASK if self.illustrated else x_notes.TASK
         make = partial(x_notes.IllustratedNote, media=post.pictures) if self.illustrated else x_notes.Note
         return make(
@@ -469,7 +460,7 @@ class Gathering:
             date=created,
             group=f"x-{post.id}",
             license=x_notes.LICENSE,
-            post=x_notes.Post(post.id, post.date.replace(microsecond=0), post.text),
+            post=released_post(post),
             note=x_notes.NoteText(str(note.note_id), created, note.text),
         )
 
@@ -524,6 +515,13 @@ def _epoch_ms(moment: datetime) -> int:
 def second_of(epoch_ms: int) -> datetime:
     """The second that contains the time: samples are written to the second, and must read back the same."""
     return _EPOCH + timedelta(seconds=epoch_ms // 1000)
+
+
+def released_post(post: FoundPost) -> x_notes.Post:
+    """The part of a post that samples hold."""
+    if post.date is None:
+        raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
+    return x_notes.Post(post.id, post.date.replace(microsecond=0), post.text)
 
 
 def time_text(locked_ms: int | None) -> str | None:

@@ -63,7 +63,13 @@ def fill_texts(
     filled: dict[str, Sample | str] = {item.id: "note: not in the dump" for item in public}
     for item in asked:
         post = posts[item.post.id]
-        filled[item.id] = _lacks(post, item.post) or _filled(item, notes, post)
+        texts = (post.text, without_hidden(post.text))
+        if post.gone is not None:
+            filled[item.id] = f"post: {post.gone}"
+        elif post.truncated and item.post.text_sha256 not in map(sha256_text, texts):
+            filled[item.id] = "post: only its beginning"
+        else:
+            filled[item.id] = _filled(item, notes, post)
     return filled
 
 
@@ -71,15 +77,6 @@ def _id(sample: Sample, text: str) -> int:
     if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
         return int(text)
     raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
-
-
-def _lacks(post: FoundPost, released: x_notes.WithheldText) -> str:
-    """Why a post is not to be had, empty if it is."""
-    if post.gone is not None:
-        return f"post: {post.gone}"
-    if post.truncated and released.text_sha256 not in map(sha256_text, (post.text, without_hidden(post.text))):
-        return "post: only its beginning"
-    return ""
 
 
 def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, str], post: FoundPost) -> Sample:

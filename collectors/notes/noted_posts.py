@@ -23,6 +23,7 @@ from hellofresh.collectors.notes.collect import (
     NoteRow,
     NotesSettings,
     NotesSource,
+    released_post,
     time_text,
 )
 from hellofresh.collectors.notes.labels import NoteState
@@ -33,7 +34,7 @@ from hellofresh.core.quarters import PeriodKind, Quarter, first_snowflake, snowf
 from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.tasks.corrections import NOTED_TASK, NotedPost
 from hellofresh.tasks.samples import Candidate, Label
-from hellofresh.tasks.x_notes import LICENSE, Post
+from hellofresh.tasks.x_notes import LICENSE
 
 SCORES = "scored_notes.tsv"
 """What the open-source scorer of Community Notes writes; its column of scores:"""
@@ -188,8 +189,6 @@ class _PostGathering(Gathering):
         return [self._post_candidate(post, pair) for post, pair in self.paired]
 
     def _post_candidate(self, post: FoundPost, pair: _Pair) -> Candidate:
-        if post.date is None:
-            raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
         made = snowflake_time(int(post.id)).replace(microsecond=0)
         sample = NotedPost(
             id=f"{NOTED_TASK.id_prefix}{post.id}",
@@ -199,7 +198,7 @@ class _PostGathering(Gathering):
             date=made,
             group=f"x-{post.id}",
             license=LICENSE,
-            post=Post(post.id, post.date.replace(microsecond=0), post.text),
+            post=released_post(post),
             media=post.pictures,
             modality="multimodal" if post.pictures else "unimodal",
         )

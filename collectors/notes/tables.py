@@ -368,6 +368,19 @@ def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataF
     return None if frame.drop_in_place(_FAULTY).any() else frame
 
 
+def refuse_conflicts(rows: pl.DataFrame, title: str) -> None:
+    """Refuse rows, of which exact repetitions are left out, if two are on one note; raises SourceError."""
+    conflicts = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
+    if conflicts.len():
+        raise SourceError(
+            f"note {conflicts[0]} has rows that differ",
+            where=title,
+            expected="one row a note",
+            code="conflicting-rows",
+            fix="Do not mix files of different days in one folder.",
+        )
+
+
 def gathered(frames: Iterable[pl.DataFrame], rows: int = _ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
     """The same rows in fewer frames, of `rows` or more: a join costs a millisecond, however few rows there are."""
     waiting: list[pl.DataFrame] = []

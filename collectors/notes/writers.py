@@ -100,7 +100,9 @@ def write_note_writers(
     here = np.flatnonzero(np.isin(machines, own["writer"].to_numpy()))
     names, machines = [PEOPLE, COLLABORATIVE, *(every[place] for place in here)], machines[here]
     kinds = [WriterKind.PEOPLE, WriterKind.COLLABORATIVE, *[WriterKind.MACHINE] * machines.size]
-    own = own.with_columns(number=_numbers_of(own, machines))
+    # Of each note: 0 for people, 1 if it is collaborative, else 2 and more for programs.
+    number = pl.col("writer").replace_strict(machines, range(2, machines.size + 2), default=0, return_dtype=pl.Int64)
+    own = own.with_columns(number=pl.when("collaborative").then(1).otherwise(number))
     # Of notes that call the post misleading: the others do another thing.
     counts = fit.notes.misleading[mine] & (own["tweetId"].fill_null(0).to_numpy() > 0)
     post, writer = np.zeros(notes.height, np.int64), np.full(notes.height, -1)
@@ -123,14 +125,6 @@ def write_note_writers(
     write_parquet(path, NOTE_WRITERS.frame(rows[number] for number in order), mode=0o600)
     write_parquet(pairs_file(path), WRITER_PAIRS.frame(standings.rows(names, order)), mode=0o600)
     return len(rows)
-
-
-def _numbers_of(own: pl.DataFrame, machines: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Of each note: 0 for people, 1 if it is collaborative, else 2 and more for programs."""
-    writers = own["writer"].to_numpy()
-    place = np.minimum(np.searchsorted(machines, writers), max(machines.size - 1, 0))
-    machine = machines[place] == writers if machines.size else np.zeros(own.height, np.bool_)
-    return np.where(own["collaborative"].to_numpy(), 1, np.where(machine, place + 2, 0))
 
 
 def _counts(own: pl.DataFrame) -> pl.DataFrame:

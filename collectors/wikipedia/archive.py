@@ -10,6 +10,7 @@ import asyncio
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -146,8 +147,12 @@ class _Fetching:
         """Report how much is to come and how much room there is, before anything is fetched."""
         sizes = {name: int(size) for name, size in _SIZE.findall(await _text(transfer, f"{url}/") or "")}
         for path in missing:
-            if path.name not in sizes and (size := await _asked_size(transfer.session, f"{url}/{path.name}")):
-                sizes[path.name] = size
+            if path.name in sizes:
+                continue
+            with suppress(aiohttp.ClientError, TimeoutError):
+                async with transfer.session.head(f"{url}/{path.name}") as response:
+                    if response.status == 200 and response.content_length:
+                        sizes[path.name] = response.content_length
         begun = sum(part.stat().st_size for path in missing if (part := path.with_name(f"{path.name}.part")).is_file())
         needed = sum(sizes.get(path.name, 0) for path in missing) - begun
         free = shutil.disk_usage(missing[0].parent).free
@@ -173,12 +178,3 @@ async def _text(transfer: Transfer, url: str) -> str | None:
     with TemporaryDirectory() as unkept:
         target = Path(unkept) / "index.html"
         return target.read_text("utf-8", errors="replace") if await transfer.fetch(url, target) else None
-
-
-async def _asked_size(session: aiohttp.ClientSession, url: str) -> int | None:
-    """The size of a file that the index does not tell; None where the server does not either."""
-    try:
-        async with session.head(url) as response:
-            return response.content_length if response.status == 200 else None
-    except (aiohttp.ClientError, TimeoutError):
-        return None

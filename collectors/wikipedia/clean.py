@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import mwparserfromhell
-from mwparserfromhell.nodes import Comment, ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
+from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
 from hellofresh.collectors.wikipedia.edits import Gap, common_ends, gaps
 
@@ -19,8 +18,7 @@ _UNSEEN_TAGS = frozenset(
 _UNSEEN_PREFIXES = frozenset({"file", "image", "category"})
 
 
-@dataclass(frozen=True, slots=True)
-class Spans:
+class Spans(NamedTuple):
     """What changed between two readable texts, in order, joined by ` [...] `."""
 
     deleted: str
@@ -35,11 +33,7 @@ def readable(wikitext: str) -> str:
 
 
 def _render(nodes: Iterable[Any]) -> str:
-    return "".join([_RENDER.get(type(node), _nothing)(node) for node in nodes])
-
-
-def _nothing(_: Any) -> str:
-    return ""
+    return "".join([render(node) for node in nodes if (render := _RENDER.get(type(node)))])
 
 
 def _wikilink(node: Wikilink) -> str:
@@ -50,12 +44,6 @@ def _wikilink(node: Wikilink) -> str:
     if node.text is not None:
         return _render(node.text.nodes)
     return target.removeprefix(":")
-
-
-def _external(node: ExternalLink) -> str:
-    if node.title is not None:
-        return _render(node.title.nodes)
-    return "" if node.brackets else str(node.url)
 
 
 def _tag(node: Tag) -> str:
@@ -79,8 +67,7 @@ def _template(node: Template) -> str:
     show = _SHOWN.get(name)
     if show is None:
         return ""
-    values = [_render(parameter.value.nodes).strip() for parameter in node.params if not parameter.showkey]
-    return show(values)
+    return show([_render(parameter.value.nodes).strip() for parameter in node.params if not parameter.showkey])
 
 
 def _nth(place: int) -> Callable[[list[str]], str]:
@@ -109,11 +96,12 @@ _SHOWN: Mapping[str, Callable[[list[str]], str]] = {
 _RENDER: Mapping[type, Callable[[Any], str]] = {
     Text: lambda node: str(node.value),
     Wikilink: _wikilink,
-    ExternalLink: _external,
+    ExternalLink: lambda node: (
+        _render(node.title.nodes) if node.title is not None else "" if node.brackets else str(node.url)
+    ),
     Tag: _tag,
     HTMLEntity: _entity,
     Template: _template,
-    Comment: _nothing,
 }
 
 _SPACE_BEFORE_POINT = re.compile(r" +([,.;:!?)\]])(?=\s|$)")

@@ -244,8 +244,7 @@ class _Pages:
         self, page: WikiPage, reader: ExportReader | JoinedReader, context: Counter[str]
     ) -> Iterator[Revision]:
         """The page's revisions, each once, counted, reported, and checked to be in order of time."""
-        quarter, last = self._task.quarter, None
-        start, end = quarter.start, quarter.end
+        last = None
         seen: set[int] = set()
         for revision in page.revisions:
             if last is not None and (revision.timestamp, revision.id) < (last.timestamp, last.id):
@@ -257,7 +256,7 @@ class _Pages:
                 continue
             seen.add(revision.id)
             last = revision
-            if start <= revision.timestamp < end:
+            if revision.timestamp in self._task.quarter:
                 context["revisions in the quarter"] += 1
                 context["revisions in the quarter with hidden text"] += revision.text is None
             now = time.monotonic()
@@ -338,7 +337,9 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     total = EditsFound("")
     for one in found:
         total.take(one)
-    candidates = sorted(total.candidates, key=_order)
+    candidates = sorted(
+        total.candidates, key=lambda one: [*map(int, one.sample.id.removeprefix(TASK.id_prefix).split("-"))]
+    )
     rows, context = len(candidates) + total.drops.total(), dict(sorted(total.context.items()))
     funnel = Funnel.of("paragraph edits", rows, total.drops, MEANINGS, candidates=candidates, context=context)
     parameters = {
@@ -348,11 +349,6 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     waiting = sorted(total.pending, key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
     return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
-
-
-def _order(candidate: Candidate) -> tuple[int, int]:
-    revision, number = candidate.sample.id.removeprefix(TASK.id_prefix).split("-")
-    return int(revision), int(number)
 
 
 def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:

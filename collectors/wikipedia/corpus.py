@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hellofresh.collectors.wikipedia.clean import readable
 from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.wikitext import Kind, Revision, Splitter, WikiPage
+from hellofresh.collectors.wikipedia.wikitext import Kind, Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 
@@ -25,7 +25,8 @@ def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]
     """
     for path in dumps:
         for page in read_pages(path):
-            newest = _newest(page)
+            there = (revision for revision in page.revisions if revision.text is not None)
+            newest = max(there, key=lambda revision: (revision.timestamp, revision.id), default=None)
             if newest is None or newest.text is None or newest.text.lstrip().lower().startswith("#redirect"):
                 continue
             paragraphs = _paragraphs(newest.text)
@@ -34,16 +35,6 @@ def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]
                 name = f"{page.id}-{number}" if words else str(page.id)
                 document = CorpusDocument(name, page.title, text, newest.timestamp.date(), "wikipedia")
                 yield FoundDocument(document, f"{path.name}, page {page.id}")
-
-
-def _newest(page: WikiPage) -> Revision | None:
-    """The last revision whose text is there; no more than one text is held at once."""
-    found: Revision | None = None
-    for revision in page.revisions:
-        is_newer = found is None or (revision.timestamp, revision.id) > (found.timestamp, found.id)
-        if revision.text is not None and is_newer:
-            found = revision
-    return found
 
 
 def _paragraphs(wikitext: str) -> list[str]:

@@ -185,12 +185,8 @@ class JoinedReader:
                 yield revision
             if (other := next(pages, None)) is not None:
                 raise self._other(part, other)
-        if not self._listed:
-            self._check_gaps(starts, seen)
-
-    def _check_gaps(self, starts: Sequence[tuple[ExportReader, Revision]], seen: set[int]) -> None:
-        """Refuse a part whose first revision was made on a missing one between it and the part before."""
-        for part, start in starts:
+        # A part whose first revision was made on a missing one between it and the part before is refused.
+        for part, start in () if self._listed else starts:
             if start.parent is None:
                 self.unchecked = True
             elif start.parent not in seen and min(seen, default=0) < start.parent < start.id:
@@ -339,7 +335,12 @@ class _Handler:
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         stack = self._stack
         if not stack:
-            self._check_root(name, attributes.get("version", ""))
+            if name != "mediawiki":
+                what = f"the XML begins with <{name[:60]}>"
+                raise self._wrong(what, "a MediaWiki export (<mediawiki>)", "not-a-dump")
+            if (version := attributes.get("version", "")) not in _SCHEMAS:
+                what = f"export schema {version or 'not named'}"
+                raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
         elif stack[-1] == "mediawiki" and name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
         elif name == "revision" and stack[-1] == "page":
@@ -388,20 +389,18 @@ class _Handler:
     def _announce(self) -> None:
         """Say that a page begins, once its title, namespace and id are known."""
         self._announced = True
-        self._article = self._is_article()
+        namespace = self._page.get("ns")
+        if namespace is not None:
+            self._article = namespace.strip() == "0"
+        else:
+            prefix, colon, _ = self.title.partition(":")
+            known = (self._namespaces - {""}) or _ENGLISH_NAMESPACES
+            self._article = not (colon and prefix.strip().replace("_", " ") in known)
         if not self._article:
             self.others += 1
             self._skipping = True
             return
         self._events.append(_Opening((self.title, self._number(self._page.get("id"), "page id"))))
-
-    def _is_article(self) -> bool:
-        namespace = self._page.get("ns")
-        if namespace is not None:
-            return namespace.strip() == "0"
-        prefix, colon, _ = self.title.partition(":")
-        known = (self._namespaces - {""}) or _ENGLISH_NAMESPACES
-        return not (colon and prefix.strip().replace("_", " ") in known)
 
     def _revision(self) -> Revision:
         values = self._values
@@ -430,13 +429,6 @@ class _Handler:
         if text.isascii() and text.isdigit() and len(text) < 19:
             return int(text)
         raise self._wrong(f"{what} is {text!r}" if text else f"{what} missing", "a whole number", "bad-number")
-
-    def _check_root(self, name: str, version: str) -> None:
-        if name != "mediawiki":
-            raise self._wrong(f"the XML begins with <{name[:60]}>", "a MediaWiki export (<mediawiki>)", "not-a-dump")
-        if version not in _SCHEMAS:
-            what = f"export schema {version or 'not named'}"
-            raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
 
     def _refuse_doctype(self, *_: object) -> None:
         raise self._wrong("a document type declaration", "none, as exports never have one", "doctype-refused")

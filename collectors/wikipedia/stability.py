@@ -191,8 +191,7 @@ class Follower:
         self.broad_revisions = 0
         self._settings = settings
         self._restoring = restoring
-        self._start = quarter.start if quarter else _ALWAYS[0]
-        self._end = quarter.end if quarter else _ALWAYS[1]
+        self._start, self._end = (quarter.start, quarter.end) if quarter else _ALWAYS
         self._splitter = Splitter()
         self._index = -1
         self._last: Revision | None = None
@@ -304,7 +303,12 @@ class Follower:
                 return Fate.HIDDEN_TEXT
             watch.phase = _Phase.GONE
             watch.survived = self._index - watch.index - 1
-            watch.fallback = _why_gone(change, snapshot)
+            if not snapshot.paragraphs:
+                watch.fallback = Fate.PAGE_BLANKED
+            elif snapshot.holds(change.after):
+                watch.fallback = Fate.MOVED
+            else:
+                watch.fallback = Fate.SECTION_AMBIGUOUS if section is None else Fate.REWRITTEN
             if not change.before and not self._taken_out(watch, snapshot):
                 return watch.fallback
         if not change.undone_in(section):
@@ -396,16 +400,10 @@ class Follower:
             return Fate.TOO_SHORT
         if not settings.keep_bots and (revision.user or "").casefold().endswith(settings.bot_suffixes):
             return Fate.BOT
-        if not settings.keep_restored and self._restores(change, revision):
+        stood = hash((change.heading, change.after)) in self._seen if change.after else self._same_page is not None
+        if not settings.keep_restored and (stood or revision.id in self._restoring):
             return Fate.RESTORES_OLD_TEXT
         return Fate.PARAGRAPH_REPEATED if change.repeated else None
-
-    def _restores(self, change: ParagraphChange, revision: Revision) -> bool:
-        if revision.id in self._restoring:
-            return True
-        if change.after:
-            return _digest(change.heading, change.after) in self._seen
-        return self._same_page is not None
 
     def _moved(self, change: ParagraphChange, snapshot: Snapshot, headings: list[str]) -> bool:
         """Whether what was put in stood elsewhere before, or what was taken out stands elsewhere now."""
@@ -419,20 +417,8 @@ class Follower:
             new = members(after, heading)
             if before is not None:
                 new = new - members(before, heading)
-            self._seen.update([_digest(heading, paragraph) for paragraph in new])
-
-
-def _why_gone(change: ParagraphChange, snapshot: Snapshot) -> Fate:
-    if not snapshot.paragraphs:
-        return Fate.PAGE_BLANKED
-    if snapshot.holds(change.after):
-        return Fate.MOVED
-    return Fate.REWRITTEN if change.heading in snapshot.sections else Fate.SECTION_AMBIGUOUS
-
-
-def _digest(heading: str, paragraph: str) -> int:
-    # Strings remember their hashes; the number never leaves the process.
-    return hash((heading, paragraph))
+            # Strings remember their hashes; the numbers never leave the process.
+            self._seen.update([hash((heading, paragraph)) for paragraph in new])
 
 
 def decide(

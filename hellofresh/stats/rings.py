@@ -50,8 +50,8 @@ class FoundRings:
 
 
 def find_rings(
-    post: NDArray[np.int64],
-    rater: NDArray[np.int64],
+    post: NDArray[np.integer],
+    rater: NDArray[np.integer],
     *,
     period: NDArray[np.int64],
     camp: NDArray[np.int64],

@@ -1,8 +1,9 @@
-"""What made the bundled sample can be imported by the tests of collectors: it lies outside the product."""
+"""Lets the tests of collectors import what made the bundled sample, and a real MediaWiki (`served`)."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "benchmarks"), str(ROOT / "tests" / "mediawiki")]

@@ -1,8 +1,8 @@
-"""Lets tests here import `world`."""
+"""Lets tests here import `world`, and `served` from the tests of MediaWiki."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "mediawiki")]

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from wiki import is_ready, served_wiki
+from served import is_ready, served_wiki
 from world import DumpServer, Provider, World, prepare, write_history
 
 from hellofresh.cli import main
@@ -24,6 +24,8 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 
 QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))
+VANDAL = "Writer 5"
+"""Whose edits `World.history` puts back."""
 
 
 @dataclass
@@ -149,17 +151,21 @@ def differences(one: Maintainer, other: Maintainer) -> list[str]:
 
 
 @pytest.fixture(params=["dump", pytest.param("api", marks=pytest.mark.integration)])
-def wiki(request, root: Path, needed, tmp_path: Path) -> Iterator[str]:
+def wiki(request, needed, tmp_path: Path) -> Iterator[str]:
     """The address of a real wiki that holds the world's edits; empty for the files that a wiki exports."""
     if request.param == "dump":
         yield ""
         return
-    script = root / "tests/mediawiki/up.sh"
-    needed(is_ready(script), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
+    needed(is_ready(), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
     history = tmp_path / "history.xml"
     history.write_text(World(QUARTERS, 1).history(date(2024, 5, 2)))
-    with served_wiki(script, tmp_path / "wiki", history) as address:
-        yield address
+    folder = tmp_path / "wiki"
+    folder.mkdir()
+    with served_wiki(folder, [history]) as made:
+        with made.database() as db:
+            edits = "SELECT rc_this_oldid FROM recentchanges JOIN actor ON rc_actor = actor_id WHERE actor_name LIKE ?"
+            made.tag_reverted([revision for (revision,) in db.execute(edits, (f"%{VANDAL}",)).fetchall()])
+        yield made.api
 
 
 def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, root: Path, wiki: str) -> None:

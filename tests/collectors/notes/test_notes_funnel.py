@@ -16,30 +16,6 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates import Collection
 
 QUARTER = Quarter(2023, 2)
-REASONS = [
-    "other-quarter",
-    "no-status",
-    "not-locked",
-    "needs-more-ratings",
-    "ai-writer",
-    "empty-text",
-    "no-post",
-    "unavailable",
-    "deleted",
-    "suspended",
-    "protected",
-    "age-restricted",
-    "error",
-    "not-english",
-    "media",
-    "quoted-media",
-    "truncated",
-    "post-language",
-    "note-language",
-    "page-leftovers",
-    "missing-media",
-    "too-long",
-]
 
 
 def run(dump: Any, settings: NotesSettings | None = None, quarter: Quarter = QUARTER) -> Collection:
@@ -49,12 +25,6 @@ def run(dump: Any, settings: NotesSettings | None = None, quarter: Quarter = QUA
 
 def dropped(collection: Collection) -> dict[str, int]:
     return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
-
-
-def test_all_reasons_are_listed_in_order_even_when_nothing_is_dropped(twelve: Any) -> None:
-    funnel = run(twelve).funnel
-    assert [drop.reason for drop in funnel.drops] == REASONS
-    assert (funnel.rows_in, funnel.dropped, funnel.total_kept) == (12, 0, 12)
 
 
 def tombstone(words: str) -> dict[str, Any]:
@@ -84,6 +54,13 @@ FAULTS: dict[str, Callable[[Any], None]] = {
     "missing-media": lambda dump: (dump.note(1, post=7), dump.post(7, text="The tower is high. 0:17")),
     "too-long": lambda dump: dump.note(1, text="x" * 4000),
 }
+
+
+def test_all_reasons_are_listed_in_order_even_when_nothing_is_dropped(twelve: Any) -> None:
+    funnel = run(twelve).funnel
+    reasons = [drop.reason for drop in funnel.drops]
+    assert [reason for reason in reasons if reason not in ("ai-writer", "error")] == list(FAULTS)
+    assert (funnel.rows_in, funnel.dropped, funnel.total_kept) == (12, 0, 12)
 
 
 @pytest.mark.parametrize("reason", FAULTS)

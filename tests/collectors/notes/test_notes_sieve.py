@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.collectors.notes.lines import SHORTEST_LINE, Sieve, check_lines
 from hellofresh.collectors.notes.tables import HISTORY, RATINGS, TableReader, WantedColumns
-from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json
 
@@ -79,17 +78,6 @@ def test_votes_and_labels_are_the_same_with_long_ids_and_without_the_sieve(
     assert len(found[0]["candidates"]) == 6
     assert found[0]["funnel"]["context"][f"rows of the {RATINGS.title}"] == 90
     assert found[0]["funnel"]["context"][f"rows of the {HISTORY.title}"] == 60
-
-
-def test_a_faulty_line_is_found_among_lines_that_nobody_wants(dump: Any, tmp_path: Path) -> None:
-    for number in range(40):
-        dump.note(10**18 + number, at="2023-08-10T00:00:00" if number else "2023-05-10T00:00:00", raters=["a"])
-    path = dump.write() / "ratings-00000.tsv"
-    lines = path.read_bytes().split(b"\n")
-    lines[30] = lines[30].replace(b"1000", b"1x00", 1)
-    path.write_bytes(b"\n".join(lines))
-    with pytest.raises(SourceError, match=r"ratings-00000.tsv line 31: no integer in noteId"):
-        collect(Quarter(2023, 2), NotesSource(dump.folder), NotesSettings(), workdir=tmp_path)
 
 
 @pytest.mark.parametrize("size", [1_000, 20_000, 2**20])

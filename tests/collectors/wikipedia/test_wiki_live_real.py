@@ -6,21 +6,15 @@ import bz2
 import gzip
 import lzma
 import os
-import secrets
-import shutil
-import signal
-import socket
-import sqlite3
-import subprocess
-import tempfile
-import time
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import requests
+from served import is_ready, served_wiki
 
 from hellofresh.cli import main
 from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
@@ -38,7 +32,6 @@ pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"
 PAGES = ("Amen", "Rio Grande", "Anarchism")
 FIRST_REVISIONS = 200
-MODULES = {"pdo_sqlite", "mbstring", "intl", "dom"}
 
 
 @dataclass(frozen=True)
@@ -68,89 +61,34 @@ class Client:
         return self.post("edit", title=title, text=text, **more)["edit"]["newrevid"]
 
 
-@dataclass(frozen=True)
-class MediaWiki:
-    """A running MediaWiki."""
-
-    script: Path
-    folder: Path
-    port: int
-    password: str
-
-    @property
-    def api(self):
-        return f"http://127.0.0.1:{self.port}/api.php"
-
-    def run(self, verb, *arguments):
-        environment = {**os.environ, "MEDIAWIKI_PASSWORD": self.password}
-        subprocess.run(
-            [str(self.script), verb, str(self.folder), *map(str, arguments)], check=True, env=environment, timeout=120
-        )
-
-    def dump(self):
-        self.run("dump")
-        return self.folder / "dump.xml"
-
-    def client(self, name):
-        """Somebody of this name, logged in; the account is made where needed."""
-        client = Client(self.api, requests.Session(), name)
-        if name != "Admin":
-            token = client.get(action="query", meta="tokens", type="createaccount")["query"]["tokens"]
-            client.session.post(
-                self.api,
-                data={"action": "createaccount", "format": "json", "username": name, "password": self.password,
-                      "retype": self.password, "createreturnurl": self.api,
-                      "createtoken": token["createaccounttoken"]},
-                timeout=60,
-            )  # fmt: skip
-        token = client.get(action="query", meta="tokens", type="login")["query"]["tokens"]["logintoken"]
-        data = {"action": "clientlogin", "format": "json", "username": name, "password": self.password,
-                "loginreturnurl": self.api, "logintoken": token}  # fmt: skip
-        answer = client.session.post(self.api, data=data, timeout=60).json()
-        assert answer["clientlogin"]["status"] == "PASS", answer
-        return client
+def client(wiki, name):
+    """Somebody of this name, logged in; the account is made where needed."""
+    made = Client(wiki.api, requests.Session(), name)
+    common = {"format": "json", "username": name, "password": wiki.password}
+    if name != "Admin":
+        token = made.get(action="query", meta="tokens", type="createaccount")["query"]["tokens"]
+        data = {"action": "createaccount", "retype": wiki.password, "createreturnurl": wiki.api,
+                "createtoken": token["createaccounttoken"]}  # fmt: skip
+        made.session.post(wiki.api, data=common | data, timeout=60)
+    token = made.get(action="query", meta="tokens", type="login")["query"]["tokens"]["logintoken"]
+    data = {"action": "clientlogin", "loginreturnurl": wiki.api, "logintoken": token}
+    answer = made.session.post(wiki.api, data=common | data, timeout=60).json()
+    assert answer["clientlogin"]["status"] == "PASS", answer
+    return made
 
 
 @pytest.fixture(scope="session")
-def mediawiki(root, shared_data, needed, tmp_path_factory):
+def mediawiki(shared_data, needed, tmp_path_factory):
     """A MediaWiki with three imported histories, stopped at the end."""
-    script = root / "tests" / "mediawiki" / "up.sh"
-    php = shutil.which("php")
-    modules = subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.split() if php else []
-    needed(set(modules) >= MODULES, "PHP with SQLite, mbstring, intl and XML")
-    ready = subprocess.run([str(script), "ready"], check=False)
-    needed(ready.returncode == 0, "MediaWiki (tests/mediawiki/up.sh prepare)")
+    needed(is_ready(), "MediaWiki with PHP (tests/mediawiki/up.sh prepare)")
     memory = Path("/dev/shm")
     place = memory if os.access(memory, os.W_OK) else tmp_path_factory.getbasetemp()
-    folder = Path(tempfile.mkdtemp(prefix="hellofresh-mediawiki-", dir=place))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    wiki = MediaWiki(script, folder, port, secrets.token_urlsafe(16))
-    server = None
-    try:
-        wiki.run("install", port)
-        for path in _histories(shared_data / "wikipedia", tmp_path_factory.mktemp("histories")):
-            wiki.run("import", path)
-        wiki.run("recent")
-        server = subprocess.Popen([str(script), "serve", str(folder), str(port)], start_new_session=True)
-        _wait_for(wiki.api)
+    histories = _histories(shared_data / "wikipedia", tmp_path_factory.mktemp("histories"))
+    with (
+        TemporaryDirectory(prefix="hellofresh-mediawiki-", dir=place) as folder,
+        served_wiki(Path(folder), histories) as wiki,
+    ):
         yield wiki
-    finally:
-        if server is not None:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait(timeout=120)
-        shutil.rmtree(folder)
-
-
-def _wait_for(api):
-    for _ in range(1000):
-        try:
-            if requests.get(api, params={"action": "query", "format": "json"}, timeout=10).ok:
-                return
-        except requests.ConnectionError:
-            time.sleep(0.1)
-    pytest.fail("MediaWiki does not answer")
 
 
 def _histories(source, folder):
@@ -241,7 +179,7 @@ def test_drawn_edits_have_the_fate_that_the_whole_history_gives_them(mediawiki, 
     quarter, settings = Quarter(2008, 1), EditsSettings(min_changed_characters=0, kinds=tuple(Kind), keep_restored=True)
     whole = by_id(collect(quarter, [dump], settings))
     rejected = [c.sample.revision.id for c in whole.values() if c.label.label == 0]
-    _tag(mediawiki, rejected)
+    mediawiki.tag_reverted(rejected)
     seen = {}
     for seed in range(12):
         found = live(quarter, settings, titles=(), window_minutes=100 * 24 * 60, per_window=2, seed=str(seed))
@@ -249,20 +187,6 @@ def test_drawn_edits_have_the_fate_that_the_whole_history_gives_them(mediawiki, 
         assert 0 < found.funnel.context["pages"] <= len(PAGES)
         seen.update({id_: candidate.label.label for id_, candidate in by_id(found).items()})
     assert set(seen.values()) == {0, 1}
-
-
-def _tag(mediawiki, revisions):
-    """What the wiki itself does when a revert is made, but not for imported ones."""
-    with sqlite3.connect(mediawiki.folder / "db" / "wiki.sqlite", timeout=30) as db:
-        db.execute(
-            "INSERT OR IGNORE INTO change_tag_def (ctd_name, ctd_user_defined, ctd_count) VALUES ('mw-reverted', 0, 0)"
-        )
-        tag = db.execute("SELECT ctd_id FROM change_tag_def WHERE ctd_name = 'mw-reverted'").fetchone()[0]
-        for id_ in revisions:
-            rc = db.execute("SELECT rc_id FROM recentchanges WHERE rc_this_oldid = ?", (id_,)).fetchone()
-            db.execute(
-                "INSERT OR IGNORE INTO change_tag (ct_rc_id, ct_rev_id, ct_tag_id) VALUES (?, ?, ?)", (rc[0], id_, tag)
-            )
 
 
 def test_a_stopped_run_goes_on_without_asking_again(mediawiki, live, monkeypatch, tmp_path):
@@ -339,7 +263,7 @@ class Story:
 @pytest.fixture(scope="session")
 def story(mediawiki, dump):
     """Fresh edits of all sorts, after the dump of the imported histories was taken."""
-    admin, anna, ben, cleo = (mediawiki.client(name) for name in ("Admin", "Anna", "Ben", "Cleo"))
+    admin, anna, ben, cleo = (client(mediawiki, name) for name in ("Admin", "Anna", "Ben", "Cleo"))
     edits = {}
 
     def later(title, lead=LEAD, second=SECOND, heading="Wheel"):
@@ -439,7 +363,7 @@ def test_the_wiki_marks_what_was_reverted_and_the_draw_finds_it(mediawiki, story
 def test_what_has_come_since_is_asked_for_on_demand(mediawiki, story, live):
     id_ = f"we-{story.edits['too recent']}-1"
     assert id_ not in by_id(live(story.quarter, titles=("Fresh", "Good")))
-    ben = mediawiki.client("Ben")
+    ben = client(mediawiki, "Ben")
     for number in range(3):
         ben.edit("Fresh", article(GOOD, tail=f"It is a museum in its year {number}."))
     assert id_ not in by_id(live(story.quarter, titles=("Fresh", "Good")))
@@ -447,7 +371,7 @@ def test_what_has_come_since_is_asked_for_on_demand(mediawiki, story, live):
 
 
 def test_what_was_deleted_since_is_gone_or_decided_by_what_was_kept(mediawiki, story, live, tmp_path):
-    admin = mediawiki.client("Admin")
+    admin = client(mediawiki, "Admin")
     edits = [admin.edit("Doomed", article(lead)) for lead in (LEAD, GOOD)]
     id_ = admin.get(action="query", titles="Doomed")["query"]["pages"][0]["pageid"]
     first = live(story.quarter, titles=("Doomed", "Good"))
@@ -462,7 +386,7 @@ def test_what_was_deleted_since_is_gone_or_decided_by_what_was_kept(mediawiki, s
 def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, story, live, code_of):
     draw = {"titles": (), "window_minutes": 14 * 24 * 60}
     first = live(Quarter(2008, 1), **draw)
-    with sqlite3.connect(mediawiki.folder / "db" / "wiki.sqlite", timeout=30) as db:
+    with mediawiki.database() as db, db:
         db.execute("DELETE FROM recentchanges")
     again = live(Quarter(2008, 1), refresh=True, **draw)
     assert first.funnel.rows_in
