@@ -1,4 +1,4 @@
-"""What can be said of pictures without a language model: printed text, and known people by a source of the user's.
+"""What can be said of pictures without a language model: printed text, known people, whether two are one picture.
 
 Text is read on this machine by RapidOCR with PP-OCRv6 on onnxruntime.
 
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import aiohttp
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
 from hellofresh.core.errors import ConfigError, DataError, RunError
@@ -164,6 +165,86 @@ def ocr_parameters() -> Parameters:
     """The reader and its weights, also where it is not installed."""
     hashes = {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
     return {"ocr": _PACKAGE, **hashes}
+
+
+_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Keypoints:
+    """Where a picture has corners and spots, and how it looks around each."""
+
+    places: NDArray[np.float32]
+    looks: NDArray[np.float32]
+
+
+@dataclass
+class PictureMatcher:
+    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+
+    It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
+    keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,
+    and another scene none. It knows nothing of what a picture shows.
+
+    Args:
+        pictures: the post's, as the decoder wrote them again.
+
+    Raises:
+        UsageError: if OpenCV is missing.
+    """
+
+    pictures: Sequence[bytes]
+
+    def __post_init__(self) -> None:
+        if find_spec("cv2") is None:
+            raise missing_extra("comparing pictures", "OpenCV", "ocr")
+
+    @cached_property
+    def _known(self) -> Sequence[_Keypoints]:
+        return [_keypoints(content, is_mirrored) for content in self.pictures for is_mirrored in (False, True)]
+
+    def similarity(self, content: bytes) -> float | None:
+        """The largest share of keypoints in common with one of the pictures; None where either has too few of them."""
+        other = _keypoints(content)
+        shares = [
+            _shared(known, other)
+            for known in self._known
+            if min(len(known.places), len(other.places)) >= _LEAST_KEYPOINTS
+        ]
+        return max(shares, default=None)
+
+
+def _keypoints(content: bytes, is_mirrored: bool = False) -> _Keypoints:
+    import cv2
+
+    pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
+    if pixels is None:
+        return _Keypoints(np.empty((0, 2), np.float32), np.empty((0, 128), np.float32))
+    scale = _KEYPOINT_SIDE / max(pixels.shape)
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    pixels = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=how)
+    found, looks = cv2.SIFT.create(_KEYPOINTS).detectAndCompute(cv2.flip(pixels, 1) if is_mirrored else pixels, None)
+    places = np.array([point.pt for point in found], np.float32).reshape(-1, 2)
+    return _Keypoints(places, np.empty((0, 128), np.float32) if looks is None else np.asarray(looks, np.float32))
+
+
+def _shared(first: _Keypoints, second: _Keypoints) -> float:
+    """The share of keypoints, of the picture with fewer of them, that one move, turn and scale brings together."""
+    import cv2
+
+    nearest = cv2.BFMatcher().knnMatch(first.looks, second.looks, k=2)
+    pairs = [(best.queryIdx, best.trainIdx) for best, other in nearest if best.distance < _NEAREST * other.distance]
+    if len(pairs) < _LEAST_KEYPOINTS:
+        return 0.0
+    here, there = (list(side) for side in zip(*pairs, strict=True))
+    move, fits = cv2.estimateAffinePartial2D(
+        first.places[here], second.places[there], method=cv2.RANSAC, ransacReprojThreshold=_PIXELS
+    )
+    if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
+        return 0.0
+    kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
+    return round(len(kept) / min(len(first.places), len(second.places)), 3)
 
 
 PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from hellofresh.evidence.web.text import Extractor, main_text
+from hellofresh.evidence.web.text import Extractor, main_text, picture_addresses
 
 try:
     import resource
@@ -32,11 +32,17 @@ _MEMORY_BYTES = 2 << 30
 _AGENT = "hellofresh"
 _FILES = 16
 """Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
+_MOST_PICTURES = 4
+"""Of a page that are compared with those of a post."""
 _Reader = Callable[[bytes, str], dict[str, object]]
 
 
 def _read_page(extractor: Extractor, body: bytes, content_type: str) -> dict[str, object]:
     return asdict(main_text(body, content_type, extractor))
+
+
+def _read_addresses(body: bytes, content_type: str) -> dict[str, object]:
+    return {"pictures": picture_addresses(body, content_type, _MOST_PICTURES)}
 
 
 @lru_cache(_FILES)
@@ -66,6 +72,7 @@ def _read_picture(body: bytes, _about: str) -> dict[str, object]:
 _READERS: Mapping[str, _Reader] = {
     "trafilatura": partial(_read_page, "trafilatura"),
     "beautifulsoup": partial(_read_page, "beautifulsoup"),
+    "addresses": _read_addresses,
     "robots": _read_robots,
     "picture": _read_picture,
 }

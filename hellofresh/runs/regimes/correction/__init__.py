@@ -20,7 +20,8 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.evidence.settings import TAKES_SITES
+from hellofresh.evidence.settings import TAKES_SITES, TEXTS_ALREADY
+from hellofresh.evidence.vision import PictureMatcher
 from hellofresh.evidence.web import Found, ImageSearch, Web
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt
@@ -231,8 +232,6 @@ def _without_gaps(line: str) -> str:
 
 
 _STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
-_LOCAL = frozenset({"offline", "corpus"})
-"""Providers that search a corpus of this machine, whose pages somebody chose already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +245,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",
@@ -320,7 +319,7 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
+        search = self._search(case, web_of(case), bound_of(case, settings)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         # All numbers, and what they came to for this post.
         found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
@@ -340,9 +339,9 @@ class Correction(BaseRegime):
         events += [event for _, happened in written for event in happened]
         return Outcome([response for response, _ in written], events)
 
-    def _search(self, web: Web, bound: datetime) -> PageSearch:
+    def _search(self, case: Case, web: Web, bound: datetime) -> PageSearch:
         is_rehearsal = not web.parameters
-        all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in _LOCAL or is_rehearsal
+        all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in TEXTS_ALREADY or is_rehearsal
         ratings = self._ratings
         if not (ratings.rated or all_sites):
             raise UsageError(
@@ -358,7 +357,10 @@ class Correction(BaseRegime):
             what = f"{provider} takes no queries that are limited to sites"
             raise UsageError(what, where="correction", expected=expected, fix=fix, code="no-site-search")
         relevance = None if is_rehearsal else TextRelevance(self._encoder)
-        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites)
+        shown = [image.content for image in case.images if image.content] if self.settings.image_similarity else []
+        compares = bool(shown) and isinstance(web, ImageSearch) and web.searches_images
+        pictures = PictureMatcher(shown) if compares else None
+        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites, pictures)
 
 
 async def _gather(

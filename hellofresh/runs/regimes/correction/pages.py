@@ -23,7 +23,8 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
 from hellofresh.evidence.sentences import whole_sentences, word_count
-from hellofresh.evidence.web import Found, PageStatus, Web, WebPage
+from hellofresh.evidence.vision import PictureMatcher
+from hellofresh.evidence.web import Found, ImageSearch, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
@@ -84,7 +85,7 @@ class Link(Visit):
         by_picture: whether it was found by a picture of the post, and not by a query.
 
     It is dropped as `twice`, `excluded`, `satire` and the like, `unrated`, `not-needed`, the page's status, `undated`,
-    `after` or `irrelevant`.
+    `after`, `other-picture` or `irrelevant`.
     """
 
     number: int
@@ -123,11 +124,13 @@ class FoundPages:
         used: links that evidence is looked for in, the best first: by priority, then by relevance.
         searches: an event a query, and a picture that was looked for.
         links: every link of every search.
+        similarities: of pages that were found by a picture, the most that one of their pictures has in common with it.
     """
 
     used: Sequence[Link]
     searches: Sequence[Event]
     links: Sequence[Link]
+    similarities: Sequence[float] = ()
 
     def events(self) -> Iterator[Event]:
         """The searches, each with its links after it, and how many links became of what.
@@ -138,6 +141,8 @@ class FoundPages:
             yield search
             shown = (link for link in self.links if link.number == number)
             yield from (link.event() for link in shown if link.page is not None or link.dropped != "not-needed")
+        if self.similarities:
+            yield NotedEvent(name="compared", values={"similarities": list(self.similarities)})
         counts = Counter(link.dropped or "used" for link in self.links)
         yield NotedEvent(name="links", values=dict(sorted(counts.items())))
 
@@ -154,6 +159,7 @@ class PageSearch:
             date or for what it says.
         bound: the last moment that a page may be from.
         all_sites: whether a publisher without a rating is of low priority, and not left out.
+        pictures: compares those of pages with the post's; None where they are not compared.
     """
 
     web: Web
@@ -162,6 +168,7 @@ class PageSearch:
     relevance: TextRelevance | None
     bound: datetime
     all_sites: bool = False
+    pictures: PictureMatcher | None = None
 
     async def find(
         self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
@@ -201,8 +208,10 @@ class PageSearch:
             if not link.dropped and name in seen:  # two addresses may lead to one page
                 link.dropped = "twice"
             seen.add(name)
+        shown = [link for link in chosen if link.by_picture and not link.dropped]
+        similarities = [await self._compare(link) for link in shown]
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
-        return FoundPages(used, searches, links)
+        return FoundPages(used, searches, links, [value for value in similarities if value is not None])
 
     def _limited(self, queries: Sequence[str]) -> Sequence[str]:
         """Each query for each group of rated domains, if it is to be searched for within them; else as they are."""
@@ -249,6 +258,17 @@ class PageSearch:
             link.dropped = str(PageStatus.EMPTY)
         else:
             link.dropped = self._sort(link, page.final_url) or self._late(page, link.result.date)
+
+    async def _compare(self, link: Link) -> float | None:
+        """Look whether a page that a picture led to shows that picture; None where its pictures cannot be compared."""
+        if self.pictures is None or not isinstance(self.web, ImageSearch):
+            return None
+        contents = await self.web.pictures(link.result.url)
+        found = [await asyncio.to_thread(self.pictures.similarity, content) for content in contents]
+        best = max((value for value in found if value is not None), default=None)
+        if best is not None and best < self.settings.image_similarity:
+            link.dropped = "other-picture"
+        return best
 
     def _late(self, page: WebPage, found: str | None) -> str:
         """Why a page's date forbids its use: `after` or `undated`; empty if it does not.

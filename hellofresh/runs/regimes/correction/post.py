@@ -58,6 +58,8 @@ class CorrectionSettings(RegimeSettings):
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
         site_groups: 0: one general search a query, whose results are filtered by publisher; else each query is searched
             for within the domains of each priority, in at most so many groups of 15 domains, where the provider can.
+        image_similarity: least share of keypoints that a page's picture must have in common with the post's, where the
+            page was found by a picture; 0 where pictures are not compared.
         image_query: whether a reverse image search is narrowed by the first query, where the service takes both.
         undated: whether a page that names no date may be used.
         pages: most pages of one priority that evidence is looked for in, for a post of text alone.
@@ -90,6 +92,7 @@ class CorrectionSettings(RegimeSettings):
     image_links: int = Field(default=50, ge=0, le=50)
     sites: Literal["rated", "any"] = "rated"
     site_groups: int = Field(default=0, ge=0, le=200)
+    image_similarity: float = Field(default=0.2, ge=0, le=1)
     image_query: bool = False
     undated: Literal["leave-out", "use"] = "leave-out"
     pages: int = Field(default=3, ge=1, le=50)
