@@ -1,4 +1,4 @@
-"""A picture is known again however it was edited, and neither another scene nor a distant view of it is taken for it."""
+"""A picture is known again however it was edited, and another scene, or one from far aside, is not taken for it."""
 
 from __future__ import annotations
 

@@ -231,6 +231,7 @@ def _without_gaps(line: str) -> str:
     return " ".join(filter(None, kept))
 
 
+_NO_UPLOAD = "the picture is a file, and {} takes no upload: it is searched for only with an address on the web"
 _STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
@@ -384,11 +385,16 @@ async def _gather(
 async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web, query: str = "") -> list[Found]:
     """What a search by each picture and a query finds; nothing where no service for it is configured.
 
-    Only pictures with an address on the web are searched for: the service has to fetch them.
+    Only pictures with an address on the web are searched for: the service has to fetch them, and takes no upload.
     """
     if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
         return []
     media = media_of(case.sample)[: settings.pictures]
-    addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
-    answers = await asyncio.gather(*(search_image_safely(web, address, query) for address in addresses))
-    return [Found(found.results[: settings.image_links], found.problem) for found in answers]
+
+    async def search(address: str) -> Found:
+        if not address.startswith(("https://", "http://")):
+            return Found((), _NO_UPLOAD.format(web.parameters.get("images_images", "the service")))
+        found = await search_image_safely(web, address, query)
+        return Found(found.results[: settings.image_links], found.problem)
+
+    return await asyncio.gather(*(search(item.address) for item in media))
