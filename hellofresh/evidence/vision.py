@@ -66,10 +66,8 @@ class UnreadPictureError(Exception):
 
 
 class TextReader(Protocol):
-    """Reads text in pictures; `parameters` are all that decides what is read."""
+    """Reads text in pictures."""
 
-    @property
-    def parameters(self) -> Parameters: ...
     def read(self, image: Image) -> Sequence[TextLine]: ...
 
 
@@ -100,11 +98,6 @@ class RapidOcr:
             for part, (name, sha256) in _WEIGHTS.items()
         }
         self._turn = Lock()
-
-    @property
-    def parameters(self) -> Parameters:
-        """Weights and bounds."""
-        return {**ocr_parameters(), "ocr_lines": self.lines, "ocr_side": self.side}
 
     @cached_property
     def _engine(self) -> RapidOCR:
@@ -162,9 +155,8 @@ class RapidOcr:
 
 
 def ocr_parameters() -> Parameters:
-    """The reader and its weights, also where it is not installed."""
-    hashes = {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
-    return {"ocr": _PACKAGE, **hashes}
+    """The reader's weights, also where it is not installed."""
+    return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
 
 
 _KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8

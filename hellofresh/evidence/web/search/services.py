@@ -19,11 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, RunError, UsageError
@@ -35,7 +36,7 @@ from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
 from hellofresh.evidence.web import Found, SearchResult
-from hellofresh.evidence.web.search import Hit, ProviderAnswer, ProviderReply, SearchProvider, ranked
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, SearchProvider, ranked
 from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch, Offline
 
 MOST_LINKS = 50
@@ -92,14 +93,7 @@ class Service:
             raise TypeError("not an object")
         for name in self.results:
             found = {} if found is None else found.get(name, {})
-        return [self._hit(item) for item in found or ()]
-
-    def _hit(self, item: object) -> Hit:
-        if not isinstance(item, dict):
-            raise TypeError("not an object")
-        called = {name: self.fields.get(name, name) for name in Hit.model_fields}
-        given = {name: item[field_name] for name, field_name in called.items() if field_name in item}
-        return Hit.model_validate(given)
+        return [Hit.called(item, self.fields) for item in found or ()]
 
 
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
@@ -314,13 +308,6 @@ _DDGS_DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
 
 
-class _Result(ProviderReply):
-    title: str = ""
-    href: str
-    body: str = ""
-
-
-_DDGS_RESULTS = TypeAdapter(list[_Result])
 Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
@@ -337,7 +324,14 @@ class Ddgs:
     name = "ddgs"
 
     def __init__(self, engine: Engine | None = None) -> None:
-        self._engine = engine or _package()
+        if engine is None and find_spec("ddgs") is None:
+            raise UsageError(
+                "the package ddgs is not installed",
+                where="provider ddgs",
+                fix="Install hellofresh[ddgs].",
+                code="missing-extra",
+            )
+        self._engine = engine or _ask_ddgs
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": "ddgs",
             "engine": _ENGINE,
@@ -347,41 +341,29 @@ class Ddgs:
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search once: whoever asks such a page again at once is shut out for longer."""
+        raw = b""
         try:
             async with asyncio.timeout(_DDGS_DEADLINE_S):
                 rows = await asyncio.to_thread(self._engine, query, count)
             raw = json.dumps(list(rows)).encode()
-            results = _DDGS_RESULTS.validate_json(raw)
+            hits = [Hit.called(row, {"url": "href", "snippet": "body"}) for row in json.loads(raw)]
         except TimeoutError:
             return ProviderAnswer(Found((), f"no answer in {_DDGS_DEADLINE_S:g} s"))
-        except ValidationError:
+        except (ValidationError, TypeError):
             return ProviderAnswer(Found((), "not the provider's format"), raw)
         except Exception as error:
             return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
-        return ProviderAnswer(
-            ranked([Hit(url=r.href, title=r.title, snippet=r.body) for r in results], count, before), raw
-        )
+        return ProviderAnswer(ranked(hits, count, before), raw)
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
-def _package() -> Engine:
-    try:
-        from ddgs import DDGS
-    except ImportError:
-        raise UsageError(
-            "the package ddgs is not installed",
-            where="provider ddgs",
-            fix="Install hellofresh[ddgs].",
-            code="missing-extra",
-        ) from None
+def _ask_ddgs(query: str, count: int) -> Sequence[Mapping[str, object]]:
+    from ddgs import DDGS
 
-    def ask(query: str, count: int) -> Sequence[Mapping[str, object]]:
-        found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
-        return found
-
-    return ask
+    found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
+    return found
 
 
 def provider_with_key() -> str:

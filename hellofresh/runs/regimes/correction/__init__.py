@@ -59,6 +59,7 @@ from hellofresh.runs.regimes.correction.post import (
     shown_post,
     without_links,
 )
+from hellofresh.runs.regimes.web_search import query_lines
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Output, Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
@@ -66,11 +67,7 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
 _CHARACTERS = 300
-_LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
-_AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
-_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
-"""A line around a text in the question, which small models repeat."""
 
 
 async def write_queries(
@@ -101,15 +98,13 @@ async def write_queries(
 def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:
     """The first so many queries in an answer, each cut to so many words; or why there are none.
 
-    A line that ends with a colon only announces others; `none` alone says that nothing is to be searched for.
+    `none` alone says that nothing is to be searched for.
     """
     found: dict[str, str] = {}
-    for raw in clean(text).split("\n"):
-        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _CHARACTERS)
+    for line in query_lines(clean(text)):
         if not found and _NONE.match(line):
             return (), "none"
-        if has_word(line) and not line.endswith(":") and not _MARK.match(line):
-            found.setdefault(line.casefold(), cut_words(line, words).text)
+        found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"
 
 

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache
 from typing import Literal
@@ -92,7 +92,7 @@ class CorrectionSettings(RegimeSettings):
     image_links: int = Field(default=50, ge=0, le=50)
     sites: Literal["rated", "any"] = "rated"
     site_groups: int = Field(default=0, ge=0, le=200)
-    image_similarity: float = Field(default=0.2, ge=0, le=1)
+    image_similarity: float = Field(default=0.1, ge=0, le=1)
     image_query: bool = False
     undated: Literal["leave-out", "use"] = "leave-out"
     pages: int = Field(default=3, ge=1, le=50)
@@ -253,8 +253,7 @@ def description_parameters(settings: CorrectionSettings) -> Parameters:
         return {}
     people = _people(settings)
     reader = ocr_parameters() if settings.ocr != "off" else {}
-    named = {name: value for name, value in reader.items() if name != "ocr"}
-    return {**named, **({} if people is None else people.parameters)}
+    return {**reader, **({} if people is None else people.parameters)}
 
 
 def _people(settings: CorrectionSettings) -> People | None:
@@ -387,18 +386,12 @@ def _noted(number: int, text: str, source: str, image: Image, found: _Findings) 
     The source is `alternative text` (it came with the post), `caption` (by a model), `merged`, `direct`, or `unmerged`
     where the model that should have merged gave nothing.
     """
-    values = {
-        "number": number,
-        "image": image.sha256,
-        "source": source,
-        "caption": found.caption,
-        "people": list(found.people),
-        "doubtful": list(found.doubtful),
-        "lines": list(found.lines),
-        "unsure": found.unsure,
-        "problem": found.problem,
-        "description": text,
+    known = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(replace(found, events=[])).items()
+        if name != "events"
     }
+    values = {"number": number, "image": image.sha256, "source": source, **known, "description": text}
     return NotedEvent(name="picture", values=values)
 
 
