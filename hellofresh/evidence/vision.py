@@ -10,9 +10,6 @@ try to instruct a model, and belongs into a prompt's slot only.
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,18 +17,14 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import aiohttp
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
-from hellofresh.core.errors import ConfigError, DataError, RunError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_models, sha256_file
-from hellofresh.core.net.database import open_database
-from hellofresh.core.net.http import HttpClient, UnusableReplyError
-from hellofresh.core.net.keys import may_carry_key
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
 from hellofresh.tasks.images import Image, Media
@@ -63,12 +56,6 @@ class TextLine:
 
 class UnreadPictureError(Exception):
     """A picture that could not be read; says why."""
-
-
-class TextReader(Protocol):
-    """Reads text in pictures."""
-
-    def read(self, image: Image) -> Sequence[TextLine]: ...
 
 
 @dataclass
@@ -239,105 +226,42 @@ def _shared(first: _Keypoints, second: _Keypoints) -> float:
     return round(len(kept) / min(len(first.places), len(second.places)), 3)
 
 
-PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"
-"""The environment variable with the key of a service that names people, sent as a bearer token where it is set."""
-_SCHEMA = "CREATE TABLE people (service TEXT, image TEXT, names TEXT, PRIMARY KEY (service, image)) STRICT"
-
-
 class _Known(Strict):
     image: str = Field(min_length=1, max_length=2000)
     people: list[str] = Field(max_length=50)
 
 
-class _Reply(BaseModel, strict=True):
-    people: list[str] = Field(max_length=50)
-
-
 @dataclass(frozen=True)
 class People:
-    """Known people in pictures, as a file or a service of the user's names them. Nothing here recognises a face.
+    """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it. A service is sent each picture once; what it answers
-    is kept in a file that only its owner may read.
+    It is biometric, so that it is off unless somebody asks for it.
 
     Args:
-        source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names); or
-            the address of a service that each picture is POSTed to, and that answers `{"people": ["NAME", ...]}`.
-        folder: where a service's answers are kept.
+        source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).
 
     Raises:
-        ConfigError: if a key would go over an unencrypted connection.
         DataError: if the file is missing; when names are asked for first, if a line has another form.
     """
 
     source: str
-    folder: Path
 
     def __post_init__(self) -> None:
-        if not self._is_service and not Path(self.source).is_file():
+        if not Path(self.source).is_file():
             raise DataError(
                 "no such file of people", where=self.source[:200], expected="JSON lines", code="missing-file"
             )
-        if self._is_service and os.environ.get(PEOPLE_KEY) and not may_carry_key(self.source):
-            what = "a key is not sent over an unencrypted connection"
-            raise ConfigError(what, where="people", expected="https://...", code="insecure-url")
-
-    @property
-    def _is_service(self) -> bool:
-        return self.source.startswith(("http://", "https://"))
 
     @property
     def parameters(self) -> Parameters:
-        """The service's address, or the file's hash."""
-        return (
-            {"people_service": self.source} if self._is_service else {"people_sha256": sha256_file(Path(self.source))}
-        )
+        """The file's hash."""
+        return {"people_sha256": sha256_file(Path(self.source))}
 
     @cached_property
     def _known(self) -> Mapping[str, Sequence[str]]:
         return {line.image: line.people for line in read_models(Path(self.source), _Known)}
 
-    @cached_property
-    def _database(self) -> sqlite3.Connection:
-        return open_database(self.folder / "people.sqlite", _SCHEMA, wait_s=30, private=True)
-
-    async def names(self, media: Media, image: Image | None) -> Sequence[str]:
-        """The known people of a picture; a file knows it by its address, or by its hash as it came or as it is shown.
-
-        Raises:
-            RunError: if a service gives no answer of its form.
-        """
-        if not self._is_service:
-            keys = (media.address, media.sha256, image.sha256 if image else "")
-            return next((tuple(self._known[key]) for key in keys if key and key in self._known), ())
-        if image is None or not image.content:
-            return ()
-        query = "SELECT names FROM people WHERE service = ? AND image = ?"
-        row = self._database.execute(query, (self.source, image.sha256)).fetchone()
-        names = await self._ask(image) if row is None else json.loads(row[0])
-        if row is None:
-            values = (self.source, image.sha256, json.dumps(names))
-            self._database.execute("INSERT OR REPLACE INTO people VALUES (?, ?, ?)", values)
-        return tuple(names)
-
-    async def _ask(self, image: Image) -> list[str]:
-        key = os.environ.get(PEOPLE_KEY, "").strip()
-        client = HttpClient("people", {"Authorization": f"Bearer {key}"} if key else {}, timeout_s=30, key=key or None)
-        try:
-            reply = await client.send("POST", self.source, image.content, headers={"Content-Type": image.type})
-            if reply.status == 200:
-                return _Reply.model_validate_json(reply.body).people
-            why = f"HTTP {reply.status}"
-        except ValidationError:
-            why = "not the expected form"
-        except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = type(error).__name__
-        finally:
-            await client.close()
-        raise RunError(
-            f"the service that names people gave no answer ({why})",
-            where=self.source,
-            expected='{"people": ["NAME", ...]}',
-            fix="Leave out --set people, or try again: stored answers are kept.",
-            code="people-failed",
-        )
+    def names(self, media: Media, image: Image) -> Sequence[str]:
+        """The known people of a picture, which is known by its address, or by its hash as it came or as it is shown."""
+        keys = (media.address, media.sha256, image.sha256)
+        return next((tuple(self._known[key]) for key in keys if key and key in self._known), ())

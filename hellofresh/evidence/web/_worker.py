@@ -41,10 +41,6 @@ def _read_page(extractor: Extractor, body: bytes, content_type: str) -> dict[str
     return asdict(main_text(body, content_type, extractor))
 
 
-def _read_addresses(body: bytes, content_type: str) -> dict[str, object]:
-    return {"pictures": picture_addresses(body, content_type, _MOST_PICTURES)}
-
-
 @lru_cache(_FILES)
 def _rules(body: bytes) -> Protego:
     from protego import Protego
@@ -72,7 +68,7 @@ def _read_picture(body: bytes, _about: str) -> dict[str, object]:
 _READERS: Mapping[str, _Reader] = {
     "trafilatura": partial(_read_page, "trafilatura"),
     "beautifulsoup": partial(_read_page, "beautifulsoup"),
-    "addresses": _read_addresses,
+    "addresses": lambda body, kind: {"pictures": picture_addresses(body, kind, _MOST_PICTURES)},
     "robots": _read_robots,
     "picture": _read_picture,
 }

@@ -222,7 +222,7 @@ class StoredWeb:
         self._excluded, self._count, self._others = excluded, count, others
         self._extraction, self._addresses = Extraction(extractor), Workers("addresses", at_once=1)
         self._pictures = pictures
-        self._search_once = Once(self._search_web)
+        self._search_once = Once(lambda asked: self._search(provider, count, *asked))
         self._read_once = Once(self._read)
         self._picture_once = Once(self._picture)
         self.parameters: dict[str, str | int | float | bool] = {
@@ -294,9 +294,6 @@ class StoredWeb:
             page = replace(page, status=PageStatus.DEAD, detail=str(error))
         await self._store.keep_page(page, "image/jpeg", content)
         return content
-
-    async def _search_web(self, asked: tuple[str, date | None]) -> Found:
-        return await self._search(self._provider, self._count, *asked)
 
     async def _search(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
         parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]

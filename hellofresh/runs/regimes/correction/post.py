@@ -21,8 +21,7 @@ from pydantic import Field
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.texts import fence, one_line
-from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
+from hellofresh.evidence.vision import People, RapidOcr, UnreadPictureError, ocr_parameters
 from hellofresh.models import Message, Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.regimes._base import Case, Parameters, RegimeSettings
@@ -45,8 +44,8 @@ class CorrectionSettings(RegimeSettings):
         ocr: what reads text in pictures, for merged descriptions.
         ocr_confidence: from 0 to 100; a line that was read with less is left out.
         ocr_lines: most lines of a picture.
-        people: known people in pictures: empty for none (it is biometric), else a file of one's own, or the address of
-            a service; see docs/correction.md.
+        people: known people in pictures: empty for none (it is biometric), else a file of one's own; see
+            docs/correction.md.
         before: up to when pages may be from: the post, or a note of high (`note`) or of average quality under it.
         note_minutes: so long before a note the search ends, where it ends at a note.
         queries, queries_images: most queries for a post of text alone, and for one with pictures.
@@ -223,7 +222,7 @@ class DescribedPictures:
 class PictureTools:
     """What looks at pictures besides models: a reader of text and a source of known people, each None for none."""
 
-    reader: TextReader | None = None
+    reader: RapidOcr | None = None
     people: People | None = None
 
 
@@ -257,7 +256,7 @@ def description_parameters(settings: CorrectionSettings) -> Parameters:
 
 
 def _people(settings: CorrectionSettings) -> People | None:
-    return People(settings.people, Workspace.from_environment().pictures) if settings.people else None
+    return People(settings.people) if settings.people else None
 
 
 @cache
@@ -326,7 +325,7 @@ class _Describer:
         elif self.tools.reader is not None:
             await _read(self.tools.reader, self.settings, image, found)
         if self.tools.people is not None and not is_paper:
-            names = [one_line(name, 100) for name in await self.tools.people.names(media, image)]
+            names = [one_line(name, 100) for name in self.tools.people.names(media, image)]
             written = " / ".join([self.case.slots.get("post", ""), media.description, *found.lines])
             found.people = tuple(name for name in names if names_person(written, name, by_surname=True))
             found.doubtful = tuple(name for name in names if name not in found.people)
@@ -360,7 +359,7 @@ class _Describer:
         return ". ".join(part.rstrip(".") for part in beside if part)[:_CHARACTERS], _UNMERGED
 
 
-async def _read(reader: TextReader, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
+async def _read(reader: RapidOcr, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
     try:
         lines = await asyncio.to_thread(reader.read, image)
     except UnreadPictureError as error:
