@@ -66,8 +66,8 @@ class WebStore:
         RunError: here and on every call, if the file is damaged or cannot be written.
     """
 
-    def __init__(self, folder: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._path, self._now = folder / _FILE, now
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _FILE
         # One thread owns the file: nothing waits for the disk on the event loop, and writes have an order.
         self._thread = ThreadPoolExecutor(1, "web-store")
         try:
@@ -132,7 +132,7 @@ class WebStore:
         return None
 
     def _at(self) -> str:
-        return self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -219,7 +219,7 @@ class StoredWeb:
     ) -> None:
         self._watch = watch
         self._store, self._provider, self._reader, self._images = store, provider, reader, images
-        self._excluded, self._count, self._others = excluded, count, others
+        self._excluded, self._others = excluded, others
         self._extraction, self._addresses = Extraction(extractor), Workers("addresses", at_once=1)
         self._pictures = pictures
         self._search_once = Once(lambda asked: self._search(provider, count, *asked))

@@ -85,7 +85,7 @@ class Likeness:
     pictures: Sequence[bytes]
 
     def similarity(self, content: bytes) -> float | None:
-        return {b"the same": 0.6, b"another": 0.1}.get(content)
+        return {b"the same": 0.6, b"another": 0.05}.get(content)
 
 
 @pytest.mark.parametrize("settings", [(), ("image_similarity=0",), ("image_similarity=0.7",)])
@@ -103,7 +103,7 @@ def test_a_page_whose_pictures_are_others_is_left_out(desk, monkeypatch, setting
     others = {(): {"other"}, ("image_similarity=0",): set(), ("image_similarity=0.7",): {"same", "other"}}[settings]
     assert dropped(outcome) == {url: "other-picture" if name in others else "" for name, url in urls.items()}
     compared = [event.values for event in outcome.events if event.kind == "noted" and event.name == "compared"]
-    assert compared == ([{"similarities": [0.6, 0.1]}] if settings != ("image_similarity=0",) else [])
+    assert compared == ([{"similarities": [0.6, 0.05]}] if settings != ("image_similarity=0",) else [])
 
 
 def test_no_more_links_of_a_picture_are_looked_at_than_the_setting_says(desk) -> None:

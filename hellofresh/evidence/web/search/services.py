@@ -21,7 +21,6 @@ from datetime import date, timedelta
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 from pydantic import ValidationError
@@ -47,21 +46,13 @@ _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """One request: a GET with `query`, or a POST of `json` where that is given."""
-
-    query: Mapping[str, str] = field(default_factory=dict)
-    json: Mapping[str, Any] | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """How a service is asked over HTTP, and where its results stand in the JSON that it answers with.
 
     Attributes:
         name: as in the settings.
-        ask: the request for a query, a count and a day.
+        ask: what is asked for a query, a count and a day: the query of a GET, or the JSON of a POST.
         results: names of the fields that lead to the list of results.
         fields: what a result's `url`, `title`, `snippet` and `date` are called, where it is something else.
         base_url: where to ask; empty for a service of one's own.
@@ -69,10 +60,11 @@ class Service:
         key_header, key_query: the header or the field of the query that the key goes in.
         dated: whether it can search as of a day.
         most: results that it gives at once.
+        is_posted: whether it is asked by a POST.
     """
 
     name: str
-    ask: Callable[[str, int, date | None], SearchRequest]
+    ask: Callable[[str, int, date | None], Mapping[str, str | int]]
     results: tuple[str, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
     base_url: str = ""
@@ -81,6 +73,7 @@ class Service:
     key_query: str = ""
     dated: bool = True
     most: int = 20
+    is_posted: bool = False
 
     def hits(self, body: bytes) -> list[Hit]:
         """The results in an answer.
@@ -152,11 +145,11 @@ class HttpProvider:
         except (ValueError, TypeError, AttributeError, RecursionError):
             return ProviderAnswer(Found((), "not the provider's format"), outcome)
 
-    async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
+    async def _try(self, ask: Mapping[str, str | int]) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
-        body = None if ask.json is None else json.dumps(ask.json).encode()
-        method = "GET" if body is None else "POST"
-        query = {**ask.query, **self._secret_query}
+        is_posted = self._service.is_posted
+        body, method = (json.dumps(ask).encode(), "POST") if is_posted else (None, "GET")
+        query = {**({} if is_posted else {name: str(value) for name, value in ask.items()}), **self._secret_query}
         headers = {"Content-Type": "application/json"} if body else None
         try:
             reply = await self._client.send(
@@ -194,11 +187,11 @@ def _until(before: date | None, name: str, form: str) -> dict[str, str]:
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
-def _serpapi(query: str, count: int, before: date | None) -> SearchRequest:
+def _serpapi(query: str, count: int, before: date | None) -> Mapping[str, str]:
     """The address of a picture, and in further lines a query and the number of the first result."""
     address, words, start = [*query.split("\n"), "", ""][:3]
     asked = {"engine": "google_reverse_image", "image_url": address, "q": words, "start": start}
-    return SearchRequest({name: value for name, value in asked.items() if value})
+    return {name: value for name, value in asked.items() if value}
 
 
 SERVICES: Mapping[str, Service] = {
@@ -209,10 +202,12 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://api.search.brave.com/res/v1/web/search",
             key_variable="BRAVE_API_KEY",
             key_header="X-Subscription-Token",
-            ask=lambda query, count, before: SearchRequest(
-                {"q": query, "count": str(count), "text_decorations": "false"}
-                | _until(before, "freshness", "1970-01-01to{}")
-            ),
+            ask=lambda query, count, before: {
+                "q": query,
+                "count": count,
+                "text_decorations": "false",
+                **_until(before, "freshness", "1970-01-01to{}"),
+            },
             results=("web", "results"),
             fields={"snippet": "description", "date": "page_age"},
         ),
@@ -221,9 +216,11 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://google.serper.dev/search",
             key_variable="SERPER_API_KEY",
             key_header="X-API-KEY",
-            ask=lambda query, count, before: SearchRequest(
-                json={"q": query if before is None else f"{query} before:{before}", "num": count}
-            ),
+            ask=lambda query, count, before: {
+                "q": query if before is None else f"{query} before:{before}",
+                "num": count,
+            },
+            is_posted=True,
             results=("organic",),
             fields={"url": "link"},
         ),
@@ -232,9 +229,13 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://api.tavily.com/search",
             key_variable="TAVILY_API_KEY",
             key_header="Authorization",
-            ask=lambda query, count, before: SearchRequest(
-                json={"query": query, "max_results": count, "search_depth": "basic", **_until(before, "end_date", "{}")}
-            ),
+            ask=lambda query, count, before: {
+                "query": query,
+                "max_results": count,
+                "search_depth": "basic",
+                **_until(before, "end_date", "{}"),
+            },
+            is_posted=True,
             results=("results",),
             fields={"snippet": "content", "date": "published_date"},
         ),
@@ -242,7 +243,7 @@ SERVICES: Mapping[str, Service] = {
             name="searxng",
             key_header="Authorization",
             # It gives a page of results, whatever their number, and knows no days.
-            ask=lambda query, _count, _before: SearchRequest({"q": query, "format": "json"}),
+            ask=lambda query, _count, _before: {"q": query, "format": "json"},
             results=("results",),
             fields={"snippet": "content", "date": "publishedDate"},
             dated=False,

@@ -209,7 +209,7 @@ class PageSearch:
                 link.dropped = "twice"
             seen.add(name)
         shown = [link for link in chosen if link.by_picture and not link.dropped]
-        similarities = [await self._compare(link) for link in shown]
+        similarities = await asyncio.gather(*(self._compare(link) for link in shown))
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
         return FoundPages(used, searches, links, [value for value in similarities if value is not None])
 
