@@ -43,7 +43,7 @@ _WEIGHTS = {
 }
 _THREADS = 2
 _LEAST_SIDE = 16
-"""Pixels below which a line has no room, and the engine fails."""
+"""Pixels below which a line has no room, and the engines fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +197,17 @@ class PictureMatcher:
 def _keypoints(content: bytes, is_mirrored: bool = False) -> _Keypoints:
     import cv2
 
+    none = _Keypoints(np.empty((0, 2), np.float32), np.empty((0, 128), np.float32))
     pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
-    if pixels is None:
-        return _Keypoints(np.empty((0, 2), np.float32), np.empty((0, 128), np.float32))
-    scale = _KEYPOINT_SIDE / max(pixels.shape)
+    scale = 1.0 if pixels is None else _KEYPOINT_SIDE / max(pixels.shape)
+    if pixels is None or min(pixels.shape) * scale < _LEAST_SIDE:
+        return none
     how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
     pixels = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=how)
     found, looks = cv2.SIFT.create(_KEYPOINTS).detectAndCompute(cv2.flip(pixels, 1) if is_mirrored else pixels, None)
-    places = np.array([point.pt for point in found], np.float32).reshape(-1, 2)
-    return _Keypoints(places, np.empty((0, 128), np.float32) if looks is None else np.asarray(looks, np.float32))
+    if looks is None:
+        return none
+    return _Keypoints(np.array([point.pt for point in found], np.float32), np.asarray(looks, np.float32))
 
 
 def _shared(first: _Keypoints, second: _Keypoints) -> float:

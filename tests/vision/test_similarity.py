@@ -43,9 +43,10 @@ def test_the_default_threshold_parts_edited_pictures_from_others(made: ModuleTyp
 def test_of_several_pictures_the_nearest_counts_and_of_empty_ones_none(made: ModuleType) -> None:
     pictures = [made.written(made.scene(seed)) for seed in (1, 2)]
     assert PictureMatcher(pictures).similarity(pictures[1]) == 1.0
-    blank = BytesIO()
+    blank, narrow = BytesIO(), BytesIO()
     PIL.new("RGB", (200, 200), "white").save(blank, "JPEG")
-    for content in (blank.getvalue(), b"no picture"):
+    PIL.effect_noise((1568, 1), 90).save(narrow, "JPEG")
+    for content in (blank.getvalue(), narrow.getvalue(), b"no picture"):
         assert PictureMatcher(pictures).similarity(content) is None
         assert PictureMatcher([content]).similarity(pictures[0]) is None
 

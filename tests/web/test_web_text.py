@@ -237,11 +237,6 @@ def test_clean_text_has_single_spaces_and_is_clean_already(text: str) -> None:
     assert cleaned == cleaned.strip()
 
 
-def test_a_negative_number_of_words_is_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        first_words("a", -1)
-
-
 @given(st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "text/html; charset=shift_jis", ""]))
 def test_any_bytes_give_a_text_that_can_be_written(body: bytes, kind: str) -> None:
     found = main_text(body, kind, "trafilatura")

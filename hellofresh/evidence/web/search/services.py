@@ -266,20 +266,12 @@ IMAGE_SERVICES: Mapping[str, Service] = {
 }
 
 
-class PagedImageSearch:
-    """Asks a service for page after page of ten links, until there are enough or a page brings nothing new.
+class PagedImageSearch(HttpProvider):
+    """Asks a service for page after page of ten links, until there are enough or a page brings nothing new."""
 
-    Args:
-        provider: asks the service for one page.
-    """
-
-    def __init__(self, provider: HttpProvider) -> None:
-        self.name, self._provider = provider.name, provider
-        self.parameters: Mapping[str, str | int | float | bool] = {
-            "images": provider.name,
-            "base_url": provider.parameters["base_url"],
-            "pages": MOST_LINKS // _A_PAGE,
-        }
+    def __init__(self, service: Service, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> None:
+        super().__init__(service, base_url, key, retries)
+        self.parameters = {"images": service.name, "base_url": base_url, "pages": MOST_LINKS // _A_PAGE}
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """The pages on which the picture at an address stands, each once; what was found before a failure counts.
@@ -291,7 +283,7 @@ class PagedImageSearch:
         raw, problem = [], ""
         address, _, words = query.partition("\n")
         for start in range(0, MOST_LINKS, _A_PAGE):
-            answer = await self._provider.search(f"{address}\n{words}\n{start or ''}", _A_PAGE, before)
+            answer = await super().search(f"{address}\n{words}\n{start or ''}", _A_PAGE, before)
             raw.append(answer.raw.decode("utf-8", "replace"))
             problem = answer.found.problem
             new = {item.url: item for item in answer.found.results if item.url not in found}
@@ -300,9 +292,6 @@ class PagedImageSearch:
                 break
         results = [replace(item, rank=rank) for rank, item in enumerate(list(found.values())[:count], start=1)]
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
-
-    async def close(self) -> None:
-        await self._provider.close()
 
 
 _DDGS_DEADLINE_S = 30.0
@@ -425,7 +414,7 @@ def open_image_provider(
     if name == "off":
         return None
     base_url, key = _place(IMAGE_SERVICES[name], getattr(settings, name), replay=replay)
-    return PagedImageSearch(HttpProvider(IMAGE_SERVICES[name], base_url, key, retries))
+    return PagedImageSearch(IMAGE_SERVICES[name], base_url, key, retries)
 
 
 def _place(service: Service, said: WebProviderSettings, *, replay: bool) -> tuple[str, str]:
