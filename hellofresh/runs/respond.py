@@ -238,6 +238,8 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
     invented = noted.get("response", {}).get("hallucinated", ())
+    if "not-searched" in noted:
+        notes = (*notes, f"Pictures were not searched for: {noted['not-searched']['problem']}.")
     return RespondedPost(
         folder=report.folder,
         text=output.text if isinstance(output, Response) else "",  # without an answer, rows have no kind

@@ -131,8 +131,8 @@ def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision(des
     post = desk.post("Look!", "a", "b")
     local = replace(post, media=(replace(post.media[0], address="attached-1"), post.media[1]))
     there = world(desk, {}, {}, parameters={"provider": "brave", "images_images": "serpapi"})
-    problems = [event.problem for event in desk.solved(there, local).events if isinstance(event, SearchedEvent)]
-    assert problems[1].startswith("the picture is a file, and serpapi takes no upload")
+    (noted,) = (e.values for e in desk.solved(there, local).events if e.kind == "noted" and e.name == "not-searched")
+    assert noted["pictures"] == 1 and noted["problem"].startswith("serpapi takes no upload")
     assert there.searched_pictures == ["https://pics.example/1.jpg"]
     blind = world(desk, {}, {})
     desk.solved(blind, post, "vision=false")

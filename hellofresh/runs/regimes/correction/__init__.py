@@ -226,7 +226,6 @@ def _without_gaps(line: str) -> str:
     return " ".join(filter(None, kept))
 
 
-_NO_UPLOAD = "the picture is a file, and {} takes no upload: it is searched for only with an address on the web"
 _STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
@@ -364,9 +363,9 @@ async def _gather(
 ) -> tuple[list[PageEvidence], DescribedPictures, list[Event]]:
     if settings.image_query:
         queries, events = await write_queries(case, settings, pictures)
-        pictured = await _search_pictures(case, settings, search.web, queries[0] if queries else "")
+        pictured, noted = await _search_pictures(case, settings, search.web, queries[0] if queries else "")
     else:
-        (queries, events), pictured = await asyncio.gather(
+        (queries, events), (pictured, noted) = await asyncio.gather(
             write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
         )
     post = plain_text(case, pictures)
@@ -374,22 +373,22 @@ async def _gather(
     pictures = pictures.with_named([link.text for link in found.used])
     evidence = await extract(case, settings, found.used, pictures)
     quoted = [event for number, page in enumerate(evidence, start=1) for event in page.events(number)]
-    return evidence, pictures, [*events, *found.events(), *quoted]
+    return evidence, pictures, [*events, *noted, *found.events(), *quoted]
 
 
-async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web, query: str = "") -> list[Found]:
-    """What a search by each picture and a query finds; nothing where no service for it is configured.
+async def _search_pictures(
+    case: Case, settings: CorrectionSettings, web: Web, query: str = ""
+) -> tuple[list[Found], list[Event]]:
+    """What a search by each picture and a query finds, and what happened; nothing where no service is configured.
 
     Only pictures with an address on the web are searched for: the service has to fetch them, and takes no upload.
     """
     if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
-        return []
+        return [], []
     media = media_of(case.sample)[: settings.pictures]
-
-    async def search(address: str) -> Found:
-        if not address.startswith(("https://", "http://")):
-            return Found((), _NO_UPLOAD.format(web.parameters.get("images_images", "the service")))
-        found = await search_image_safely(web, address, query)
-        return Found(found.results[: settings.image_links], found.problem)
-
-    return await asyncio.gather(*(search(item.address) for item in media))
+    addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
+    answers = await asyncio.gather(*(search_image_safely(web, address, query) for address in addresses))
+    found = [Found(answer.results[: settings.image_links], answer.problem) for answer in answers]
+    files = len(media) - len(addresses)
+    why = f"{web.parameters.get('images_images', 'the service')} takes no upload, and a file has no address on the web"
+    return found, [NotedEvent(name="not-searched", values={"pictures": files, "problem": why})] if files else []
