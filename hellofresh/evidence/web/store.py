@@ -222,7 +222,7 @@ class StoredWeb:
         self._excluded, self._others = excluded, others
         self._extraction, self._addresses = Extraction(extractor), Workers("addresses", at_once=1)
         self._pictures = pictures
-        self._search_once = Once(lambda asked: self._search(provider, count, *asked))
+        self._search_once = Once[tuple[str, date | None], Found](lambda asked: self._search(provider, count, *asked))
         self._read_once = Once(self._read)
         self._picture_once = Once(self._picture)
         self.parameters: dict[str, str | int | float | bool] = {
