@@ -150,12 +150,8 @@ _KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
 _NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Keypoints:
-    """Where a picture has corners and spots, and how it looks around each."""
-
-    places: NDArray[np.float32]
-    looks: NDArray[np.float32]
+_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Where a picture has corners and spots, and how it looks around each."""
 
 
 @dataclass
@@ -187,9 +183,7 @@ class PictureMatcher:
         """The largest share of keypoints in common with one of the pictures; None where either has too few of them."""
         other = _keypoints(content)
         shares = [
-            _shared(known, other)
-            for known in self._known
-            if min(len(known.places), len(other.places)) >= _LEAST_KEYPOINTS
+            _shared(known, other) for known in self._known if min(len(known[0]), len(other[0])) >= _LEAST_KEYPOINTS
         ]
         return max(shares, default=None)
 
@@ -197,7 +191,7 @@ class PictureMatcher:
 def _keypoints(content: bytes, is_mirrored: bool = False) -> _Keypoints:
     import cv2
 
-    none = _Keypoints(np.empty((0, 2), np.float32), np.empty((0, 128), np.float32))
+    none = np.empty((0, 2), np.float32), np.empty((0, 128), np.float32)
     pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
     scale = 1.0 if pixels is None else _KEYPOINT_SIDE / max(pixels.shape)
     if pixels is None or min(pixels.shape) * scale < _LEAST_SIDE:
@@ -207,25 +201,25 @@ def _keypoints(content: bytes, is_mirrored: bool = False) -> _Keypoints:
     found, looks = cv2.SIFT.create(_KEYPOINTS).detectAndCompute(cv2.flip(pixels, 1) if is_mirrored else pixels, None)
     if looks is None:
         return none
-    return _Keypoints(np.array([point.pt for point in found], np.float32), np.asarray(looks, np.float32))
+    return np.array([point.pt for point in found], np.float32), np.asarray(looks, np.float32)
 
 
 def _shared(first: _Keypoints, second: _Keypoints) -> float:
     """The share of keypoints, of the picture with fewer of them, that one move, turn and scale brings together."""
     import cv2
 
-    nearest = cv2.BFMatcher().knnMatch(first.looks, second.looks, k=2)
+    nearest = cv2.BFMatcher().knnMatch(first[1], second[1], k=2)
     pairs = [(best.queryIdx, best.trainIdx) for best, other in nearest if best.distance < _NEAREST * other.distance]
     if len(pairs) < _LEAST_KEYPOINTS:
         return 0.0
     here, there = (list(side) for side in zip(*pairs, strict=True))
     move, fits = cv2.estimateAffinePartial2D(
-        first.places[here], second.places[there], method=cv2.RANSAC, ransacReprojThreshold=_PIXELS
+        first[0][here], second[0][there], method=cv2.RANSAC, ransacReprojThreshold=_PIXELS
     )
     if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
         return 0.0
     kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
-    return round(len(kept) / min(len(first.places), len(second.places)), 3)
+    return round(len(kept) / min(len(first[0]), len(second[0])), 3)
 
 
 class _Known(Strict):

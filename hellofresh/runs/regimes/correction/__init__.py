@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import timedelta
 from typing import ClassVar
 
 from hellofresh.core.errors import UsageError
@@ -31,6 +31,7 @@ from hellofresh.runs.regimes._outside import (
     cut_words,
     has_word,
     host_of,
+    instant_of,
     needs_of_search,
     search_image_safely,
     web_of,
@@ -41,7 +42,6 @@ from hellofresh.runs.regimes.correction.pages import (
     PageEvidence,
     PageSearch,
     TextRelevance,
-    bound_of,
     extract,
     opened_encoder,
 )
@@ -314,7 +314,7 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(case, web_of(case), bound_of(case, settings)) if settings.retrieval else None
+        search = self._search(case, web_of(case)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         # All numbers, and what they came to for this post.
         found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
@@ -334,7 +334,7 @@ class Correction(BaseRegime):
         events += [event for _, happened in written for event in happened]
         return Outcome([response for response, _ in written], events)
 
-    def _search(self, case: Case, web: Web, bound: datetime) -> PageSearch:
+    def _search(self, case: Case, web: Web) -> PageSearch:
         is_rehearsal = not web.parameters
         all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in TEXTS_ALREADY or is_rehearsal
         ratings = self._ratings
@@ -352,6 +352,8 @@ class Correction(BaseRegime):
             what = f"{provider} takes no queries that are limited to sites"
             raise UsageError(what, where="correction", expected=expected, fix=fix, code="no-site-search")
         relevance = None if is_rehearsal else TextRelevance(self._encoder)
+        end, before = instant_of(case, self.settings.before), self.settings.before
+        bound = end - timedelta(minutes=self.settings.note_minutes) if before.startswith("note") else end
         shown = [image.content for image in case.images if image.content] if self.settings.image_similarity else []
         compares = bool(shown) and isinstance(web, ImageSearch) and web.searches_images
         pictures = PictureMatcher(shown) if compares else None

@@ -28,7 +28,7 @@ from hellofresh.evidence.web import Found, ImageSearch, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import Visit, address, host_of, instant_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,
@@ -38,16 +38,6 @@ from hellofresh.runs.regimes.correction.post import (
     without_links,
 )
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
-
-
-def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
-    """The last moment that a page may be from, `note_minutes` before a note.
-
-    Raises:
-        RunError: if it hangs on a time that is not known, see `instant_of`.
-    """
-    end = instant_of(case, settings.before)
-    return end - timedelta(minutes=settings.note_minutes) if settings.before.startswith("note") else end
 
 
 @dataclass(frozen=True, slots=True)
