@@ -226,7 +226,7 @@ def _without_gaps(line: str) -> str:
     return " ".join(filter(None, kept))
 
 
-_STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
+_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 @dataclass(frozen=True, slots=True)
