@@ -10,6 +10,8 @@ from pydantic import Field, field_validator
 from hellofresh.core.strict import Strict
 
 PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "ddgs")
+TEXTS_ALREADY = frozenset({"offline", "corpus"})
+"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
 TAKES_SITES = frozenset({"brave", "serper"})
 """Providers that understand `site:one.example OR site:two.example` in a query."""
 _CLOSED = {

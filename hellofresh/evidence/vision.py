@@ -1,4 +1,4 @@
-"""What can be said of pictures without a language model: printed text, and known people by a source of the user's.
+"""What can be said of pictures without a language model: printed text, known people, whether two are one picture.
 
 Text is read on this machine by RapidOCR with PP-OCRv6 on onnxruntime.
 
@@ -10,9 +10,6 @@ try to instruct a model, and belongs into a prompt's slot only.
 
 from __future__ import annotations
 
-import json
-import os
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,17 +17,14 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import aiohttp
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from numpy.typing import NDArray
+from pydantic import Field
 
-from hellofresh.core.errors import ConfigError, DataError, RunError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_models, sha256_file
-from hellofresh.core.net import may_carry_key
-from hellofresh.core.net.database import open_database
-from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
 from hellofresh.tasks.images import Image, Media
@@ -49,7 +43,7 @@ _WEIGHTS = {
 }
 _THREADS = 2
 _LEAST_SIDE = 16
-"""Pixels below which a line has no room, and the engine fails."""
+"""Pixels below which a line has no room, and the engines fail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +56,6 @@ class TextLine:
 
 class UnreadPictureError(Exception):
     """A picture that could not be read; says why."""
-
-
-class TextReader(Protocol):
-    """Reads text in pictures; `parameters` are all that decides what is read."""
-
-    @property
-    def parameters(self) -> Parameters: ...
-    def read(self, image: Image) -> Sequence[TextLine]: ...
 
 
 @dataclass
@@ -99,11 +85,6 @@ class RapidOcr:
             for part, (name, sha256) in _WEIGHTS.items()
         }
         self._turn = Lock()
-
-    @property
-    def parameters(self) -> Parameters:
-        """Weights and bounds."""
-        return {**ocr_parameters(), "ocr_lines": self.lines, "ocr_side": self.side}
 
     @cached_property
     def _engine(self) -> RapidOCR:
@@ -161,14 +142,84 @@ class RapidOcr:
 
 
 def ocr_parameters() -> Parameters:
-    """The reader and its weights, also where it is not installed."""
-    hashes = {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
-    return {"ocr": _PACKAGE, **hashes}
+    """The reader's weights, also where it is not installed."""
+    return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
 
 
-PEOPLE_KEY = "HELLOFRESH_PEOPLE_KEY"
-"""The environment variable with the key of a service that names people, sent as a bearer token where it is set."""
-_SCHEMA = "CREATE TABLE people (service TEXT, image TEXT, names TEXT, PRIMARY KEY (service, image)) STRICT"
+_KEYPOINTS, _KEYPOINT_SIDE, _LEAST_KEYPOINTS = 500, 512, 8
+_NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0
+
+
+_Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Where a picture has corners and spots, and how it looks around each."""
+
+
+@dataclass
+class PictureMatcher:
+    """Tells by keypoints (SIFT of OpenCV, which the extra `ocr` brings) whether a picture is one of a post's.
+
+    It sees through another size, compression, a crop, other colours, a caption and a mirror, since a share of the
+    keypoints lies as in the other picture, moved, turned and scaled at once. Another photo of the same scene has fewer,
+    and another scene none. It knows nothing of what a picture shows.
+
+    Args:
+        pictures: the post's, as the decoder wrote them again.
+
+    Raises:
+        UsageError: if OpenCV is missing.
+    """
+
+    pictures: Sequence[bytes]
+
+    def __post_init__(self) -> None:
+        if find_spec("cv2") is None:
+            raise missing_extra("comparing pictures", "OpenCV", "ocr")
+
+    @cached_property
+    def _known(self) -> Sequence[_Keypoints]:
+        return [_keypoints(content, is_mirrored) for content in self.pictures for is_mirrored in (False, True)]
+
+    def similarity(self, content: bytes) -> float | None:
+        """The largest share of keypoints in common with one of the pictures; None where either has too few of them."""
+        other = _keypoints(content)
+        shares = [
+            _shared(known, other) for known in self._known if min(len(known[0]), len(other[0])) >= _LEAST_KEYPOINTS
+        ]
+        return max(shares, default=None)
+
+
+def _keypoints(content: bytes, is_mirrored: bool = False) -> _Keypoints:
+    import cv2
+
+    none = np.empty((0, 2), np.float32), np.empty((0, 128), np.float32)
+    pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_GRAYSCALE)
+    scale = 1.0 if pixels is None else _KEYPOINT_SIDE / max(pixels.shape)
+    if pixels is None or min(pixels.shape) * scale < _LEAST_SIDE:
+        return none
+    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
+    pixels = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=how)
+    found, looks = cv2.SIFT.create(_KEYPOINTS).detectAndCompute(cv2.flip(pixels, 1) if is_mirrored else pixels, None)
+    if looks is None:
+        return none
+    return np.array([point.pt for point in found], np.float32), np.asarray(looks, np.float32)
+
+
+def _shared(first: _Keypoints, second: _Keypoints) -> float:
+    """The share of keypoints, of the picture with fewer of them, that one move, turn and scale brings together."""
+    import cv2
+
+    nearest = cv2.BFMatcher().knnMatch(first[1], second[1], k=2)
+    pairs = [(best.queryIdx, best.trainIdx) for best, other in nearest if best.distance < _NEAREST * other.distance]
+    if len(pairs) < _LEAST_KEYPOINTS:
+        return 0.0
+    here, there = (list(side) for side in zip(*pairs, strict=True))
+    move, fits = cv2.estimateAffinePartial2D(
+        first[0][here], second[0][there], method=cv2.RANSAC, ransacReprojThreshold=_PIXELS
+    )
+    if move is None or not 1 / _LARGEST_SCALE < float(np.hypot(move[0, 0], move[0, 1])) < _LARGEST_SCALE:
+        return 0.0
+    kept = {target for target, fit in zip(there, np.ravel(fits), strict=True) if fit}
+    return round(len(kept) / min(len(first[0]), len(second[0])), 3)
 
 
 class _Known(Strict):
@@ -176,95 +227,37 @@ class _Known(Strict):
     people: list[str] = Field(max_length=50)
 
 
-class _Reply(BaseModel, strict=True):
-    people: list[str] = Field(max_length=50)
-
-
 @dataclass(frozen=True)
 class People:
-    """Known people in pictures, as a file or a service of the user's names them. Nothing here recognises a face.
+    """Known people in pictures, as a file of the user's names them. Nothing here recognises a face.
 
-    It is biometric, so that it is off unless somebody asks for it. A service is sent each picture once; what it answers
-    is kept in a file that only its owner may read.
+    It is biometric, so that it is off unless somebody asks for it.
 
     Args:
-        source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names); or
-            the address of a service that each picture is POSTed to, and that answers `{"people": ["NAME", ...]}`.
-        folder: where a service's answers are kept.
+        source: a file of JSON lines, `image` (an address, or the SHA-256 of a picture's bytes) and `people` (names).
 
     Raises:
-        ConfigError: if a key would go over an unencrypted connection.
         DataError: if the file is missing; when names are asked for first, if a line has another form.
     """
 
     source: str
-    folder: Path
 
     def __post_init__(self) -> None:
-        if not self._is_service and not Path(self.source).is_file():
+        if not Path(self.source).is_file():
             raise DataError(
                 "no such file of people", where=self.source[:200], expected="JSON lines", code="missing-file"
             )
-        if self._is_service and os.environ.get(PEOPLE_KEY) and not may_carry_key(self.source):
-            what = "a key is not sent over an unencrypted connection"
-            raise ConfigError(what, where="people", expected="https://...", code="insecure-url")
-
-    @property
-    def _is_service(self) -> bool:
-        return self.source.startswith(("http://", "https://"))
 
     @property
     def parameters(self) -> Parameters:
-        """The service's address, or the file's hash."""
-        return (
-            {"people_service": self.source} if self._is_service else {"people_sha256": sha256_file(Path(self.source))}
-        )
+        """The file's hash."""
+        return {"people_sha256": sha256_file(Path(self.source))}
 
     @cached_property
     def _known(self) -> Mapping[str, Sequence[str]]:
         return {line.image: line.people for line in read_models(Path(self.source), _Known)}
 
-    @cached_property
-    def _database(self) -> sqlite3.Connection:
-        return open_database(self.folder / "people.sqlite", _SCHEMA, wait_s=30, private=True)
-
-    async def names(self, media: Media, image: Image | None) -> Sequence[str]:
-        """The known people of a picture; a file knows it by its address, or by its hash as it came or as it is shown.
-
-        Raises:
-            RunError: if a service gives no answer of its form.
-        """
-        if not self._is_service:
-            keys = (media.address, media.sha256, image.sha256 if image else "")
-            return next((tuple(self._known[key]) for key in keys if key and key in self._known), ())
-        if image is None or not image.content:
-            return ()
-        query = "SELECT names FROM people WHERE service = ? AND image = ?"
-        row = self._database.execute(query, (self.source, image.sha256)).fetchone()
-        names = await self._ask(image) if row is None else json.loads(row[0])
-        if row is None:
-            values = (self.source, image.sha256, json.dumps(names))
-            self._database.execute("INSERT OR REPLACE INTO people VALUES (?, ?, ?)", values)
-        return tuple(names)
-
-    async def _ask(self, image: Image) -> list[str]:
-        key = os.environ.get(PEOPLE_KEY, "").strip()
-        client = HttpClient("people", {"Authorization": f"Bearer {key}"} if key else {}, timeout_s=30, key=key or None)
-        try:
-            reply = await client.send("POST", self.source, image.content, headers={"Content-Type": image.type})
-            if reply.status == 200:
-                return _Reply.model_validate_json(reply.body).people
-            why = f"HTTP {reply.status}"
-        except ValidationError:
-            why = "not the expected form"
-        except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = type(error).__name__
-        finally:
-            await client.close()
-        raise RunError(
-            f"the service that names people gave no answer ({why})",
-            where=self.source,
-            expected='{"people": ["NAME", ...]}',
-            fix="Leave out --set people, or try again: stored answers are kept.",
-            code="people-failed",
-        )
+    def names(self, media: Media, image: Image) -> Sequence[str]:
+        """The known people of a picture, which is known by its address, or by its hash as it came or as it is shown."""
+        keys = (media.address, media.sha256, image.sha256)
+        return next((tuple(self._known[key]) for key in keys if key and key in self._known), ())

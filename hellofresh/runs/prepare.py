@@ -16,10 +16,10 @@ from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.settings import WebSettings, search_providers
+from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings, search_providers
 from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.pictures import open_pictures
-from hellofresh.evidence.web.store import TEXTS_ALREADY, open_web, user_agent
+from hellofresh.evidence.web.store import open_web, user_agent
 from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.batches import Batches

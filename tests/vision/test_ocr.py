@@ -63,8 +63,3 @@ def test_a_narrow_picture_is_read_without_fault(reader: RapidOcr) -> None:
 def test_other_weights_are_refused() -> None:
     with pytest.raises(UsageError, match="not the expected file"):
         packaged_file("rapidocr", "config.yaml", "0" * 64, what="a test")
-
-
-def test_what_decides_the_lines_is_a_parameter() -> None:
-    assert RapidOcr(lines=1).parameters != RapidOcr().parameters
-    assert "ocr_rec_sha256" in RapidOcr().parameters

@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver
 from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import PageFetcher, PageLimits
+from hellofresh.evidence.web.pictures import picture_fetcher
 
 PUBLIC = "93.184.215.14"
 
@@ -170,6 +171,12 @@ def fetcher(site: Site, **limits: Any) -> PageFetcher:
     return PageFetcher(transport, ExcludedSources.load(), PageLimits(**{"pause_s": 0.0, **limits}))
 
 
+def pictures(site: Site, **limits: Any) -> PageFetcher:
+    """A fetcher of pictures that may reach the site and nothing else inside."""
+    transport = PublicHttp("hellofresh/test", allowed=frozenset({site.endpoint}))
+    return picture_fetcher(transport, PageLimits(**{"pause_s": 0.0, **limits}))
+
+
 def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[PageFetcher, Sockets]:
     """A fetcher that takes the site for the public internet, with every rule in force, and the sockets it opens."""
     sockets = Sockets(site.port)
@@ -180,7 +187,7 @@ def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[P
 @pytest.fixture(scope="session")
 def net() -> SimpleNamespace:
     """The server and its helpers, for tests in this folder."""
-    return SimpleNamespace(Site=Site, reply=reply, fetcher=fetcher, outside=outside, PUBLIC=PUBLIC)
+    return SimpleNamespace(Site=Site, reply=reply, fetcher=fetcher, pictures=pictures, outside=outside, PUBLIC=PUBLIC)
 
 
 PAGES = {

@@ -56,10 +56,6 @@ NAMES = {
 NOT_READ = {PageStatus.UNSAFE, PageStatus.DEAD}
 
 
-def test_there_are_enough_forms() -> None:
-    assert len(set(FORMS)) >= 60
-
-
 def test_no_form_is_reached_directly(net: SimpleNamespace) -> None:
     async def run() -> None:
         async with net.Site({}).serving() as site:

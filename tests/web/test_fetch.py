@@ -7,7 +7,7 @@ import gzip
 import resource
 import time
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -21,18 +21,26 @@ from hellofresh.evidence.web.fetch import FetchResult
 MB = 1 << 20
 
 
-def fetch(net: SimpleNamespace, pages: dict[str, Any], path: str = "/", **limits: Any) -> tuple[FetchResult, Any]:
-    """Fetch one page of a site with these pages."""
+def fetch_all(
+    net: SimpleNamespace, pages: dict[str, Any], paths: Sequence[str], **limits: Any
+) -> tuple[list[FetchResult], Any]:
+    """Fetch several pages of a site at once."""
 
-    async def run() -> tuple[FetchResult, Any]:
+    async def run() -> tuple[list[FetchResult], Any]:
         async with net.Site(pages).serving() as site:
             fetcher = net.fetcher(site, **limits)
             try:
-                return await fetcher.fetch(site.base + path), site
+                return await asyncio.gather(*(fetcher.fetch(site.base + path) for path in paths)), site
             finally:
                 await fetcher.close()
 
     return asyncio.run(run())
+
+
+def fetch(net: SimpleNamespace, pages: dict[str, Any], path: str = "/", **limits: Any) -> tuple[FetchResult, Any]:
+    """Fetch one page of a site with these pages."""
+    (fetched,), site = fetch_all(net, pages, [path], **limits)
+    return fetched, site
 
 
 def sending(net: SimpleNamespace, parts: Callable[[], Any], **headers: str) -> Callable[..., Awaitable[None]]:
@@ -238,19 +246,12 @@ def test_a_redirect_to_an_excluded_source_is_not_followed(net: SimpleNamespace, 
 
 
 def test_robots_are_heeded_and_asked_for_once_a_site(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        rules = b"User-agent: hellofresh\nDisallow: /private\n\nUser-agent: *\nDisallow: /\n"
-        pages = {"/robots.txt": net.reply(rules, kind="text/plain"), "/a": net.reply(b"<p>a</p>")}
-        async with net.Site(pages).serving() as site:
-            fetcher = net.fetcher(site)
-            addresses = [f"{site.base}/{name}" for name in ("a", "private/b", "a?2", "private")]
-            fetched = await asyncio.gather(*(fetcher.fetch(address) for address in addresses))
-            await fetcher.close()
-            ok, robots = PageStatus.OK, PageStatus.ROBOTS
-            assert [page.status for page in fetched] == [ok, robots, ok, robots]
-            assert (site.asked("/robots.txt"), site.asked("/private")) == (1, 0)
-
-    asyncio.run(run())
+    rules = b"User-agent: hellofresh\nDisallow: /private\n\nUser-agent: *\nDisallow: /\n"
+    pages = {"/robots.txt": net.reply(rules, kind="text/plain"), "/a": net.reply(b"<p>a</p>")}
+    fetched, site = fetch_all(net, pages, ["/a", "/private/b", "/a?2", "/private"])
+    ok, robots = PageStatus.OK, PageStatus.ROBOTS
+    assert [page.status for page in fetched] == [ok, robots, ok, robots]
+    assert (site.asked("/robots.txt"), site.asked("/private")) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -314,39 +315,29 @@ def test_a_site_whose_robots_file_takes_too_long_to_read_is_left_alone(net: Simp
 
 
 def test_a_site_is_asked_by_one_at_a_time_with_a_pause(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        at_once = most = 0
-        times: list[float] = []
+    at_once = most = 0
+    times: list[float] = []
 
-        async def answer(_: Any, writer: asyncio.StreamWriter) -> None:
-            nonlocal at_once, most
-            times.append(time.monotonic())
-            at_once += 1
-            most = max(most, at_once)
-            await asyncio.sleep(0.02)
-            at_once -= 1
-            writer.write(net.reply(b"<p>x</p>"))
+    async def answer(_: Any, writer: asyncio.StreamWriter) -> None:
+        nonlocal at_once, most
+        times.append(time.monotonic())
+        at_once += 1
+        most = max(most, at_once)
+        await asyncio.sleep(0.02)
+        at_once -= 1
+        writer.write(net.reply(b"<p>x</p>"))
 
-        async with net.Site({f"/{n}": answer for n in range(4)}).serving() as site:
-            fetcher = net.fetcher(site, pause_s=0.1)
-            found = await asyncio.gather(*(fetcher.fetch(f"{site.base}/{n}") for n in range(4)))
-            await fetcher.close()
-        assert {page.status for page in found} == {PageStatus.OK}
-        assert most == 1
-        assert all(later - earlier >= 0.1 for earlier, later in pairwise(times))
-
-    asyncio.run(run())
+    paths = [f"/{n}" for n in range(4)]
+    found, _ = fetch_all(net, dict.fromkeys(paths, answer), paths, pause_s=0.1)
+    assert {page.status for page in found} == {PageStatus.OK}
+    assert most == 1
+    assert all(later - earlier >= 0.1 for earlier, later in pairwise(times))
 
 
 def test_waiting_for_ones_turn_does_not_count_as_the_pages_time(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({f"/{n}": net.reply(b"<p>x</p>") for n in range(4)}).serving() as site:
-            fetcher = net.fetcher(site, pause_s=2.0, total_s=5)
-            found = await asyncio.gather(*(fetcher.fetch(f"{site.base}/{n}") for n in range(4)))
-            await fetcher.close()
-            assert {page.status for page in found} == {PageStatus.OK}
-
-    asyncio.run(run())
+    paths = [f"/{n}" for n in range(4)]
+    found, _ = fetch_all(net, dict.fromkeys(paths, net.reply(b"<p>x</p>")), paths, pause_s=2.0, total_s=5)
+    assert {page.status for page in found} == {PageStatus.OK}
 
 
 def test_an_address_where_nobody_answers_is_dead(net: SimpleNamespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import ImageSearch
 from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.evidence.web.pictures import PictureFetcher
 from hellofresh.evidence.web.search import ProviderAnswer
 from hellofresh.evidence.web.search.services import MOST_LINKS, PagedImageSearch, open_image_provider
 from hellofresh.evidence.web.store import StoredWeb, WebStore
@@ -147,6 +149,43 @@ def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: Simp
             assert await again.search_image(PICTURE) == found
             with pytest.raises(RunError, match="not stored"):
                 await again.search_image("https://pics.example/other.jpg")
+            await again.close()
+
+    asyncio.run(run())
+
+
+def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleNamespace, tmp_path: Path) -> None:
+    pillow = pytest.importorskip("PIL.Image")
+    shown = BytesIO()
+    pillow.new("RGB", (300, 200), "teal").save(shown, "PNG")
+    page = """<html><head><meta property="og:image" content="/own.png"></head><body><p>A bridge.</p>
+        <img src="icon.png" width="16"><img src="data:image/png;base64,AA"><img src="/own.png"><img src="/broken.png">
+        <img src="http://192.168.0.1/inside.png"><img src="/gone.png"><img src="/fifth.png"></body></html>"""
+    answers = {"/p": net.reply(page.encode()), "/own.png": net.reply(shown.getvalue()), "/broken.png": net.reply(b"?")}
+
+    def web(images: PagedImageSearch, reader: Any) -> StoredWeb:
+        return StoredWeb(
+            WebStore(tmp_path), images, reader, excluded=ExcludedSources.load(), extractor="trafilatura", count=3,
+            images=images, pictures=None if reader is None else PictureFetcher(lambda: net.pictures(site)),
+        )  # fmt: skip
+
+    site = net.Site(answers)
+
+    async def run() -> None:
+        async with site.serving():
+            url = f"{site.base}/p"
+            first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
+            assert await first.pictures(url) == ()
+            await first.read(url)
+            (content,) = await first.pictures(url)
+            assert pillow.open(BytesIO(content)).size == (300, 200) and content != shown.getvalue()
+            asked = len(site.requests)
+            assert await first.pictures(url) == [content] and len(site.requests) == asked
+            await first.close()
+            assert {site.asked(path) for path in ("/own.png", "/broken.png", "/gone.png")} == {1}
+            assert not site.asked("/icon.png") and not site.asked("/fifth.png")
+            again = web(opened("serpapi", f"{site.base}/s"), None)
+            assert await again.pictures(url) == [content]
             await again.close()
 
     asyncio.run(run())

@@ -65,9 +65,9 @@ def test_markup_that_says_it_is_plain_text_is_taken_as_markup() -> None:
     "body", ["<!-- -->" * 250_000, "<!--" * 500_000, " \n" * 900_000 + "x", "<meta " * 300_000, "\u0301" * 900_000]
 )
 def test_plain_text_of_any_kind_is_cleaned_in_no_time(body: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     main_text(body.encode(), "text/plain", "trafilatura")
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 WORD = "\u0416\u0443\u0440\u043d\u0430\u043b"
@@ -235,11 +235,6 @@ def test_clean_text_has_single_spaces_and_is_clean_already(text: str) -> None:
     assert "  " not in cleaned and "\n\n" not in cleaned
     assert all(c == "\n" or unicodedata.category(c)[0] != "C" for c in cleaned)
     assert cleaned == cleaned.strip()
-
-
-def test_a_negative_number_of_words_is_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        first_words("a", -1)
 
 
 @given(st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "text/html; charset=shift_jis", ""]))

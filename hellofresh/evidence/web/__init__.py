@@ -121,3 +121,6 @@ class ImageSearch(Protocol):
 
         A query narrows it where the service takes one.
         """
+
+    async def pictures(self, url: str) -> Sequence[bytes]:
+        """The first pictures of a page that was read, as the decoder wrote them again; none where none can be had."""

@@ -18,7 +18,7 @@ from dataclasses import asdict
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from hellofresh.evidence.web.text import Extractor, main_text
+from hellofresh.evidence.web.text import Extractor, main_text, picture_addresses
 
 try:
     import resource
@@ -32,6 +32,8 @@ _MEMORY_BYTES = 2 << 30
 _AGENT = "hellofresh"
 _FILES = 16
 """Files of rules that are kept parsed; pages of one site are mostly asked about in a row."""
+_MOST_PICTURES = 4
+"""Of a page that are compared with those of a post."""
 _Reader = Callable[[bytes, str], dict[str, object]]
 
 
@@ -66,6 +68,7 @@ def _read_picture(body: bytes, _about: str) -> dict[str, object]:
 _READERS: Mapping[str, _Reader] = {
     "trafilatura": partial(_read_page, "trafilatura"),
     "beautifulsoup": partial(_read_page, "beautifulsoup"),
+    "addresses": lambda body, kind: {"pictures": picture_addresses(body, kind, _MOST_PICTURES)},
     "robots": _read_robots,
     "picture": _read_picture,
 }

@@ -20,7 +20,7 @@ from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model
 from hellofresh.evidence.web.text import MainText
 
-Job = Literal["trafilatura", "beautifulsoup", "robots", "picture"]
+Job = Literal["trafilatura", "beautifulsoup", "addresses", "robots", "picture"]
 
 _LONGEST_REPLY = 64 << 20
 _HUNG_S = 600.0

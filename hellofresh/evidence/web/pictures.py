@@ -247,6 +247,38 @@ def decode_now(content: bytes) -> Image:
     return asyncio.run(once())
 
 
+class PictureFetcher:
+    """Fetches pictures and decodes them.
+
+    Args:
+        fetcher: gives a fetcher of pictures when one is needed first.
+    """
+
+    def __init__(self, fetcher: Callable[[], PageFetcher]) -> None:
+        self._open_fetcher = fetcher
+        self._opened: tuple[PageFetcher, PictureDecoder] | None = None
+
+    async def fetch(self, address: str) -> tuple[bytes, Image]:
+        """A picture as it came, and as a model may be shown it.
+
+        Raises:
+            PictureError: if it cannot be had, or is not looked at.
+            RunError: if a worker process hangs.
+        """
+        if self._opened is None:
+            self._opened = self._open_fetcher(), PictureDecoder()
+        fetcher, decoder = self._opened
+        fetched = await fetcher.fetch(address)
+        if fetched.status is not PageStatus.OK:
+            raise PictureError(f"{fetched.status}: {fetched.detail}")
+        return fetched.body, await decoder.decode(fetched.body, address)
+
+    async def close(self) -> None:
+        for part in self._opened or ():
+            await part.close()
+        self._opened = None
+
+
 class MediaPictures:
     """Finds the pictures of samples. What cannot be had is passed over, and why is kept in the cache.
 
@@ -256,15 +288,14 @@ class MediaPictures:
     """
 
     def __init__(self, cache: PictureCache, fetcher: Callable[[], PageFetcher] | None = None) -> None:
-        self._cache, self._open_fetcher = cache, fetcher
-        self._fetcher: PageFetcher | None = None
-        self._decoder: PictureDecoder | None = None
+        self._cache = cache
+        self._fetcher = None if fetcher is None else PictureFetcher(fetcher)
         self._fetch_once = Once(self._fetch)
 
     @property
     def fetches(self) -> bool:
         """Whether a picture that is not at hand is fetched."""
-        return self._open_fetcher is not None
+        return self._fetcher is not None
 
     def at_hand(self, media: Media) -> Image | None:
         """A picture of the cache; nothing is fetched or written."""
@@ -303,24 +334,16 @@ class MediaPictures:
         return found
 
     async def _fetch(self, address: str) -> None:
-        if self._fetcher is None or self._decoder is None:
-            assert self._open_fetcher is not None
-            self._fetcher, self._decoder = self._open_fetcher(), PictureDecoder()
-        fetched = await self._fetcher.fetch(address)
-        if fetched.status is not PageStatus.OK:
-            self._cache.add_problem(address, f"{fetched.status}: {fetched.detail}")
-            return
+        assert self._fetcher is not None
         try:
-            self._cache.add(address, fetched.body, await self._decoder.decode(fetched.body, address))
+            self._cache.add(address, *await self._fetcher.fetch(address))
         except PictureError as error:
             self._cache.add_problem(address, str(error))
 
     async def close(self) -> None:
         await self._fetch_once.close()
-        if self._fetcher is not None and self._decoder is not None:
+        if self._fetcher is not None:
             await self._fetcher.close()
-            await self._decoder.close()
-        self._fetcher = self._decoder = None
         self._cache.close()
 
 

@@ -11,6 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -25,12 +26,13 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
-from hellofresh.evidence.settings import WebSettings
+from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage
-from hellofresh.evidence.web._workers import Extraction, Once, WorkerError
+from hellofresh.evidence.web._workers import Extraction, Once, WorkerError, Workers
 from hellofresh.evidence.web.dates import url_date, youngest
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import FetchResult, PageFetcher
+from hellofresh.evidence.web.pictures import PictureError, PictureFetcher, picture_fetcher
 from hellofresh.evidence.web.search import ProviderAnswer, SearchProvider
 from hellofresh.evidence.web.search.services import MOST_LINKS, open_image_provider, open_provider
 from hellofresh.evidence.web.text import Extractor
@@ -48,8 +50,6 @@ CREATE TABLE IF NOT EXISTS pages (
 T = TypeVar("T")
 _Row = tuple[Any, ...]
 _FILE = "web.sqlite"
-TEXTS_ALREADY = frozenset({"offline", "corpus"})
-"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
 
 
 class PageReader(Protocol):
@@ -66,8 +66,8 @@ class WebStore:
         RunError: here and on every call, if the file is damaged or cannot be written.
     """
 
-    def __init__(self, folder: Path, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._path, self._now = folder / _FILE, now
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _FILE
         # One thread owns the file: nothing waits for the disk on the event loop, and writes have an order.
         self._thread = ThreadPoolExecutor(1, "web-store")
         try:
@@ -106,6 +106,11 @@ class WebStore:
         row = await self._kept("pages", "url", _writable(url), others)
         return None if row is None else _page(row[5])
 
+    async def body(self, url: str, others: Sequence[WebStore] = ()) -> tuple[WebPage, str, bytes] | None:
+        """A page that was read, its content type, and its body as it came."""
+        row = await self._kept("pages", "url", _writable(url), others)
+        return None if row is None else (_page(row[5]), row[4], zlib.decompress(row[6]))
+
     async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
         """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
         text = _writable(canonical_json(asdict(page)))
@@ -127,7 +132,7 @@ class WebStore:
         return None
 
     def _at(self) -> str:
-        return self._now().isoformat(timespec="seconds").replace("+00:00", "Z")
+        return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -194,6 +199,7 @@ class StoredWeb:
         others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
             lead elsewhere are not, since what lay on the way may be excluded here.
         images: finds the pages on which a picture stands; None without such a service.
+        pictures: fetches the pictures of such pages; None with `replay`.
         watch: receives what is searched for or read, also where it is remembered.
     """
 
@@ -208,14 +214,17 @@ class StoredWeb:
         count: int,
         others: Sequence[WebStore] = (),
         images: SearchProvider | None = None,
+        pictures: PictureFetcher | None = None,
         watch: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._watch = watch
         self._store, self._provider, self._reader, self._images = store, provider, reader, images
-        self._excluded, self._count, self._others = excluded, count, others
-        self._extraction = Extraction(extractor)
-        self._search_once = Once(self._search_web)
+        self._excluded, self._others = excluded, others
+        self._extraction, self._addresses = Extraction(extractor), Workers("addresses", at_once=1)
+        self._pictures = pictures
+        self._search_once = Once[tuple[str, date | None], Found](lambda asked: self._search(provider, count, *asked))
         self._read_once = Once(self._read)
+        self._picture_once = Once(self._picture)
         self.parameters: dict[str, str | int | float | bool] = {
             **provider.parameters,
             "count": count,
@@ -253,8 +262,38 @@ class StoredWeb:
             return Found((), "no service for reverse image search is configured")
         return await self._search(self._images, MOST_LINKS, f"{address}\n{query}" if query else address, None)
 
-    async def _search_web(self, asked: tuple[str, date | None]) -> Found:
-        return await self._search(self._provider, self._count, *asked)
+    async def pictures(self, url: str) -> Sequence[bytes]:
+        """The first pictures of a page that was read; they are kept beside it, and replayed."""
+        kept = await self._store.body(PageAddress.parse(url).url)
+        if kept is None or kept[0].status is not PageStatus.OK:
+            return ()
+        page, content_type, body = kept
+        try:
+            written = (await self._addresses.ask(body, content_type))["pictures"]
+        except WorkerError:
+            return ()
+        found = []
+        for address in written if isinstance(written, list) else ():
+            with suppress(AddressError):
+                found.append(await self._picture_once(PageAddress.parse(page.final_url).joined(address).url))
+        return list(filter(None, found))
+
+    async def _picture(self, address: str) -> bytes:
+        """A picture as the decoder wrote it again, empty where it cannot be had."""
+        name = f"picture {address}"
+        kept = await self._store.body(name, self._others)
+        if kept is not None:
+            return kept[2]
+        if self._pictures is None:
+            raise self._not_recorded(f"the picture {address}")
+        page, content = WebPage(name, name, PageStatus.OK), b""
+        try:
+            _, image = await self._pictures.fetch(address)
+            content = image.content
+        except PictureError as error:
+            page = replace(page, status=PageStatus.DEAD, detail=str(error))
+        await self._store.keep_page(page, "image/jpeg", content)
+        return content
 
     async def _search(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
         parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
@@ -309,7 +348,10 @@ class StoredWeb:
         )
 
     async def close(self) -> None:
-        parts = (self._search_once, self._read_once, self._provider, self._extraction, self._reader, self._images)
+        parts = (
+            *(self._search_once, self._read_once, self._picture_once, self._provider, self._extraction),
+            *(self._addresses, self._reader, self._images, self._pictures),
+        )
         for part in parts:
             if part is not None:
                 await part.close()
@@ -360,10 +402,11 @@ def open_web(
     excluded = ExcludedSources.load(settings.excluded, groups=groups)
     provider = open_provider(settings, replay=replay)
     reader: PageReader | None = None
+    agent = user_agent(settings.contact)
     if settings.provider in TEXTS_ALREADY and not replay:
         reader = cast(PageReader, provider)
     elif not replay:
-        reader = PageFetcher(PublicHttp(user_agent(settings.contact)), excluded)
+        reader = PageFetcher(PublicHttp(agent), excluded)
     return StoredWeb(
         WebStore(folder),
         provider,
@@ -373,5 +416,6 @@ def open_web(
         count=settings.count,
         others=[WebStore(other) for other in others if other != folder and (other / _FILE).is_file()],
         images=open_image_provider(settings, replay=replay),
+        pictures=None if replay else PictureFetcher(lambda: picture_fetcher(PublicHttp(agent, accept="image/*"))),
         watch=watch,
     )

@@ -87,13 +87,7 @@ class MainText:
 
 
 def first_words(text: str, n: int) -> str:
-    """The first `n` words, with the white space between them as it stands.
-
-    Raises:
-        ValueError: if `n` is negative.
-    """
-    if n < 0:
-        raise ValueError("a number of words is not negative")
+    """The first `n` words, with the white space between them as it stands."""
     rest = text.split(None, n)
     return (text if len(rest) <= n else text[: len(text) - len(rest[n])]).rstrip()
 
@@ -137,6 +131,29 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     if not found:  # of very short pages
         found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
     return MainText(title, clean(found), dated)
+
+
+_LEAST_SIDE = 100
+"""Pixels that a picture of a page is said to have a side at least; smaller ones are icons and counters."""
+
+
+def picture_addresses(body: bytes, content_type: str, most: int) -> list[str]:
+    """The addresses of a page's first pictures as they are written: what it names as its own, then those in it."""
+    tree = _tree(decode(body, content_type).replace("\0", "").encode("utf-8", "replace"))
+    if tree is None:
+        return []
+    named = [
+        element.get("content", "")
+        for element in tree.iter("meta")
+        if {element.get("property"), element.get("name")} & {"og:image", "twitter:image"}
+    ]
+    sized = [
+        element.get("src", "") or element.get("data-src", "")
+        for element in tree.iter("img")
+        if all(int(side) >= _LEAST_SIDE for name in ("width", "height") if (side := element.get(name, "")).isdecimal())
+    ]
+    found = dict.fromkeys(address.strip() for address in (*named, *sized))
+    return [address for address in found if address and not address.startswith("data:")][:most]
 
 
 def _tree(document: bytes) -> HtmlElement | None:

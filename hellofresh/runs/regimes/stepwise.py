@@ -31,7 +31,7 @@ from hellofresh.runs.regimes.search_agent import (
     read_rationale,
     read_turn,
 )
-from hellofresh.runs.regimes.web_search import query_line
+from hellofresh.runs.regimes.web_search import query_lines
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event
@@ -187,7 +187,7 @@ class RetrieveVerify(Stepwise):
         return prompts * (4 + 2 * self.settings.parts + 2)
 
     async def _notes(self, way: _Checking) -> list[str]:
-        query = query_line(await way.ask("query"))
+        query = next(query_lines(await way.ask("query")), "")
         notes = [await way.search(query)] if query else []
         draft = await way.ask("draft")
         for number, claim in enumerate(await way.listed("claims", draft=draft) if draft else (), start=1):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
@@ -45,7 +45,9 @@ SUMMARISER = "summariser"
 
 _QUERY_TOKENS, _SUMMARY_TOKENS = 64, 256
 _QUERY_CHARACTERS = 300
-_LABEL = re.compile(r"^(?:search )?query\s*:\s*", re.IGNORECASE)
+_LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
+_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
+"""A line around a text in the question, which small models repeat."""
 _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
@@ -119,7 +121,7 @@ class WebSearch(BaseRegime):
         case.prompt_set.require(slots=(SUMMARIES,), steps=("query", "query-fallback", "summary"))
         web = web_of(case)
         answer = await case.ask("query", "", Request((case.step("query"),), _QUERY_TOKENS, sample=case.sample))
-        line = "" if is_refusal(answer) else query_line(clean(answer.text))
+        line = "" if is_refusal(answer) else next(query_lines(clean(answer.text)), "")
         problem = "" if line else "refused" if is_refusal(answer) else "empty"
         if problem:
             line = case.prompt_set.words("query-fallback", case.slots)[:_QUERY_CHARACTERS].rstrip()
@@ -146,13 +148,15 @@ class WebSearch(BaseRegime):
         return Outcome(choices, events)
 
 
-def query_line(said: str) -> str:
-    """The first line of an answer that says anything, without labels and quotes around it; empty if it has none.
+def query_lines(said: str) -> Iterator[str]:
+    """The lines of an answer that say anything, without bullets, labels and quotes around them.
 
-    A line that ends with a colon only announces the next one.
+    A line that ends with a colon only announces others, and one with a mark repeats the question.
     """
-    lines = (_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND) for raw in said.split("\n"))
-    return next((one_line(line, _QUERY_CHARACTERS) for line in lines if has_word(line) and not line.endswith(":")), "")
+    for raw in said.split("\n"):
+        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _QUERY_CHARACTERS)
+        if has_word(line) and not line.endswith(":") and not _MARK.match(line):
+            yield line
 
 
 async def _read(case: Case, web: Web, settings: WebSearchSettings, visits: Sequence[_Visit]) -> None:

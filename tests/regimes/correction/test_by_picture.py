@@ -12,6 +12,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.runs.regimes.correction import OPENINGS
+from hellofresh.tasks.images import Image
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 TEXT = "The picture is from a film set, and the bridge stands as it did before."
@@ -25,6 +26,7 @@ def world(desk, by_picture: Mapping[str, Sequence[str]], pages: Mapping, **more)
     class PictureWorld(desk.World):
         searched_pictures: list[str] = field(default_factory=list)
         searches_images: bool = True
+        page_pictures: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
 
         async def search_image(self, address: str) -> Found:
             self.searched_pictures.append(address)
@@ -33,6 +35,9 @@ def world(desk, by_picture: Mapping[str, Sequence[str]], pages: Mapping, **more)
                 raise ValueError("broken")
             urls = by_picture[address]
             return Found([SearchResult(url, "A title", "", None, n) for n, url in enumerate(urls, start=1)])
+
+        async def pictures(self, url: str) -> Sequence[bytes]:
+            return self.page_pictures.get(url, ())
 
     answers = {"queries": "one query", "evidence-": f"REFUTES: {TEXT}", "respond": f"{OPENINGS[0]}: no."}
     return PictureWorld(pages=pages, answers=answers, **more)
@@ -73,6 +78,34 @@ def test_one_page_by_words_and_one_by_picture_are_used_of_each_priority(desk) ->
     assert [url for url, why in dropped(more).items() if not why] == [words[0]]
 
 
+@dataclass
+class Likeness:
+    """Knows how alike pictures are by their names."""
+
+    pictures: Sequence[bytes]
+
+    def similarity(self, content: bytes) -> float | None:
+        return {b"the same": 0.6, b"another": 0.05}.get(content)
+
+
+@pytest.mark.parametrize("settings", [(), ("image_similarity=0",), ("image_similarity=0.7",)])
+def test_a_page_whose_pictures_are_others_is_left_out(desk, monkeypatch, settings) -> None:
+    monkeypatch.setattr("hellofresh.runs.regimes.correction.PictureMatcher", Likeness)
+    shown = {"same": [b"another", b"the same"], "other": [b"another", b""], "blank": [b""], "none": []}
+    urls = {name: f"https://atlas.example/{name}" for name in shown}
+    there = world(
+        desk, {PICTURE: list(urls.values())}, {url: desk.page(url, f"{TEXT} {url}") for url in urls.values()},
+        page_pictures={urls[name]: contents for name, contents in shown.items()},
+    )  # fmt: skip
+    images = [Image("image/jpeg", "0" * 64, 9, 9, b"the post's", PICTURE)]
+    post = desk.post("Look!", "a bridge")
+    outcome = desk.solved(there, post, "pages_image=9", "ocr=off", *settings, images=images)
+    others = {(): {"other"}, ("image_similarity=0",): set(), ("image_similarity=0.7",): {"same", "other"}}[settings]
+    assert dropped(outcome) == {url: "other-picture" if name in others else "" for name, url in urls.items()}
+    compared = [event.values for event in outcome.events if event.kind == "noted" and event.name == "compared"]
+    assert compared == ([{"similarities": [0.6, 0.05]}] if settings != ("image_similarity=0",) else [])
+
+
 def test_no_more_links_of_a_picture_are_looked_at_than_the_setting_says(desk) -> None:
     pictured = [f"https://atlas.example/p{n}" for n in range(60)]
     there = world(desk, {PICTURE: pictured}, {})
@@ -97,8 +130,9 @@ def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision(des
 
     post = desk.post("Look!", "a", "b")
     local = replace(post, media=(replace(post.media[0], address="attached-1"), post.media[1]))
-    there = world(desk, {}, {})
-    desk.solved(there, local)
+    there = world(desk, {}, {}, parameters={"provider": "brave", "images_images": "serpapi"})
+    (noted,) = (e.values for e in desk.solved(there, local).events if e.kind == "noted" and e.name == "not-searched")
+    assert noted["pictures"] == 1 and noted["problem"].startswith("serpapi takes no upload")
     assert there.searched_pictures == ["https://pics.example/1.jpg"]
     blind = world(desk, {}, {})
     desk.solved(blind, post, "vision=false")

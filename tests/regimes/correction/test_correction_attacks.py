@@ -51,10 +51,6 @@ def _parrot(request) -> str:
     return f"{OPENINGS[0]}: {request.messages[0].text}\n{BAIT}\n[more]({BAIT})"
 
 
-def test_there_are_twenty_of_them() -> None:
-    assert len(set(HOSTILE)) == 20
-
-
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
     urls = ["https://atlas.example/0", "https://herald.example/1"]
@@ -95,24 +91,7 @@ def test_what_one_page_says_is_never_told_of_another(desk) -> None:
     assert quoted[urls[1]].refuting == (HONEST,)
 
 
-FRAGMENTS = (
-    "[",
-    "]",
-    "(",
-    ")",
-    "](",
-    "https://",
-    "ht",
-    "tp://",
-    "www.",
-    "evil",
-    ".com",
-    "/x",
-    " ",
-    "javascript:",
-    "a",
-    "!",
-)
+FRAGMENTS = (*"[ ] ( ) ]( https:// ht tp:// www. evil .com /x javascript: a !".split(), " ")  # noqa: SIM905
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=40))

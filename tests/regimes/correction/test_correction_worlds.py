@@ -14,7 +14,7 @@ from hellofresh.runs.regimes.correction import Correction
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent
 
-WORLDS = 2000
+WORLDS = 1000
 SITES = (*("atlas", "herald", "weekly") * 3, "satire", "questionable", "conspiracy", "nobody", "x")
 RANK = {"high": 0, "medium": 1, "low": 2}
 NEVER = {"satire.example", "questionable.example", "conspiracy.example", "nobody.example", "x.com"}

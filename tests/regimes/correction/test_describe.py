@@ -32,10 +32,6 @@ class PrintedText:
     lines: Sequence[TextLine] = LINES
     read_contents: list[bytes] = field(default_factory=list)
 
-    @property
-    def parameters(self) -> dict[str, str]:
-        return {"ocr": "printed"}
-
     def read(self, image: Image) -> Sequence[TextLine]:
         self.read_contents.append(image.content)
         if image.content == b"broken":
@@ -207,15 +203,15 @@ def test_people_are_named_only_where_a_file_was_given(desk, tmp_path: Path) -> N
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     world = desk.World(answers={"describe-1": "Ada Lovelace with a newspaper."})
     outcome, _ = described(
-        desk, world, images=[image(0), image(1)], captions=["Lovelace at work", "b"], people=People(str(path), tmp_path)
+        desk, world, images=[image(0), image(1)], captions=["Lovelace at work", "b"], people=People(str(path))
     )
     assert [found["people"] for found in pictures(outcome)] == [["Ada Lovelace"], []]
     assert "People: Ada Lovelace" in asked(world, "describe-1").messages[0].text
     other = path.with_name("other.jsonl")
     other.write_text(path.read_text(encoding="utf-8").replace("Ada", "A."), encoding="utf-8")
-    assert People(str(path), tmp_path).parameters != People(str(other), tmp_path).parameters
+    assert People(str(path)).parameters != People(str(other)).parameters
     with pytest.raises(DataError, match="no such file"):
-        People(str(tmp_path / "none.jsonl"), tmp_path)
+        People(str(tmp_path / "none.jsonl"))
 
 
 def test_what_reads_pictures_is_part_of_the_identity() -> None:
@@ -227,7 +223,7 @@ def test_what_reads_pictures_is_part_of_the_identity() -> None:
 def test_a_name_counts_only_where_the_post_its_pictures_or_a_page_have_it(desk) -> None:
     @dataclass
     class Known:
-        async def names(self, media, image) -> Sequence[str]:
+        def names(self, media, image) -> Sequence[str]:
             return ["Ada Lovelace", "Joe North", "Ann Gray"]
 
     url, answers = "https://atlas.example/p", {"queries": "q", "describe-1": "A newspaper with Joe North."}

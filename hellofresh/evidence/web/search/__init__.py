@@ -44,19 +44,27 @@ class SearchProvider(Protocol):
     async def close(self) -> None: ...
 
 
-class ProviderReply(BaseModel):
-    """Base of what providers answer: types as documented, fields beyond them ignored."""
+class Hit(BaseModel):
+    """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
-
-
-class Hit(ProviderReply):
-    """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
 
     url: str = ""
     title: str = ""
     snippet: str | None = ""
     date: str | None = None
+
+    @classmethod
+    def called(cls, row: object, names: Mapping[str, str]) -> Hit:
+        """A result as a provider writes it, whose fields may have other names.
+
+        Raises:
+            TypeError, ValidationError: if it is not in the provider's format.
+        """
+        if not isinstance(row, dict):
+            raise TypeError("not an object")
+        written = {name: names.get(name, name) for name in cls.model_fields}
+        return cls.model_validate({name: row[own] for name, own in written.items() if own in row})
 
 
 def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:

@@ -19,11 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import aiohttp
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, RunError, UsageError
@@ -35,7 +35,7 @@ from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.settings import PLUGINS, WebProviderSettings, WebSettings
 from hellofresh.evidence.web import Found, SearchResult
-from hellofresh.evidence.web.search import Hit, ProviderAnswer, ProviderReply, SearchProvider, ranked
+from hellofresh.evidence.web.search import Hit, ProviderAnswer, SearchProvider, ranked
 from hellofresh.evidence.web.search.offline import BUNDLED, Corpus, CorpusSearch, Offline
 
 MOST_LINKS = 50
@@ -46,21 +46,13 @@ _SHUT_OUT = frozenset({401, 402, 403})
 """Statuses that say who may search, not what was looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """One request: a GET with `query`, or a POST of `json` where that is given."""
-
-    query: Mapping[str, str] = field(default_factory=dict)
-    json: Mapping[str, Any] | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
     """How a service is asked over HTTP, and where its results stand in the JSON that it answers with.
 
     Attributes:
         name: as in the settings.
-        ask: the request for a query, a count and a day.
+        ask: what is asked for a query, a count and a day: the query of a GET, or the JSON of a POST.
         results: names of the fields that lead to the list of results.
         fields: what a result's `url`, `title`, `snippet` and `date` are called, where it is something else.
         base_url: where to ask; empty for a service of one's own.
@@ -68,10 +60,11 @@ class Service:
         key_header, key_query: the header or the field of the query that the key goes in.
         dated: whether it can search as of a day.
         most: results that it gives at once.
+        is_posted: whether it is asked by a POST.
     """
 
     name: str
-    ask: Callable[[str, int, date | None], SearchRequest]
+    ask: Callable[[str, int, date | None], Mapping[str, str | int]]
     results: tuple[str, ...]
     fields: Mapping[str, str] = field(default_factory=dict)
     base_url: str = ""
@@ -80,6 +73,7 @@ class Service:
     key_query: str = ""
     dated: bool = True
     most: int = 20
+    is_posted: bool = False
 
     def hits(self, body: bytes) -> list[Hit]:
         """The results in an answer.
@@ -92,14 +86,7 @@ class Service:
             raise TypeError("not an object")
         for name in self.results:
             found = {} if found is None else found.get(name, {})
-        return [self._hit(item) for item in found or ()]
-
-    def _hit(self, item: object) -> Hit:
-        if not isinstance(item, dict):
-            raise TypeError("not an object")
-        called = {name: self.fields.get(name, name) for name in Hit.model_fields}
-        given = {name: item[field_name] for name, field_name in called.items() if field_name in item}
-        return Hit.model_validate(given)
+        return [Hit.called(item, self.fields) for item in found or ()]
 
 
 SEARCH_RETRIES: RetryPolicy = RetryPolicy(attempts=4, timeout_s=15.0, deadline_s=60.0, retry_after_s=60.0)
@@ -158,11 +145,11 @@ class HttpProvider:
         except (ValueError, TypeError, AttributeError, RecursionError):
             return ProviderAnswer(Found((), "not the provider's format"), outcome)
 
-    async def _try(self, ask: SearchRequest) -> bytes | str | TryAgain:
+    async def _try(self, ask: Mapping[str, str | int]) -> bytes | str | TryAgain:
         """The body, or why not to try again, or why to."""
-        body = None if ask.json is None else json.dumps(ask.json).encode()
-        method = "GET" if body is None else "POST"
-        query = {**ask.query, **self._secret_query}
+        is_posted = self._service.is_posted
+        body, method = (json.dumps(ask).encode(), "POST") if is_posted else (None, "GET")
+        query = {**({} if is_posted else {name: str(value) for name, value in ask.items()}), **self._secret_query}
         headers = {"Content-Type": "application/json"} if body else None
         try:
             reply = await self._client.send(
@@ -200,11 +187,11 @@ def _until(before: date | None, name: str, form: str) -> dict[str, str]:
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
-def _serpapi(query: str, count: int, before: date | None) -> SearchRequest:
+def _serpapi(query: str, count: int, before: date | None) -> Mapping[str, str]:
     """The address of a picture, and in further lines a query and the number of the first result."""
     address, words, start = [*query.split("\n"), "", ""][:3]
     asked = {"engine": "google_reverse_image", "image_url": address, "q": words, "start": start}
-    return SearchRequest({name: value for name, value in asked.items() if value})
+    return {name: value for name, value in asked.items() if value}
 
 
 SERVICES: Mapping[str, Service] = {
@@ -215,10 +202,12 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://api.search.brave.com/res/v1/web/search",
             key_variable="BRAVE_API_KEY",
             key_header="X-Subscription-Token",
-            ask=lambda query, count, before: SearchRequest(
-                {"q": query, "count": str(count), "text_decorations": "false"}
-                | _until(before, "freshness", "1970-01-01to{}")
-            ),
+            ask=lambda query, count, before: {
+                "q": query,
+                "count": count,
+                "text_decorations": "false",
+                **_until(before, "freshness", "1970-01-01to{}"),
+            },
             results=("web", "results"),
             fields={"snippet": "description", "date": "page_age"},
         ),
@@ -227,9 +216,11 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://google.serper.dev/search",
             key_variable="SERPER_API_KEY",
             key_header="X-API-KEY",
-            ask=lambda query, count, before: SearchRequest(
-                json={"q": query if before is None else f"{query} before:{before}", "num": count}
-            ),
+            ask=lambda query, count, before: {
+                "q": query if before is None else f"{query} before:{before}",
+                "num": count,
+            },
+            is_posted=True,
             results=("organic",),
             fields={"url": "link"},
         ),
@@ -238,9 +229,13 @@ SERVICES: Mapping[str, Service] = {
             base_url="https://api.tavily.com/search",
             key_variable="TAVILY_API_KEY",
             key_header="Authorization",
-            ask=lambda query, count, before: SearchRequest(
-                json={"query": query, "max_results": count, "search_depth": "basic", **_until(before, "end_date", "{}")}
-            ),
+            ask=lambda query, count, before: {
+                "query": query,
+                "max_results": count,
+                "search_depth": "basic",
+                **_until(before, "end_date", "{}"),
+            },
+            is_posted=True,
             results=("results",),
             fields={"snippet": "content", "date": "published_date"},
         ),
@@ -248,7 +243,7 @@ SERVICES: Mapping[str, Service] = {
             name="searxng",
             key_header="Authorization",
             # It gives a page of results, whatever their number, and knows no days.
-            ask=lambda query, _count, _before: SearchRequest({"q": query, "format": "json"}),
+            ask=lambda query, _count, _before: {"q": query, "format": "json"},
             results=("results",),
             fields={"snippet": "content", "date": "publishedDate"},
             dated=False,
@@ -271,20 +266,12 @@ IMAGE_SERVICES: Mapping[str, Service] = {
 }
 
 
-class PagedImageSearch:
-    """Asks a service for page after page of ten links, until there are enough or a page brings nothing new.
+class PagedImageSearch(HttpProvider):
+    """Asks a service for page after page of ten links, until there are enough or a page brings nothing new."""
 
-    Args:
-        provider: asks the service for one page.
-    """
-
-    def __init__(self, provider: HttpProvider) -> None:
-        self.name, self._provider = provider.name, provider
-        self.parameters: Mapping[str, str | int | float | bool] = {
-            "images": provider.name,
-            "base_url": provider.parameters["base_url"],
-            "pages": MOST_LINKS // _A_PAGE,
-        }
+    def __init__(self, service: Service, base_url: str, key: str, retries: RetryPolicy = SEARCH_RETRIES) -> None:
+        super().__init__(service, base_url, key, retries)
+        self.parameters = {"images": service.name, "base_url": base_url, "pages": MOST_LINKS // _A_PAGE}
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """The pages on which the picture at an address stands, each once; what was found before a failure counts.
@@ -296,7 +283,7 @@ class PagedImageSearch:
         raw, problem = [], ""
         address, _, words = query.partition("\n")
         for start in range(0, MOST_LINKS, _A_PAGE):
-            answer = await self._provider.search(f"{address}\n{words}\n{start or ''}", _A_PAGE, before)
+            answer = await super().search(f"{address}\n{words}\n{start or ''}", _A_PAGE, before)
             raw.append(answer.raw.decode("utf-8", "replace"))
             problem = answer.found.problem
             new = {item.url: item for item in answer.found.results if item.url not in found}
@@ -306,21 +293,11 @@ class PagedImageSearch:
         results = [replace(item, rank=rank) for rank, item in enumerate(list(found.values())[:count], start=1)]
         return ProviderAnswer(Found(tuple(results), "" if results else problem), json.dumps(raw).encode())
 
-    async def close(self) -> None:
-        await self._provider.close()
-
 
 _DDGS_DEADLINE_S = 30.0
 _ENGINE = "duckduckgo"
 
 
-class _Result(ProviderReply):
-    title: str = ""
-    href: str
-    body: str = ""
-
-
-_DDGS_RESULTS = TypeAdapter(list[_Result])
 Engine = Callable[[str, int], Sequence[Mapping[str, object]]]
 
 
@@ -337,7 +314,14 @@ class Ddgs:
     name = "ddgs"
 
     def __init__(self, engine: Engine | None = None) -> None:
-        self._engine = engine or _package()
+        if engine is None and find_spec("ddgs") is None:
+            raise UsageError(
+                "the package ddgs is not installed",
+                where="provider ddgs",
+                fix="Install hellofresh[ddgs].",
+                code="missing-extra",
+            )
+        self._engine = engine or _ask_ddgs
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": "ddgs",
             "engine": _ENGINE,
@@ -347,41 +331,29 @@ class Ddgs:
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
         """Search once: whoever asks such a page again at once is shut out for longer."""
+        raw = b""
         try:
             async with asyncio.timeout(_DDGS_DEADLINE_S):
                 rows = await asyncio.to_thread(self._engine, query, count)
             raw = json.dumps(list(rows)).encode()
-            results = _DDGS_RESULTS.validate_json(raw)
+            hits = [Hit.called(row, {"url": "href", "snippet": "body"}) for row in json.loads(raw)]
         except TimeoutError:
             return ProviderAnswer(Found((), f"no answer in {_DDGS_DEADLINE_S:g} s"))
-        except ValidationError:
+        except (ValidationError, TypeError):
             return ProviderAnswer(Found((), "not the provider's format"), raw)
         except Exception as error:
             return ProviderAnswer(Found((), f"no answer ({type(error).__name__})"))
-        return ProviderAnswer(
-            ranked([Hit(url=r.href, title=r.title, snippet=r.body) for r in results], count, before), raw
-        )
+        return ProviderAnswer(ranked(hits, count, before), raw)
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
-def _package() -> Engine:
-    try:
-        from ddgs import DDGS
-    except ImportError:
-        raise UsageError(
-            "the package ddgs is not installed",
-            where="provider ddgs",
-            fix="Install hellofresh[ddgs].",
-            code="missing-extra",
-        ) from None
+def _ask_ddgs(query: str, count: int) -> Sequence[Mapping[str, object]]:
+    from ddgs import DDGS
 
-    def ask(query: str, count: int) -> Sequence[Mapping[str, object]]:
-        found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
-        return found
-
-    return ask
+    found: list[dict[str, object]] = DDGS(timeout=10).text(query, max_results=count, backend=_ENGINE)
+    return found
 
 
 def provider_with_key() -> str:
@@ -442,7 +414,7 @@ def open_image_provider(
     if name == "off":
         return None
     base_url, key = _place(IMAGE_SERVICES[name], getattr(settings, name), replay=replay)
-    return PagedImageSearch(HttpProvider(IMAGE_SERVICES[name], base_url, key, retries))
+    return PagedImageSearch(IMAGE_SERVICES[name], base_url, key, retries)
 
 
 def _place(service: Service, said: WebProviderSettings, *, replay: bool) -> tuple[str, str]:

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import timedelta
 from typing import ClassVar
 
 from hellofresh.core.errors import UsageError
@@ -20,7 +20,8 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import PRIORITIES, Publishers, load_publishers
 from hellofresh.evidence.retrieval.encoders import Encoder
-from hellofresh.evidence.settings import TAKES_SITES
+from hellofresh.evidence.settings import TAKES_SITES, TEXTS_ALREADY
+from hellofresh.evidence.vision import PictureMatcher
 from hellofresh.evidence.web import Found, ImageSearch, Web
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt
@@ -30,6 +31,7 @@ from hellofresh.runs.regimes._outside import (
     cut_words,
     has_word,
     host_of,
+    instant_of,
     needs_of_search,
     search_image_safely,
     web_of,
@@ -40,7 +42,6 @@ from hellofresh.runs.regimes.correction.pages import (
     PageEvidence,
     PageSearch,
     TextRelevance,
-    bound_of,
     extract,
     opened_encoder,
 )
@@ -58,6 +59,7 @@ from hellofresh.runs.regimes.correction.post import (
     shown_post,
     without_links,
 )
+from hellofresh.runs.regimes.web_search import query_lines
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Output, Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
@@ -65,11 +67,7 @@ from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
 _CHARACTERS = 300
-_LABEL = re.compile(r"^(?:[-*\u2022]\s*|\(?\d{1,2}[.):]\s*)?(?:(?:search )?query(?: \d+)?\s*:\s*)?", re.IGNORECASE)
-_AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 _NONE = re.compile(r"none\W*$", re.IGNORECASE)
-_MARK = re.compile(r"^\[?[0-9a-f]{12} (?:text \d+|end|[a-z_]+;)")
-"""A line around a text in the question, which small models repeat."""
 
 
 async def write_queries(
@@ -100,15 +98,13 @@ async def write_queries(
 def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:
     """The first so many queries in an answer, each cut to so many words; or why there are none.
 
-    A line that ends with a colon only announces others; `none` alone says that nothing is to be searched for.
+    `none` alone says that nothing is to be searched for.
     """
     found: dict[str, str] = {}
-    for raw in clean(text).split("\n"):
-        line = one_line(_LABEL.sub("", raw.strip(_AROUND)).strip(_AROUND), _CHARACTERS)
+    for line in query_lines(clean(text)):
         if not found and _NONE.match(line):
             return (), "none"
-        if has_word(line) and not line.endswith(":") and not _MARK.match(line):
-            found.setdefault(line.casefold(), cut_words(line, words).text)
+        found.setdefault(line.casefold(), cut_words(line, words).text)
     return tuple(found.values())[:most], "" if found else "empty"
 
 
@@ -230,9 +226,7 @@ def _without_gaps(line: str) -> str:
     return " ".join(filter(None, kept))
 
 
-_STEPS = ("poster", "pictures", "queries", "evidence", "facts", "no-facts", "no-search")
-_LOCAL = frozenset({"offline", "corpus"})
-"""Providers that search a corpus of this machine, whose pages somebody chose already."""
+_STEPS = ("pictures", "queries", "evidence", "facts", "no-facts", "no-search")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +240,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",
@@ -320,7 +314,7 @@ class Correction(BaseRegime):
         """
         settings = self.settings
         case.prompt_set.require(slots=("found",), steps=_STEPS)
-        search = self._search(web_of(case), bound_of(case, settings)) if settings.retrieval else None
+        search = self._search(case, web_of(case)) if settings.retrieval else None
         pictures = await describe(case, settings, self.tools)
         # All numbers, and what they came to for this post.
         found = {} if search is None else {"until": utc_text(search.bound), "rated": len(search.publishers.rated)}
@@ -340,9 +334,9 @@ class Correction(BaseRegime):
         events += [event for _, happened in written for event in happened]
         return Outcome([response for response, _ in written], events)
 
-    def _search(self, web: Web, bound: datetime) -> PageSearch:
+    def _search(self, case: Case, web: Web) -> PageSearch:
         is_rehearsal = not web.parameters
-        all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in _LOCAL or is_rehearsal
+        all_sites = self.settings.sites == "any" or web.parameters.get("provider", "") in TEXTS_ALREADY or is_rehearsal
         ratings = self._ratings
         if not (ratings.rated or all_sites):
             raise UsageError(
@@ -358,7 +352,12 @@ class Correction(BaseRegime):
             what = f"{provider} takes no queries that are limited to sites"
             raise UsageError(what, where="correction", expected=expected, fix=fix, code="no-site-search")
         relevance = None if is_rehearsal else TextRelevance(self._encoder)
-        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites)
+        end, before = instant_of(case, self.settings.before), self.settings.before
+        bound = end - timedelta(minutes=self.settings.note_minutes) if before.startswith("note") else end
+        shown = [image.content for image in case.images if image.content] if self.settings.image_similarity else []
+        compares = bool(shown) and isinstance(web, ImageSearch) and web.searches_images
+        pictures = PictureMatcher(shown) if compares else None
+        return PageSearch(web, self.settings, ratings, relevance, bound, all_sites, pictures)
 
 
 async def _gather(
@@ -366,9 +365,9 @@ async def _gather(
 ) -> tuple[list[PageEvidence], DescribedPictures, list[Event]]:
     if settings.image_query:
         queries, events = await write_queries(case, settings, pictures)
-        pictured = await _search_pictures(case, settings, search.web, queries[0] if queries else "")
+        pictured, noted = await _search_pictures(case, settings, search.web, queries[0] if queries else "")
     else:
-        (queries, events), pictured = await asyncio.gather(
+        (queries, events), (pictured, noted) = await asyncio.gather(
             write_queries(case, settings, pictures), _search_pictures(case, settings, search.web)
         )
     post = plain_text(case, pictures)
@@ -376,17 +375,22 @@ async def _gather(
     pictures = pictures.with_named([link.text for link in found.used])
     evidence = await extract(case, settings, found.used, pictures)
     quoted = [event for number, page in enumerate(evidence, start=1) for event in page.events(number)]
-    return evidence, pictures, [*events, *found.events(), *quoted]
+    return evidence, pictures, [*events, *noted, *found.events(), *quoted]
 
 
-async def _search_pictures(case: Case, settings: CorrectionSettings, web: Web, query: str = "") -> list[Found]:
-    """What a search by each picture and a query finds; nothing where no service for it is configured.
+async def _search_pictures(
+    case: Case, settings: CorrectionSettings, web: Web, query: str = ""
+) -> tuple[list[Found], list[Event]]:
+    """What a search by each picture and a query finds, and what happened; nothing where no service is configured.
 
-    Only pictures with an address on the web are searched for: the service has to fetch them.
+    Only pictures with an address on the web are searched for: the service has to fetch them, and takes no upload.
     """
     if not (settings.vision and settings.image_links and isinstance(web, ImageSearch) and web.searches_images):
-        return []
+        return [], []
     media = media_of(case.sample)[: settings.pictures]
     addresses = [item.address for item in media if item.address.startswith(("https://", "http://"))]
     answers = await asyncio.gather(*(search_image_safely(web, address, query) for address in addresses))
-    return [Found(found.results[: settings.image_links], found.problem) for found in answers]
+    found = [Found(answer.results[: settings.image_links], answer.problem) for answer in answers]
+    files = len(media) - len(addresses)
+    why = f"{web.parameters.get('images_images', 'the service')} takes no upload, and a file has no address on the web"
+    return found, [NotedEvent(name="not-searched", values={"pictures": files, "problem": why})] if files else []

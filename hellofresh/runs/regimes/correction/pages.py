@@ -23,11 +23,12 @@ from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.evidence.publishers import PRIORITIES, Priority, Publishers
 from hellofresh.evidence.retrieval.encoders import Encoder, open_encoder
 from hellofresh.evidence.sentences import whole_sentences, word_count
-from hellofresh.evidence.web import Found, PageStatus, Web, WebPage
+from hellofresh.evidence.vision import PictureMatcher
+from hellofresh.evidence.web import Found, ImageSearch, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import Visit, address, host_of, instant_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,
@@ -37,16 +38,6 @@ from hellofresh.runs.regimes.correction.post import (
     without_links,
 )
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
-
-
-def bound_of(case: Case, settings: CorrectionSettings) -> datetime:
-    """The last moment that a page may be from, `note_minutes` before a note.
-
-    Raises:
-        RunError: if it hangs on a time that is not known, see `instant_of`.
-    """
-    end = instant_of(case, settings.before)
-    return end - timedelta(minutes=settings.note_minutes) if settings.before.startswith("note") else end
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +75,7 @@ class Link(Visit):
         by_picture: whether it was found by a picture of the post, and not by a query.
 
     It is dropped as `twice`, `excluded`, `satire` and the like, `unrated`, `not-needed`, the page's status, `undated`,
-    `after` or `irrelevant`.
+    `after`, `other-picture` or `irrelevant`.
     """
 
     number: int
@@ -123,11 +114,13 @@ class FoundPages:
         used: links that evidence is looked for in, the best first: by priority, then by relevance.
         searches: an event a query, and a picture that was looked for.
         links: every link of every search.
+        similarities: of pages that were found by a picture, the most that one of their pictures has in common with it.
     """
 
     used: Sequence[Link]
     searches: Sequence[Event]
     links: Sequence[Link]
+    similarities: Sequence[float] = ()
 
     def events(self) -> Iterator[Event]:
         """The searches, each with its links after it, and how many links became of what.
@@ -138,6 +131,8 @@ class FoundPages:
             yield search
             shown = (link for link in self.links if link.number == number)
             yield from (link.event() for link in shown if link.page is not None or link.dropped != "not-needed")
+        if self.similarities:
+            yield NotedEvent(name="compared", values={"similarities": list(self.similarities)})
         counts = Counter(link.dropped or "used" for link in self.links)
         yield NotedEvent(name="links", values=dict(sorted(counts.items())))
 
@@ -154,6 +149,7 @@ class PageSearch:
             date or for what it says.
         bound: the last moment that a page may be from.
         all_sites: whether a publisher without a rating is of low priority, and not left out.
+        pictures: compares those of pages with the post's; None where they are not compared.
     """
 
     web: Web
@@ -162,6 +158,7 @@ class PageSearch:
     relevance: TextRelevance | None
     bound: datetime
     all_sites: bool = False
+    pictures: PictureMatcher | None = None
 
     async def find(
         self, queries: Sequence[str], post: str, *, with_pictures: bool, pictured: Sequence[Found] = ()
@@ -201,8 +198,10 @@ class PageSearch:
             if not link.dropped and name in seen:  # two addresses may lead to one page
                 link.dropped = "twice"
             seen.add(name)
+        shown = [link for link in chosen if link.by_picture and not link.dropped]
+        similarities = await asyncio.gather(*(self._compare(link) for link in shown))
         used = await self._relevant([link for link in chosen if not link.dropped], post, with_pictures=with_pictures)
-        return FoundPages(used, searches, links)
+        return FoundPages(used, searches, links, [value for value in similarities if value is not None])
 
     def _limited(self, queries: Sequence[str]) -> Sequence[str]:
         """Each query for each group of rated domains, if it is to be searched for within them; else as they are."""
@@ -249,6 +248,17 @@ class PageSearch:
             link.dropped = str(PageStatus.EMPTY)
         else:
             link.dropped = self._sort(link, page.final_url) or self._late(page, link.result.date)
+
+    async def _compare(self, link: Link) -> float | None:
+        """Look whether a page that a picture led to shows that picture; None where its pictures cannot be compared."""
+        if self.pictures is None or not isinstance(self.web, ImageSearch):
+            return None
+        contents = await self.web.pictures(link.result.url)
+        found = [await asyncio.to_thread(self.pictures.similarity, content) for content in contents]
+        best = max((value for value in found if value is not None), default=None)
+        if best is not None and best < self.settings.image_similarity:
+            link.dropped = "other-picture"
+        return best
 
     def _late(self, page: WebPage, found: str | None) -> str:
         """Why a page's date forbids its use: `after` or `undated`; empty if it does not.

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache
 from typing import Literal
@@ -21,8 +21,7 @@ from pydantic import Field
 
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.texts import fence, one_line
-from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.vision import People, RapidOcr, TextReader, UnreadPictureError, ocr_parameters
+from hellofresh.evidence.vision import People, RapidOcr, UnreadPictureError, ocr_parameters
 from hellofresh.models import Message, Request
 from hellofresh.models.sight import PAPER_IMAGE
 from hellofresh.runs.regimes._base import Case, Parameters, RegimeSettings
@@ -45,8 +44,8 @@ class CorrectionSettings(RegimeSettings):
         ocr: what reads text in pictures, for merged descriptions.
         ocr_confidence: from 0 to 100; a line that was read with less is left out.
         ocr_lines: most lines of a picture.
-        people: known people in pictures: empty for none (it is biometric), else a file of one's own, or the address of
-            a service; see docs/correction.md.
+        people: known people in pictures: empty for none (it is biometric), else a file of one's own; see
+            docs/correction.md.
         before: up to when pages may be from: the post, or a note of high (`note`) or of average quality under it.
         note_minutes: so long before a note the search ends, where it ends at a note.
         queries, queries_images: most queries for a post of text alone, and for one with pictures.
@@ -58,6 +57,8 @@ class CorrectionSettings(RegimeSettings):
             rating as of low priority. Satire, questionable sources and conspiracy sites never.
         site_groups: 0: one general search a query, whose results are filtered by publisher; else each query is searched
             for within the domains of each priority, in at most so many groups of 15 domains, where the provider can.
+        image_similarity: least share of keypoints that a page's picture must have in common with the post's, where the
+            page was found by a picture; 0 where pictures are not compared.
         image_query: whether a reverse image search is narrowed by the first query, where the service takes both.
         undated: whether a page that names no date may be used.
         pages: most pages of one priority that evidence is looked for in, for a post of text alone.
@@ -90,6 +91,7 @@ class CorrectionSettings(RegimeSettings):
     image_links: int = Field(default=50, ge=0, le=50)
     sites: Literal["rated", "any"] = "rated"
     site_groups: int = Field(default=0, ge=0, le=200)
+    image_similarity: float = Field(default=0.1, ge=0, le=1)
     image_query: bool = False
     undated: Literal["leave-out", "use"] = "leave-out"
     pages: int = Field(default=3, ge=1, le=50)
@@ -220,7 +222,7 @@ class DescribedPictures:
 class PictureTools:
     """What looks at pictures besides models: a reader of text and a source of known people, each None for none."""
 
-    reader: TextReader | None = None
+    reader: RapidOcr | None = None
     people: People | None = None
 
 
@@ -250,12 +252,11 @@ def description_parameters(settings: CorrectionSettings) -> Parameters:
         return {}
     people = _people(settings)
     reader = ocr_parameters() if settings.ocr != "off" else {}
-    named = {name: value for name, value in reader.items() if name != "ocr"}
-    return {**named, **({} if people is None else people.parameters)}
+    return {**reader, **({} if people is None else people.parameters)}
 
 
 def _people(settings: CorrectionSettings) -> People | None:
-    return People(settings.people, Workspace.from_environment().pictures) if settings.people else None
+    return People(settings.people) if settings.people else None
 
 
 @cache
@@ -324,7 +325,7 @@ class _Describer:
         elif self.tools.reader is not None:
             await _read(self.tools.reader, self.settings, image, found)
         if self.tools.people is not None and not is_paper:
-            names = [one_line(name, 100) for name in await self.tools.people.names(media, image)]
+            names = [one_line(name, 100) for name in self.tools.people.names(media, image)]
             written = " / ".join([self.case.slots.get("post", ""), media.description, *found.lines])
             found.people = tuple(name for name in names if names_person(written, name, by_surname=True))
             found.doubtful = tuple(name for name in names if name not in found.people)
@@ -358,7 +359,7 @@ class _Describer:
         return ". ".join(part.rstrip(".") for part in beside if part)[:_CHARACTERS], _UNMERGED
 
 
-async def _read(reader: TextReader, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
+async def _read(reader: RapidOcr, settings: CorrectionSettings, image: Image, found: _Findings) -> None:
     try:
         lines = await asyncio.to_thread(reader.read, image)
     except UnreadPictureError as error:
@@ -384,18 +385,12 @@ def _noted(number: int, text: str, source: str, image: Image, found: _Findings) 
     The source is `alternative text` (it came with the post), `caption` (by a model), `merged`, `direct`, or `unmerged`
     where the model that should have merged gave nothing.
     """
-    values = {
-        "number": number,
-        "image": image.sha256,
-        "source": source,
-        "caption": found.caption,
-        "people": list(found.people),
-        "doubtful": list(found.doubtful),
-        "lines": list(found.lines),
-        "unsure": found.unsure,
-        "problem": found.problem,
-        "description": text,
+    known = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(replace(found, events=[])).items()
+        if name != "events"
     }
+    values = {"number": number, "image": image.sha256, "source": source, **known, "description": text}
     return NotedEvent(name="picture", values=values)
 
 
