@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -45,7 +46,8 @@ _STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_nam
 _THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _MOST_CHARACTERS = 40
-_Choices = tuple[tuple[str, str], ...]
+PageKey = tuple[str, SplitKey, tuple[tuple[str, str], ...]]
+"""The path of a page of `PAGES`, its split and what is chosen on it."""
 
 
 def relative(here: str, there: str) -> str:
@@ -91,13 +93,13 @@ class Site:
 
     Attributes:
         board: what is shown.
-        paths: of each page's file, by the page's path, its split and what is chosen on it.
+        paths: of each page's file.
         home: the split that the first page shows.
         fingerprint: of the board's manifest.
     """
 
     board: Board
-    paths: Mapping[tuple[str, SplitKey, _Choices], str]
+    paths: Mapping[PageKey, str]
     home: SplitKey
     fingerprint: str
 
@@ -254,15 +256,24 @@ class CopyVisit(Visit):
         return el("header", brand, menu, pages, class_="hf hf-banner")
 
 
-def pages_of(site: Site) -> Iterator[CopyVisit]:
-    """All pages, one after the other."""
-    yield drawn_page(site, ("leaderboard", site.home, ()), HOME)
-    for key, path in site.paths.items():
-        yield drawn_page(site, key, path)
+def pages_of(site: Site, wanted: deque[str]) -> Iterator[CopyVisit]:
+    """All pages, one after the other: what is wanted next; else the first pages, then those of which there are many.
+
+    Args:
+        site: whose.
+        wanted: paths of pages that somebody waits for; taken from the left.
+    """
+    last = {"compare": 1, "system": 2, "samples": 3}
+    left: dict[str, PageKey] = {HOME: ("leaderboard", site.home, ())}
+    left |= {path: key for key, path in sorted(site.paths.items(), key=lambda item: last.get(item[0][0], 0))}
+    while left:
+        path = wanted.popleft() if wanted else next(iter(left))
+        if path in left:
+            yield drawn_page(site, left.pop(path), path)
 
 
-def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> CopyVisit:
-    """One page: that of the path of a page of `PAGES`, a split and what is chosen, for a file."""
+def drawn_page(site: Site, key: PageKey, path: str) -> CopyVisit:
+    """One page, for a file."""
     name, split, choices = key
     page = next(page for page in PAGES if page.path == name)
     visit = CopyVisit(site.board, CopyLinks(site, path), dict(choices), site=site, page=page, chosen=split, path=path)
@@ -273,10 +284,20 @@ def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> Co
 def not_found(board: Board) -> str:
     """What unknown addresses answer; it needs no other file, as it may stand at any depth."""
     said = "No page of this site has this address. It may have moved; start from the first page to find it."
+    return _lone_page("Page not found", said, project_links(board.addresses))
+
+
+def being_made(done: int, pages: int) -> str:
+    """What a page answers that is not there yet: how many are, and itself again soon."""
+    said = f"This page is being made: {done:,} of {pages:,} pages are there. It opens by itself."
+    return _lone_page("One moment", said, refresh=el("meta", http_equiv="refresh", content="2"))
+
+
+def _lone_page(title: str, said: str, *links: Html | None, refresh: Html | None = None) -> str:
     way = el("p", el("a", "Go to the first page", href=f"./{HOME}"))
-    body = el("main", page_header("Page not found", said), way, project_links(board.addresses), class_="hf")
+    body = el("main", page_header(title, said), way, *links, class_="hf")
     policy = POLICY.replace("style-src 'self'", "style-src 'unsafe-inline'")
-    return document("Page not found · HelloFresh", said, policy, [el("style", Html(style()))], el("body", body))
+    return document(f"{title} · HelloFresh", said, policy, [el("style", Html(style())), refresh], el("body", body))
 
 
 def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:

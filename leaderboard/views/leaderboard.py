@@ -101,7 +101,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
     chosen = list(groups)[:_MOST_PANELS]
-    results = visit.board.by_period(split, chosen)
+    results = {entry: visit.board.by_period(split, entry) for entry in chosen}
     periods = [balance.period for balance in visit.board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
         periods = sorted({result.period for theirs in results.values() for result in theirs})

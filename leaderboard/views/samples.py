@@ -130,10 +130,8 @@ class _Reader:
             name: number
             for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
         }
-        self._said = {
-            (row["id"], row["origin"]): (row["label"], row["documents"])
-            for row in answers.filter("headline").select("id", "origin", "label", "documents").to_dicts()
-        }
+        stated = answers.filter("headline").select("id", "origin", "label", "documents")
+        self._said = {(sample, origin): (label, documents) for sample, origin, label, documents in stated.iter_rows()}
 
     def asked(self) -> list[list[object]]:
         """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""

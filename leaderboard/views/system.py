@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-import polars as pl
-
 from hellofresh.leaderboard.components.labels import Links, is_frozen, money
 from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from hellofresh.leaderboard.components.mistakes import calibration_section, mistakes_section
@@ -19,7 +17,7 @@ from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey
 from hellofresh.leaderboard.views.samples import reasons_of_system
 from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import ConductRow, SystemFacts
-from hellofresh.results.tables import AnswerRow, ReceiptRow
+from hellofresh.results.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 
 _LEDE = "Everything the board knows about one entry."
@@ -38,7 +36,6 @@ _NO_ANSWER = (
     "Below the share of samples without an answer: how many had no readable answer (none), and how many the system "
     "or its provider refused (blocked)."
 )
-_MOST_REASONS = 5
 _CONDUCT = {
     "blocked-page": "Asked for pages of blocked sources, which were withheld",
     "later-page": "Read pages that say they are from after the day before which it searched",
@@ -65,22 +62,16 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
     """
     origin, scale = result.entry.origin, scale_of(board, split)
     known = board.systems(split).get(origin)
-    by_period = board.by_period(split, [result.entry])[result.entry]
+    by_period = board.by_period(split, result.entry)
     by_prompt = board.by_prompt(split, result.entry)
     periods = [heading("By period", _NO_ANSWER), score_table("Period", by_period, scale)]
-    # The first of its answers that come with a text, a ranking, a rationale or sources.
-    said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
-    said |= pl.col("text").is_not_null() | pl.col("documents").is_not_null()
-    answers = sorted(
-        board.rows(AnswerRow, split, said, origin=origin), key=lambda row: (row.id, not row.headline, row.prompt)
-    )
     return join(
         [
             bundled_notice(board.is_bundled(split)),
             _summary(board, split, result, scale, known),
             mistakes_section(board, split, by_period, by_prompt, links),
             conduct_section(board.rows(ConductRow, split, origin=origin), split, links),
-            reasons_of_system(answers[:_MOST_REASONS], split, links),
+            reasons_of_system(board.reasons(split).get(origin, ()), split, links),
             *([] if is_frozen(split.edition) else periods),
             heading("By prompt", "The first row is the system's row on the leaderboard."),
             score_table("Prompt", by_prompt, scale),

@@ -123,7 +123,7 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
            "clusters": 9, "none": 1, "blocked": 0, "method": "t", **entry._asdict(), "metric": [value.name],
            "value": [value.value], "low": [value.low], "high": [value.high]}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
-    board, scale = Board(_tables=tables, _scores=pl.DataFrame([row])), plain_scale("corrections")
+    board, scale = Board(_tables=tables | {"scores": pl.DataFrame([row])}), plain_scale("corrections")
     page = str(entry_page(board, split, board.headlines(split)[0], NOWHERE))
     assert "6.200" in page and "5.10" in page and "Overall quality" in page
     assert "Where it fails" not in page and "It said" not in page
