@@ -15,7 +15,7 @@ from hellofresh.leaderboard.components.scale import Scale, scale_of
 from hellofresh.leaderboard.components.standings import columns_class, columns_of
 from hellofresh.leaderboard.components.tables import FIRST
 from hellofresh.leaderboard.data.board import load_board
-from hellofresh.leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, not_found, pages_of, style
+from hellofresh.leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
 from hellofresh.leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
 from hellofresh.leaderboard.export.records import record_files
 
@@ -179,10 +179,10 @@ def _files(site: Site, wanted: deque[str], *, space: bool) -> Iterator[tuple[str
     if space:
         yield "README.md", _SPACE
     for page in pages_of(site, wanted):
-        whole = page.framed()
+        whole = framed(page, site.fingerprint)
         yield from page.files.items()
         # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
-        yield page.path, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
+        yield page.links.here, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
     yield from record_files(site)
 
 

@@ -14,8 +14,18 @@ import polars as pl
 
 from hellofresh.core.parquet import Row
 from hellofresh.leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
 from hellofresh.leaderboard.components.scale import class_name, class_names
 from hellofresh.leaderboard.components.tables import Cell, Column, definitions, table
 from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table_of

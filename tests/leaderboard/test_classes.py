@@ -13,10 +13,10 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.components.labels import Links
 from hellofresh.leaderboard.components.scale import plain_scale
 from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.views.system import entry_page
 from hellofresh.releases.candidates.rows import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
@@ -28,7 +28,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
 
-NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
 
 TASK = get_task("fever")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
+from hellofresh.leaderboard.components.labels import Links
+from hellofresh.leaderboard.data.board import SplitKey
 from hellofresh.leaderboard.views.samples import reason, reasons_of_system
 from hellofresh.results.tables import AnswerRow
 
-NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
 
 SPLIT = SplitKey("2023Q2", "x-notes")
