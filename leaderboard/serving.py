@@ -130,7 +130,7 @@ class ServedCopy:
     def find(self, path: str) -> tuple[int, Path | bytes]:
         """The status and the file that answer a request for a path, or a page that says why there is none.
 
-        A page that is not there yet is made next; so far a page that opens it soon takes its place.
+        A page that is not there yet is made next; if that takes long, one answers that says so and soon asks again.
 
         Raises:
             Exception: what has kept the copy from being made.
@@ -139,6 +139,11 @@ class ServedCopy:
             self.refresh()
         name = path.strip("/") or HOME
         options = (name, f"{name}/{HOME}")
+
+        def there() -> Path | None:  # files of a copy that takes its place are elsewhere for a moment
+            known = (self._files[one] for one in options if one in self._files)
+            return next((file for file in known if file.is_file()), None)
+
         with self._changed:
             export = self._export
             pages = {HOME, *export.site.paths.values()} if export else set()
@@ -146,14 +151,11 @@ class ServedCopy:
             beside = PurePosixPath(name).suffix not in ("", ".html")
             if export and (wanted or beside):
                 export.wanted.extend(wanted)
-                self._changed.wait_for(
-                    lambda: self._export is not export or any(one in self._files for one in options), _PATIENCE_S
-                )
+                self._changed.wait_for(lambda: self._export is not export or there() is not None, _PATIENCE_S)
             if self._failed:
                 raise self._failed
-            for one in options:
-                if one in self._files:
-                    return 200, self._files[one]
+            if (file := there()) is not None:
+                return 200, file
             if export and export is self._export and (wanted or beside or NOT_FOUND not in self._files):
                 status, page = 503, being_made(len(pages & self._files.keys()), len(pages)).encode()
             else:

@@ -91,7 +91,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     if prompt:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
     drawn, people = with_people(board, split, scale)
-    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links, prompt)
+    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
     visit.show(
         table_tools(columns_of(scale), hidden_columns(shown, scale)),

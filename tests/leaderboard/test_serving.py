@@ -87,14 +87,15 @@ def test_a_copy_that_is_stopped_leaves_nothing_and_one_that_was_killed_is_swept(
     allowed.release(1)
     wait(copy, FIRST)
     half = next(workspace.root.glob(".site.*"))
-    allowed.release(1)
     copy.close()
+    allowed.release(10_000)
+    assert copy._maker is not None
+    copy._maker.join()
     assert not half.exists() and not copy.folder.exists()
     dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    name = re.sub(r"-\d+-$", f"-{int(dead.stdout)}-abc", temporary_prefix("site"))
+    name = re.sub(r"-\d+-$", f"-{int(dead.stdout)}-abcd1234", temporary_prefix("site"))
     (workspace.root / name).mkdir()
     (workspace.root / name / FIRST).write_text("half")
-    allowed.release(10_000)
     export_board(workspace.board, copy.folder)
     assert not (workspace.root / name).exists()
 
