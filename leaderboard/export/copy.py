@@ -204,7 +204,8 @@ def _lone_page(title: str, said: str, *links: Html | None, refresh: Html | None 
     way = el("p", el("a", "Go to the first page", href=f"./{HOME}"))
     body = el("main", page_header(title, said), way, *links, class_="hf")
     policy = POLICY.replace("style-src 'self'", "style-src 'unsafe-inline'")
-    return document(f"{title} · HelloFresh", said, policy, [el("style", Html(style())), refresh], el("body", body))
+    own_style = el("style", Html(f"{style()}\nmain {{ padding-top: 1.25rem; }}"))
+    return document(f"{title} · HelloFresh", said, policy, [own_style, refresh], el("body", body))
 
 
 def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
