@@ -13,7 +13,7 @@ board with `hellofresh board build`, starts each site as a process of its own an
 - search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
 - MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
 
-The site is `hellofresh board serve`, whose start includes making all pages; `export` is the same on a plain server.
+The site is `hellofresh board serve`, which answers while it makes the pages; `export` is the same on a plain server.
 The rivals have the same rows with fewer columns. Gradio is measured where it is installed. Figures depend on what
 else the machine does, which `load` tells; compare within one run.
 """

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hellofresh.leaderboard.serving import SUBMIT, ServedCopy, board_folder, not_found
+from hellofresh.leaderboard.serving import SUBMIT, ServedCopy, board_folder
 
 
 class CopyBeside:
@@ -38,10 +38,10 @@ class CopyBeside:
         if inner.strip("/") == f"{SUBMIT}.html":
             return RedirectResponse(f"{self._base}/")
         self._copy = self._copy or ServedCopy.of_board(board_folder())
-        status, file = self._copy.find(inner)
-        if status == 404:
-            return Response(not_found(file, inner), 404, media_type="text/html")
-        return FileResponse(file, headers={"Cache-Control": "no-cache"})
+        status, found = self._copy.find(inner)
+        if isinstance(found, bytes):
+            return Response(found, status, media_type="text/html")
+        return FileResponse(found, headers={"Cache-Control": "no-cache"})
 
 
 # Whatever configuration it is started with: nothing is reported about visitors.

@@ -1,7 +1,7 @@
 """The site on this machine: the copy of a board, made anew when the board has changed, and the check of uploads.
 
-Nothing is served but the files that the copy lists. Uploads need a server that runs the check: Streamlit's, which
-`leaderboard/app.py` starts with, under the path `submit`.
+Nothing is served but the files that the copy lists, or will list once it is whole. Uploads need a server that runs the
+check: Streamlit's, which `leaderboard/app.py` starts with, under the path `submit`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
-from threading import Lock
+from pathlib import Path, PurePosixPath
+from threading import Condition, Lock, Thread
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -25,8 +25,8 @@ from aiohttp import web
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.net.local_site import LocalSite
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export.copy import HOME, NOT_FOUND
-from hellofresh.leaderboard.export.export import export_board, is_exported
+from hellofresh.leaderboard.export.copy import HOME, NOT_FOUND, being_made
+from hellofresh.leaderboard.export.export import Export, is_exported
 from hellofresh.leaderboard.export.folder import read_listing
 from hellofresh.results.board.manifest import read_board_manifest
 
@@ -35,6 +35,8 @@ BOARD_VARIABLE = "HELLOFRESH_BOARD"
 SUBMIT = "submit"
 """The path of the page that checks uploads; the copy has a page of that name too, for where there is no such server."""
 _STARTED_S = 60.0
+_PATIENCE_S = 3.0
+"""So long does a visitor wait for a page that is made next before seeing that it is being made."""
 
 
 def board_folder() -> Path:
@@ -45,7 +47,7 @@ def board_folder() -> Path:
 
 @dataclass(slots=True)
 class ServedCopy:
-    """A copy of the site that visitors see, as new as its board.
+    """A copy of the site that visitors see, as new as its board; a page can be seen as soon as it is made.
 
     Attributes:
         folder: where it is.
@@ -55,8 +57,11 @@ class ServedCopy:
     folder: Path
     board: Path | None = None
     _stamp: tuple[int, ...] = ()
-    _files: frozenset[str] = frozenset()
-    _lock: Lock = field(default_factory=Lock)
+    _files: dict[str, Path] = field(default_factory=dict)
+    _export: Export | None = None
+    _failed: Exception | None = None
+    _maker: Thread | None = None
+    _changed: Condition = field(default_factory=Condition)
 
     @classmethod
     def of_board(cls, board: Path) -> ServedCopy:
@@ -74,35 +79,89 @@ class ServedCopy:
         return copy
 
     def refresh(self) -> None:
-        """Make the copy anew if the board has changed.
+        """Begin to make the copy anew if the board has changed.
 
         Raises:
-            HelloFreshError: if it cannot be made; what was there stays.
+            HelloFreshError: if the board cannot be read; what was there stays.
         """
         watched = (self.board or self.folder) / ("manifest.json" if self.board else HOME)
         stat = watched.stat() if watched.is_file() else None
         stamp = (stat.st_mtime_ns, stat.st_size) if stat else (0,)
-        with self._lock:
+        with self._changed:
             if stamp == self._stamp:
                 return
             if self.board and not is_exported(self.board, self.folder):
-                export_board(self.board, self.folder, private=True)
-            self._files = frozenset(one.path for one in read_listing(self.folder).files)
-            self._stamp = stamp
+                self._export, self._files = Export.of(self.board, self.folder, private=True), {}
+                self._maker = Thread(target=self._make, args=[self._export], daemon=True)
+                self._maker.start()
+            else:
+                self._export, self._files = None, self._finished()
+            self._stamp, self._failed = stamp, None
 
-    def find(self, path: str) -> tuple[int, Path]:
-        """The status and the file that answer a request for a path; unknown ones have a page of their own."""
+    def _finished(self) -> dict[str, Path]:
+        return {one.path: self.folder / one.path for one in read_listing(self.folder).files}
+
+    def _make(self, export: Export) -> None:
+        def written(path: str, file: Path) -> None:
+            with self._changed:
+                if self._export is not export:
+                    raise InterruptedError
+                self._files[path] = file
+                self._changed.notify_all()
+
+        failed: Exception | None = None
+        try:
+            export.write(written)
+        except Exception as error:  # raised again for whoever asks for a page
+            failed = error
+        with self._changed:
+            if self._export is export:
+                self._export, self._failed = None, failed
+                self._files, self._stamp = ({}, ()) if failed else (self._finished(), self._stamp)
+                self._changed.notify_all()
+
+    def close(self) -> None:
+        """Stop making the copy; nothing stays of what is not finished."""
+        with self._changed:
+            self._export = None
+        if self._maker is not None:
+            self._maker.join(_PATIENCE_S)
+
+    def find(self, path: str) -> tuple[int, Path | bytes]:
+        """The status and the file that answer a request for a path, or a page that says why there is none.
+
+        A page that is not there yet is made next; if that takes long, one answers that says so and soon asks again.
+
+        Raises:
+            Exception: what has kept the copy from being made.
+        """
         with suppress(HelloFreshError):  # while a board is written, visitors see the one before
             self.refresh()
         name = path.strip("/") or HOME
         options = (name, f"{name}/{HOME}")
-        found = next((one for one in options if one in self._files), None)
-        return (200, self.folder / found) if found else (404, self.folder / NOT_FOUND)
 
+        def there() -> Path | None:  # files of a copy that takes its place are elsewhere for a moment
+            known = (self._files[one] for one in options if one in self._files)
+            return next((file for file in known if file.is_file()), None)
 
-def not_found(page: Path, path: str) -> bytes:
-    """The page for unknown addresses, with links that fit the depth of the one that was asked for."""
-    return page.read_bytes().replace(b'href="./', f'href="{"../" * path.strip("/").count("/") or "./"}'.encode())
+        with self._changed:
+            export = self._export
+            pages = {HOME, *export.site.paths.values()} if export else set()
+            wanted = [one for one in options if one in pages]
+            beside = PurePosixPath(name).suffix not in ("", ".html")
+            if export and (wanted or beside):
+                export.wanted.extend(wanted)
+                self._changed.wait_for(lambda: self._export is not export or there() is not None, _PATIENCE_S)
+            if self._failed:
+                raise self._failed
+            if (file := there()) is not None:
+                return 200, file
+            if export and export is self._export and (wanted or beside or NOT_FOUND not in self._files):
+                status, page = 503, being_made(len(pages & self._files.keys()), len(pages)).encode()
+            else:
+                status, page = 404, self._files[NOT_FOUND].read_bytes()
+        # Its links fit the depth of the address that was asked for.
+        return status, page.replace(b'href="./', f'href="{"../" * path.strip("/").count("/") or "./"}'.encode())
 
 
 def site_of(copy: ServedCopy, port: int, forms: SubmitServer | None = None) -> LocalSite:
@@ -118,10 +177,10 @@ def site_of(copy: ServedCopy, port: int, forms: SubmitServer | None = None) -> L
         path = request.path
         if forms is not None and path.strip("/") in (SUBMIT, f"{SUBMIT}.html"):
             raise web.HTTPFound(await asyncio.to_thread(forms.address))
-        status, file = await asyncio.to_thread(copy.find, path)
-        if status == 404:
-            return web.Response(status=404, body=not_found(file, path), content_type="text/html", charset="utf-8")
-        return web.FileResponse(file, headers={"Cache-Control": "no-cache"})
+        status, found = await asyncio.to_thread(copy.find, path)
+        if isinstance(found, bytes):
+            return web.Response(status=status, body=found, content_type="text/html", charset="utf-8")
+        return web.FileResponse(found, headers={"Cache-Control": "no-cache"})
 
     return LocalSite(lambda _: True, answer, {}, port=port, every_path=True)
 

@@ -15,9 +15,11 @@ import streamlit as st
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
 from hellofresh.leaderboard.components.labels import task_title
-from hellofresh.leaderboard.components.markup import Html, el, visible
-from hellofresh.leaderboard.components.pieces import heading, notice, page_header, problem
-from hellofresh.leaderboard.components.submit import (
+from hellofresh.leaderboard.components.markup import Html, el, heading, notice, page_header, problem, visible
+from hellofresh.leaderboard.data.board import Board, load_board
+from hellofresh.leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
+from hellofresh.leaderboard.serving import board_folder
+from hellofresh.leaderboard.views.submit import (
     check_result,
     due_key,
     due_label,
@@ -27,9 +29,6 @@ from hellofresh.leaderboard.components.submit import (
     received,
     what_is_due,
 )
-from hellofresh.leaderboard.data.board import Board, load_board
-from hellofresh.leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
-from hellofresh.leaderboard.serving import board_folder
 from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
 from hellofresh.submissions.format import REGIMES, SYSTEM

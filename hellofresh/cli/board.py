@@ -80,6 +80,7 @@ def serve(options: argparse.Namespace, output: CommandOutput) -> int:
     try:
         _serve(copy, options.port, output, forms)
     finally:
+        copy.close()
         if forms is not None:
             forms.close()
     return 0

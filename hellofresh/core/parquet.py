@@ -10,8 +10,7 @@ import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import product
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -90,11 +89,15 @@ class Table(Generic[Row]):
 
     def rows(self, frame: pl.DataFrame) -> list[Row]:
         """The rows of a table; other columns, such as keys, are left out."""
-        values: list[dict[str, Any]] = frame.select(list(self._columns)).to_dicts()
-        lists = [name for name in self._columns if isinstance(frame.schema[name], pl.List)]
-        for row, name in product(values, lists):
-            row[name] = None if row[name] is None else tuple(row[name])
-        return [self.row(**row) for row in values]
+        columns: list[list[Any]] = []
+        for name in self._columns:
+            values = frame[name].to_list()
+            if isinstance(frame[name].dtype, pl.List):
+                values = [None if value is None else tuple(value) for value in values]
+            columns.append(values)
+        if any(one.kw_only for one in fields(self.row)):
+            return [self.row(**dict(zip(self._columns, values, strict=True))) for values in zip(*columns, strict=True)]
+        return list(map(self.row, *columns))
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """A file's columns as declared, checked now, whose rows are read when they are asked for.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from datetime import date
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
 from functools import lru_cache
-from typing import Protocol
+from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition
-from hellofresh.leaderboard.components.markup import visible
+from hellofresh.core.quarters import utc_text
+from hellofresh.leaderboard.components.markup import Html, el, visible
 from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
 from hellofresh.tasks import TASKS, Track
 
@@ -41,6 +44,8 @@ FACTS: Mapping[str, str] = {
     "flip_cost": "Accounts or editors who could flip the label",
 }
 """What readers call the facts that come with labels, in the order in which they stand."""
+PageKey = tuple[str, SplitKey, tuple[tuple[str, str], ...]]
+"""The path of a page, its split and what is chosen on it."""
 EVERY = "all"
 """Where no choice narrows what is shown, and the quarter that stands for all of them."""
 
@@ -98,6 +103,11 @@ def day(moment: date) -> str:
     return f"{moment.day} {moment:%B %Y}"
 
 
+def until(moment: datetime) -> Html:
+    """A day; a script adds how far it is from the visitor's own."""
+    return el("time", day(moment), datetime=utc_text(moment), data_hf="until")
+
+
 def duration(seconds: float) -> str:
     """A length of time in its largest unit of which it has two or more, rounded down: "36 hours", "5 days"."""
     unit, size = next((named for named in _UNITS if seconds >= 2 * named[1]), _UNITS[-1])
@@ -127,8 +137,30 @@ def money(dollars: float) -> str:
     return f"${dollars:.{1 - math.floor(math.log10(dollars))}f}"
 
 
-class Links(Hashable, Protocol):
-    """Addresses of pages, relative to the page that they stand on."""
+def relative(here: str, there: str) -> str:
+    """The address of one file on the page of another; both paths start at the copy's folder."""
+    address = posixpath.relpath(there, posixpath.dirname(here) or ".")
+    return address if address.startswith("../") else f"./{address}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Links:
+    """Addresses of pages, relative to the page that they stand on.
+
+    Attributes:
+        paths: of the file of each page that there is.
+        here: that of the page.
+    """
+
+    paths: Mapping[PageKey, str]
+    here: str
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """The page of this path, about a split and what is chosen there; None if there is no such page."""
+        """The page of this path, about a split and what is chosen there; None if there is no such page.
+
+        What has no page of its own is chosen by the script of the page without choices.
+        """
+        path = self.paths.get((page, split, tuple(choices.items())))
+        if path is None and (path := self.paths.get((page, split, ()))):
+            return f"{relative(self.here, path)}#{urlencode(choices)}"
+        return relative(self.here, path) if path else None

@@ -1,7 +1,7 @@
-"""HTML built so that no text can become markup: every string is escaped, only `Html` is taken as it is.
+"""HTML built so that no text can become markup, and what all pages show: titles, notices, links to the project.
 
-What people hand in (names of systems and teams, what they say about them) goes through `visible` or `named`, which also
-disarm characters that reorder, hide or pile up.
+Every string is escaped, only `Html` is taken as it is. What people hand in (names of systems and teams, what they say
+about them) goes through `visible` or `named`, which also disarm characters that reorder, hide or pile up.
 """
 
 from __future__ import annotations
@@ -12,15 +12,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.results.board.manifest import BoardAddresses
+
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
 _VOID = {"br", "img", "input", "link", "meta"}
-
-
 DASH = "\N{EN DASH}"
 """Between the limits of an interval, and where there is nothing to say."""
+LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
+"""What the leaderboard is, in one sentence."""
+_DEMONSTRATION = "This quarter was written for the project, to try it out. Its scores are for demonstration only."
+_HUB = "https://huggingface.co/datasets/"
+_TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cannot be read"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +104,58 @@ def inner_link(address: str | None, *text: Html | str) -> Html:
     if not _INNER_ADDRESS.fullmatch(address):
         raise ValueError(f"{address!r} leaves the site")
     return el("a", *text, href=address, target="_self")
+
+
+def page_header(title: str, lede: str) -> Html:
+    """The page's title and the sentence that says what it is."""
+    return el("header", el("h1", title), el("p", lede, class_="hf-lede"), class_="hf")
+
+
+def preview_tags(title: str, about: str) -> Html:
+    """What a page's head says of it: to the window, to search engines and to programs that preview a link."""
+    said = {"og:title": title, "og:description": about, "og:type": "website", "og:site_name": "HelloFresh"}
+    metas = (el("meta", property=name, content=text) for name, text in said.items())
+    return join([el("title", title), el("meta", name="description", content=about), *metas])
+
+
+def heading(title: str, *explained: Html | str) -> Html:
+    """A section's title with what is to be known before reading on."""
+    return el("div", el("h2", title), el("p", *explained) if explained else None, class_="hf-heading")
+
+
+def notice(title: str, *text: Html | str) -> Html:
+    """A box that must not be overlooked."""
+    return el("div", el("strong", title), " ", *text, class_="hf-notice", role="note")
+
+
+def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
+    """That what is shown was written for the project, if it was."""
+    return notice("Bundled sample.", text) if bundled else None
+
+
+def project_links(known: BoardAddresses) -> Html | None:
+    """Ways to the repository, the issues and the data set; None where none is known."""
+    dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
+    ways = {known.repository: "Repository", known.issues: "Report an issue", dataset: "Data set"}
+    items = [el("span", link(address, text), " ") for address, text in ways.items() if address]
+    return el("p", *items, class_="hf-project") if items else None
+
+
+def problem(error: HelloFreshError) -> Html:
+    """Say in place of a page what is wrong, where, and which command helps."""
+    what = visible(error.what, 300)
+    known = error.code in _TITLES
+    command = (
+        el("p", "Build it in the project's folder, then reload this page:"),
+        el("pre", "make release"),
+        el("p", "If it is already running, wait until it has finished."),
+    )
+    where = [": ", el("code", visible(error.where, 300))] if error.where else ["."]
+    return el(
+        "div",
+        el("h2", _TITLES.get(error.code, "This page cannot be shown")),
+        el("p", f"{what[:1].upper()}{what[1:]}", *where),
+        *(command if known else [el("p", visible(error.fix, 300))]),
+        class_="hf hf-problem",
+        role="alert",
+    )

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from hellofresh.leaderboard.components.labels import Links, day, money
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.pieces import heading, until
+from hellofresh.leaderboard.components.labels import Links, day, money, until
+from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
 from hellofresh.leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
 from hellofresh.leaderboard.components.standings import (
     GROUPS,

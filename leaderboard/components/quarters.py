@@ -6,9 +6,20 @@ from collections.abc import Sequence
 
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.leaderboard.components.charts import interval_bar
-from hellofresh.leaderboard.components.labels import Links, day
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from hellofresh.leaderboard.components.pieces import bundled_notice, heading, notice, until
+from hellofresh.leaderboard.components.labels import Links, day, until
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
 from hellofresh.leaderboard.components.scale import class_name, class_names, plain_scale
 from hellofresh.leaderboard.components.standings import headline_columns, provenance_cell, regime_cell
 from hellofresh.leaderboard.components.tables import Cell, Column, Value, facts, score, table

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey
+from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey, kept
 from hellofresh.results.board.schema import LabelCount
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
@@ -110,6 +110,7 @@ def _plain(known: Task, added: tuple[Metric, ...] = ()) -> Scale:
     )
 
 
+@kept
 def scale_of(board: Board, split: SplitKey) -> Scale:
     """The scale of a split, with the line of the best constant answer to its samples.
 

@@ -80,7 +80,6 @@ class View:
         bundled: whether it was made from the bundled sample.
         scale: of its scores.
         ties: whether rows stand in the order of ranks.
-        prompt: whose scores are shown; empty for those that stand for the systems.
         links: where pages are.
     """
 
@@ -89,7 +88,6 @@ class View:
     scale: Scale
     ties: bool
     links: Links
-    prompt: str = ""
 
 
 def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:

@@ -38,11 +38,17 @@ class BoardAnalysis:
         Raises:
             DataError: if the file is missing or not the one that the manifest names (`damaged-board`).
         """
-        table = self._read("parquet")
+        path, table = self._folder / f"{self.text.name}.parquet", pl.DataFrame()
+        if path.name in self._stated:
+            content = _verified(path, self._stated)
+            try:
+                table = pl.read_parquet(io.BytesIO(content))
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise damaged(path, "the file cannot be read as Parquet") from error
+        if not all(kind in _KINDS or kind.is_numeric() for kind in table.dtypes):
+            raise damaged(path, "a column holds neither texts nor numbers")
         if table.height != self.text.row_count:
-            raise damaged(
-                self._folder / f"{self.text.name}.parquet", "the table is not the one that its index describes"
-            )
+            raise damaged(path, "the table is not the one that its index describes")
         return table
 
     def svg(self) -> bytes:
@@ -53,19 +59,6 @@ class BoardAnalysis:
         """
         path = self._folder / f"{self.text.name}.svg"
         return _verified(path, self._stated) if path.name in self._stated else b""
-
-    def _read(self, ending: str) -> pl.DataFrame:
-        path = self._folder / f"{self.text.name}.{ending}"
-        if path.name not in self._stated:
-            return pl.DataFrame()
-        content = _verified(path, self._stated)
-        try:
-            table = pl.read_parquet(io.BytesIO(content))
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise damaged(path, "the file cannot be read as Parquet") from error
-        if not all(kind in _KINDS or kind.is_numeric() for kind in table.dtypes):
-            raise damaged(path, "a column holds neither texts nor numbers")
-        return table
 
 
 def load_analyses(board: Path) -> dict[tuple[str, str], tuple[BoardAnalysis, ...]]:

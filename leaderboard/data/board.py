@@ -28,6 +28,7 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
+from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 
@@ -39,18 +40,19 @@ _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
 """A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+_MOST_REASONS = 5
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 
 
-def _kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Concatenate[Board, _Asked], _Answer]:
-    """A method whose answers are kept with the board, which never changes, and shared by all visitors.
+def kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Concatenate[Board, _Asked], _Answer]:
+    """A function of a board whose answers are kept with it, which never changes, and shared by all pages.
 
     Its arguments must be few, as splits are: nothing is forgotten before the board is.
     """
 
     def ask(self: Board, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
-        key = (method.__name__, args, tuple(sorted(named.items())))
+        key = (method, args, tuple(sorted(named.items())))
         if key not in self.known:
             self.known[key] = method(self, *args, **named)
         found: _Answer = self.known[key]
@@ -160,7 +162,6 @@ class Board:
     splits: tuple[SplitKey, ...] = ()
     code: str = ""
     _tables: Mapping[str, pl.DataFrame | pl.LazyFrame] = field(default_factory=dict, repr=False)
-    _scores: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     _bundled: frozenset[SplitKey] = field(default=frozenset(), repr=False)
     _open: frozenset[SplitKey] = field(default=frozenset(), repr=False)
     private: bool = False
@@ -192,12 +193,28 @@ class Board:
         name = _NAMES[row]
         keys = zip(("edition", "task", "split"), split, strict=True)
         mine = {key: value for key, value in keys if key in TABLES[name].keys}
+        return self._filtered(name, mine, *wanted, **equal)
+
+    def _filtered(self, name: str, keys: Mapping[str, str], /, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
+        table = self._tables[name]
+        if isinstance(table, pl.DataFrame):
+            if "origin" in equal:
+                keys = {**keys, "origin": equal.pop("origin")}
+            table = self._parts(name, *keys).get(tuple(keys.values()), table.clear())
+            return table.filter(*wanted, **equal) if wanted or equal else table
         try:
-            return self._tables[name].lazy().filter(*wanted, **mine, **equal).collect()
+            return table.filter(*wanted, **keys, **equal).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(
                 "its files were replaced just now", fix="Reload this page.", code="damaged-board"
             ) from error
+
+    @kept
+    def _parts(self, name: str, *columns: str) -> Mapping[tuple[object, ...], pl.DataFrame]:
+        """A table by the values of columns, so that no page has to look through all of it."""
+        table = self._tables[name]
+        assert isinstance(table, pl.DataFrame)
+        return table.partition_by(columns, as_dict=True, maintain_order=True)
 
     def is_bundled(self, split: SplitKey) -> bool:
         """Whether the split was made from the bundled sample sources."""
@@ -228,7 +245,7 @@ class Board:
         """Whether any system has been scored on the split."""
         return not self._cells(split).is_empty()
 
-    @_kept
+    @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
         """The row that stands for each entry, whole quarter, the best first (then by name)."""
         return self._best_first(split, pl.col("headline"))
@@ -237,20 +254,18 @@ class Board:
         """The entries of a split by origin, the best first."""
         return {result.entry.origin: result.entry for result in self.headlines(split)}
 
-    def by_period(self, split: SplitKey, entries: Sequence[BoardEntry]) -> dict[BoardEntry, list[ScoreCell]]:
-        """The headline prompt's results in each period, in order of time, for each of the entries."""
-        rows = self._cells(split, pl.col("headline"), pl.col("period") != ALL_PERIODS).sort("period")
-        found: dict[BoardEntry, list[ScoreCell]] = {entry: [] for entry in entries}
-        for result in map(_result, _only(rows, entries).to_dicts()):
-            found[result.entry].append(result)
-        return found
+    def by_period(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
+        """The entry's results with the headline prompt in each period, in order of time."""
+        wanted = (pl.col("headline"), pl.col("period") != ALL_PERIODS)
+        rows = _only(self._cells(split, *wanted, origin=entry.origin), entry)
+        return [_result(row) for row in rows.sort("period").to_dicts()]
 
     def by_prompt(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
         """The entry's results with each prompt in the whole quarter, the headline first, then by prompt name."""
-        rows = _only(self._cells(split, period=ALL_PERIODS), [entry])
+        rows = _only(self._cells(split, period=ALL_PERIODS, origin=entry.origin), entry)
         return [_result(row) for row in rows.sort(["headline", "prompt"], descending=[True, False]).to_dicts()]
 
-    @_kept
+    @kept
     def prompts(self, split: SplitKey) -> Sequence[str]:
         """Names of all prompts that some system was asked with, besides those that stand for one."""
         return sorted(self._cells(split, ~pl.col("headline"))["prompt"].unique().to_list())
@@ -266,7 +281,8 @@ class Board:
         return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
 
     def _cells(self, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
-        return self._scores.filter(*wanted, edition=split.edition, task=split.task, split=split.kind, **equal)
+        keys = {"edition": split.edition, "task": split.task, "split": split.kind}
+        return self._filtered("scores", keys, *wanted, **equal)
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:
         """What each period offered and gave, in order of time."""
@@ -277,13 +293,25 @@ class Board:
         dates = self.first(Dates, split)
         return Days(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
 
-    @_kept
+    @kept
+    def reasons(self, split: SplitKey) -> Mapping[str, Sequence[AnswerRow]]:
+        """The first answers of each system that come with a text, a ranking, a rationale or sources, by origin."""
+        said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
+        said |= pl.col("text").is_not_null() | pl.col("documents").is_not_null()
+        found = self.frame(AnswerRow, split, said).sort("id", ~pl.col("headline"), "prompt")
+        first = found.group_by("origin", maintain_order=True).head(_MOST_REASONS)
+        return {
+            str(origin): table_of(AnswerRow).rows(part)
+            for (origin,), part in first.partition_by("origin", as_dict=True).items()
+        }
+
+    @kept
     def standings(self, split: SplitKey) -> Mapping[str, Standing]:
         """By origin, in the order of ranks; empty if no system is ranked."""
         found = self.rows(Standing, split)
         return {row.origin: row for row in sorted(found, key=lambda row: (row.rank, row.origin))}
 
-    @_kept
+    @kept
     def systems(self, split: SplitKey) -> Mapping[str, SystemFacts]:
         """What is known of each entry, by origin."""
         return {row.origin: row for row in self.rows(SystemFacts, split)}
@@ -294,7 +322,7 @@ class Board:
         ordered = sorted(found, key=lambda pair: (pair.period != ALL_PERIODS, pair.period))
         return [pair if pair.one == one else pair.turned() for pair in ordered]
 
-    @_kept
+    @kept
     def against(self, split: SplitKey, origin: str) -> Mapping[str, Pair]:
         """One system compared with each of the others over the whole quarter, by the other's origin."""
         mine = (pl.col("one") == origin) | (pl.col("two") == origin)
@@ -316,7 +344,7 @@ class Board:
         """
         return self._all_analyses().get((split.edition, split.task), ()) if split.kind == MAIN else ()
 
-    @_kept
+    @kept
     def _all_analyses(self) -> Mapping[tuple[str, str], Sequence[BoardAnalysis]]:
         return load_analyses(self.folder)
 
@@ -349,8 +377,7 @@ def load_board(folder: Path) -> Board:
     return Board(
         tuple(sorted(sorted(splits, key=lambda split: split.task), key=_newest_last, reverse=True)),
         files.manifest.code,
-        tables,
-        scores,
+        tables | {"scores": scores},
         frozenset(split for table in made_up for split in _splits(table)),
         frozenset(_splits(periods.filter(pl.col("candidates").is_null()))),
         files.manifest.private,
@@ -389,10 +416,8 @@ def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
     return (SplitKey(*row) for row in table.select("edition", "task").unique().iter_rows())
 
 
-def _only(rows: pl.DataFrame, entries: Sequence[BoardEntry]) -> pl.DataFrame:
-    schema = {name: rows.schema[name] for name in BoardEntry._fields}
-    wanted = pl.DataFrame(list(entries), schema=schema, orient="row")
-    return rows.join(wanted, on=list(BoardEntry._fields), how="semi", maintain_order="left")
+def _only(rows: pl.DataFrame, entry: BoardEntry) -> pl.DataFrame:
+    return rows.filter(**entry._asdict())
 
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:

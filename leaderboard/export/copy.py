@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.leaderboard.components.labels import (
     EVERY,
+    Links,
+    PageKey,
     day,
-    edition_choice,
     is_frozen,
-    quarter_title,
+    relative,
     task_order,
-    task_title,
-    track_title,
 )
-from hellofresh.leaderboard.components.markup import Html, el, join, visible
-from hellofresh.leaderboard.components.pieces import notice, page_header, preview_tags, project_links
-from hellofresh.leaderboard.components.tables import Row, as_csv, as_json, as_latex
+from hellofresh.leaderboard.components.markup import Html, el, join, page_header, preview_tags, project_links
 from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
-from hellofresh.leaderboard.views import PAGES, Page, Visit
+from hellofresh.leaderboard.views import PAGES, Visit
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
@@ -45,13 +41,6 @@ _STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_nam
 _THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
 _UNSAFE = re.compile(r"[^a-z0-9]+")
 _MOST_CHARACTERS = 40
-_Choices = tuple[tuple[str, str], ...]
-
-
-def relative(here: str, there: str) -> str:
-    """The address of one file on the page of another; both paths start at the copy's folder."""
-    address = posixpath.relpath(there, posixpath.dirname(here) or ".")
-    return address if address.startswith("../") else f"./{address}"
 
 
 def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:
@@ -91,13 +80,13 @@ class Site:
 
     Attributes:
         board: what is shown.
-        paths: of each page's file, by the page's path, its split and what is chosen on it.
+        paths: of each page's file.
         home: the split that the first page shows.
         fingerprint: of the board's manifest.
     """
 
     board: Board
-    paths: Mapping[tuple[str, SplitKey, _Choices], str]
+    paths: Mapping[PageKey, str]
     home: SplitKey
     fingerprint: str
 
@@ -123,149 +112,78 @@ class Site:
         return cls(board, paths, home, fingerprint)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CopyLinks:
-    """See `hellofresh.leaderboard.components.labels.Links`: addresses on one page of the copy."""
+def framed(visit: Visit, fingerprint: str) -> str:
+    """The whole file of a page.
 
-    site: Site
-    here: str
-
-    def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """See `Links`; what has no page of its own is chosen by the script of the page without choices."""
-        paths = self.site.paths
-        path = paths.get((page, split, tuple(choices.items())))
-        if path is None and (path := paths.get((page, split, ()))):
-            return f"{relative(self.here, path)}#{urlencode(choices)}"
-        return relative(self.here, path) if path else None
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class CopyVisit(Visit):
-    """Draws a page, and the files beside it.
-
-    Attributes:
-        site: the copy.
-        page: which.
-        chosen: its split.
-        path: its file.
-        body: what stands between navigation and footer.
-        files: by path.
-        thing: the name of what a page about one thing is about.
+    Args:
+        visit: the page.
+        fingerprint: of the board's manifest.
     """
-
-    site: Site
-    page: Page
-    chosen: SplitKey
-    path: str
-    body: list[Html | str | None] = field(default_factory=list)
-    files: dict[str, bytes] = field(default_factory=dict)
-    thing: str = ""
-
-    def header(self, title: str, lede: str) -> None:
-        """See `Visit`; the maintainers' own board warns of itself."""
-        if not self.choices:
-            self.show(page_header(title, lede))
-        if self.board.private:
-            said = "It holds figures of quarters whose labels are not revealed. Do not pass it on."
-            self.show(notice("The maintainers' own board.", said))
-
-    def subject(self, title: Html | str, *lede: Html | str) -> None:
-        """See `Visit`; with the way back to the leaderboard."""
-        back = el("a", self._title(), href=self.links.to("leaderboard", self.chosen))
-        self.show(el("header", el("h1", title), el("p", *lede, back, class_="hf-lede")))
-        names = self.board.entries(self.chosen)
-        self.thing = " and ".join(
-            visible(names[value].name if value in names else value, 60) for value in self.choices.values()
-        )
-
-    def show(self, *parts: Html | str | None) -> None:
-        """See `Visit`."""
-        self.body += parts
-
-    def split(self) -> SplitKey:
-        """See `Visit`: with links to the same page of other tasks and editions."""
-        if not self.choices:
-            self.show(_chooser(self))
-        return self.chosen
-
-    def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
-        """See `Visit`."""
-        found = rows()
-        ways: list[Html | str] = []
-        for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
-            address = self.attach(f"{name}.{ending}", write(found).encode())
-            ways += [", " if ways else "", el("a", kind, href=address, download="")]
-        self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
-
-    def attach(self, name: str, content: bytes) -> str:
-        """See `Visit`."""
-        folder = posixpath.dirname(self.path) or _folder_of(self.chosen)
-        self.files[f"{folder}/{name}"] = content
-        return relative(self.path, f"{folder}/{name}")
-
-    def _title(self) -> str:
-        return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
-
-    def framed(self) -> str:
-        """The whole file."""
-        about, title = self.page.about, f"{self.page.title} of {self._title()} · HelloFresh"
-        if self.thing:
-            about, title = f"{about} {self.thing}, on {self._title()}.", f"{self.thing} · {self._title()} · HelloFresh"
-        elif self.page is PAGES[0]:
-            title = f"{self._title()} · HelloFresh leaderboard"
-        elif self.page.once:
-            title = f"{self.page.title} · HelloFresh"
-        main, board = join(self.body), self.board
-        head = [
-            el("link", rel="icon", type="image/svg+xml", href=relative(self.path, ICON)),
-            el("link", rel="stylesheet", href=relative(self.path, STYLE)),
-            el("link", rel="alternate", type="application/atom+xml", href=relative(self.path, FEED)),
-            *(
-                el("script", src=relative(self.path, name), defer="")
-                for name in SCRIPTS
-                if SCRIPTS[name] in main.source
-            ),
-        ]
-        # Where the numbers come from; nothing that changes from one copy of a board to the next.
-        said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {self.site.fingerprint}."
-        body = el(
-            "body",
-            el("a", "Skip to the content", href="#content", class_="hf-skip"),
-            self._banner(),
-            el("main", main, id="content", class_="hf", tabindex=-1),
-            el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot"),
-        )
-        return document(title, about, POLICY, head, body)
-
-    def _banner(self) -> Html:
-        """The way to the other pages, of the same task and quarter where there are such."""
-        split, board = self.chosen, self.board
-        newest = next(one for one in board.splits if one.task == split.task) if split.edition == EVERY else split
-        items = []
-        for page in PAGES:
-            ways = (self.site.paths.get((page.path, one, ())) for one in (split, newest, newest._replace(kind=MAIN)))
-            path = f"{page.path}.html" if page.once else next(filter(None, ways), None)
-            here = "page" if page is self.page and not self.choices else None
-            if path:
-                items.append(el("li", el("a", page.title, href=relative(self.path, path), aria_current=here)))
-        brand = el("a", "HelloFresh", href=relative(self.path, HOME), class_="hf-brand")
-        menu = el("button", "Menu", type="button", popovertarget="pages", class_="hf-menu")
-        pages = el("nav", el("ul", *items), aria_label="Pages", id="pages", popover="")
-        return el("header", brand, menu, pages, class_="hf hf-banner")
+    here = visit.links.here
+    about, title = visit.page.about, f"{visit.page.title} of {visit.title} · HelloFresh"
+    if visit.thing:
+        about, title = f"{about} {visit.thing}, on {visit.title}.", f"{visit.thing} · {visit.title} · HelloFresh"
+    elif visit.page is PAGES[0]:
+        title = f"{visit.title} · HelloFresh leaderboard"
+    elif visit.page.once:
+        title = f"{visit.page.title} · HelloFresh"
+    main, board = join(visit.body), visit.board
+    head = [
+        el("link", rel="icon", type="image/svg+xml", href=relative(here, ICON)),
+        el("link", rel="stylesheet", href=relative(here, STYLE)),
+        el("link", rel="alternate", type="application/atom+xml", href=relative(here, FEED)),
+        *(el("script", src=relative(here, name), defer="") for name in SCRIPTS if SCRIPTS[name] in main.source),
+    ]
+    # Where the numbers come from; nothing that changes from one copy of a board to the next.
+    said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {fingerprint}."
+    body = el(
+        "body",
+        el("a", "Skip to the content", href="#content", class_="hf-skip"),
+        _banner(visit),
+        el("main", main, id="content", class_="hf", tabindex=-1),
+        el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot"),
+    )
+    return document(title, about, POLICY, head, body)
 
 
-def pages_of(site: Site) -> Iterator[CopyVisit]:
-    """All pages, one after the other."""
-    yield drawn_page(site, ("leaderboard", site.home, ()), HOME)
-    for key, path in site.paths.items():
-        yield drawn_page(site, key, path)
+def _banner(visit: Visit) -> Html:
+    """The way to the other pages, of the same task and quarter where there are such."""
+    split, board, here = visit.chosen, visit.board, visit.links.here
+    newest = next(one for one in board.splits if one.task == split.task) if split.edition == EVERY else split
+    items = []
+    for page in PAGES:
+        ways = (visit.links.paths.get((page.path, one, ())) for one in (split, newest, newest._replace(kind=MAIN)))
+        path = f"{page.path}.html" if page.once else next(filter(None, ways), None)
+        current = "page" if page is visit.page and not visit.choices else None
+        if path:
+            items.append(el("li", el("a", page.title, href=relative(here, path), aria_current=current)))
+    brand = el("a", "HelloFresh", href=relative(here, HOME), class_="hf-brand")
+    menu = el("button", "Menu", type="button", popovertarget="pages", class_="hf-menu")
+    pages = el("nav", el("ul", *items), aria_label="Pages", id="pages", popover="")
+    return el("header", brand, menu, pages, class_="hf hf-banner")
 
 
-def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> CopyVisit:
-    """One page: that of the path of a page of `PAGES`, a split and what is chosen, for a file."""
+def pages_of(site: Site, wanted: deque[str]) -> Iterator[Visit]:
+    """All pages, one after the other: what is wanted next; else the first pages, then those of which there are many.
+
+    Args:
+        site: whose.
+        wanted: paths of pages that somebody waits for; taken from the left.
+    """
+    last = {"compare": 1, "system": 2, "samples": 3}
+    left: dict[str, PageKey] = {HOME: ("leaderboard", site.home, ())}
+    left |= {path: key for key, path in sorted(site.paths.items(), key=lambda item: last.get(item[0][0], 0))}
+    while left:
+        path = wanted.popleft() if wanted else next(iter(left))
+        if path in left:
+            yield drawn_page(site, left.pop(path), path)
+
+
+def drawn_page(site: Site, key: PageKey, path: str) -> Visit:
+    """One page, for a file."""
     name, split, choices = key
     page = next(page for page in PAGES if page.path == name)
-    visit = CopyVisit(site.board, CopyLinks(site, path), dict(choices), site=site, page=page, chosen=split, path=path)
+    visit = Visit(site.board, Links(site.paths, path), page, split, dict(choices))
     page.compose(visit)
     return visit
 
@@ -273,10 +191,21 @@ def drawn_page(site: Site, key: tuple[str, SplitKey, _Choices], path: str) -> Co
 def not_found(board: Board) -> str:
     """What unknown addresses answer; it needs no other file, as it may stand at any depth."""
     said = "No page of this site has this address. It may have moved; start from the first page to find it."
+    return _lone_page("Page not found", said, project_links(board.addresses))
+
+
+def being_made(done: int, pages: int) -> str:
+    """What a page answers that is not there yet: how many are, and itself again soon."""
+    said = f"This page is being made: {done:,} of {pages:,} pages are there. It opens by itself."
+    return _lone_page("One moment", said, refresh=el("meta", http_equiv="refresh", content="2"))
+
+
+def _lone_page(title: str, said: str, *links: Html | None, refresh: Html | None = None) -> str:
     way = el("p", el("a", "Go to the first page", href=f"./{HOME}"))
-    body = el("main", page_header("Page not found", said), way, project_links(board.addresses), class_="hf")
+    body = el("main", page_header(title, said), way, *links, class_="hf")
     policy = POLICY.replace("style-src 'self'", "style-src 'unsafe-inline'")
-    return document("Page not found · HelloFresh", said, policy, [el("style", Html(style()))], el("body", body))
+    own_style = el("style", Html(f"{style()}\nmain {{ padding-top: 1.25rem; }}"))
+    return document(f"{title} · HelloFresh", said, policy, [own_style, refresh], el("body", body))
 
 
 def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
@@ -305,38 +234,6 @@ def document(title: str, about: str, policy: str, head: Sequence[Html | None], b
 def style() -> str:
     """What pages without a server look like, less the widths of the ranked table's columns."""
     return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)
-
-
-def _chooser(visit: CopyVisit) -> Html:
-    """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones."""
-    board, split = visit.board, visit.chosen
-    by_task: dict[str, dict[SplitKey, str]] = {}
-    for (name, one, choices), there in visit.site.paths.items():
-        if name == visit.page.path and not choices:
-            by_task.setdefault(one.task, {})[one] = relative(visit.path, there)
-    rows: dict[str, list[Html]] = {}
-
-    def offer(title: str, text: str, address: str, *, chosen: bool) -> None:
-        way = el("a", text, href=address, aria_current="true" if chosen else None)
-        rows.setdefault(title, []).append(el("li", way))
-
-    several = len(set(map(track_title, by_task))) > 1
-    for task in sorted(by_task, key=task_order):
-        # The page of the same quarter, else the newest.
-        pages = by_task[task]
-        there = pages.get(split._replace(task=task), next(iter(pages.values())))
-        offer(track_title(task) if several else "Task", task_title(task), there, chosen=task == split.task)
-    for title, frozen in (("Quarter", False), ("Frozen data set", True)):
-        for one, there in by_task[split.task].items():
-            if is_frozen(one.edition) is frozen:
-                offer(title, edition_choice(board, one) + _kind(one), there, chosen=one == split)
-    shown = (el("div", el("span", title), el("ul", *items)) for title, items in rows.items())
-    return el("nav", *shown, class_="hf-choose", aria_label="Task and quarter")
-
-
-def _kind(split: SplitKey) -> str:
-    """Which of the samples are shown, if they are not the main ones."""
-    return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
 
 
 def _span(board: Board) -> str:

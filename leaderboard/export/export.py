@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.leaderboard.components.scale import Scale, scale_of
 from hellofresh.leaderboard.components.standings import columns_class, columns_of
 from hellofresh.leaderboard.components.tables import FIRST
 from hellofresh.leaderboard.data.board import load_board
-from hellofresh.leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, not_found, pages_of, style
+from hellofresh.leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
 from hellofresh.leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
 from hellofresh.leaderboard.export.records import record_files
 
@@ -84,32 +85,68 @@ def export_board(
         UsageError: if the board is the maintainers' own, which is not for others.
         WorkspaceError: if the folder holds anything else (`foreign-folder`) or cannot be written (`unwritable`).
     """
-    folder = folder.resolve()
-    before = earlier_copy(folder)
-    shown = load_board(board)
-    if shown.private and not private:
-        raise UsageError(
-            "it holds figures of quarters that are not revealed",
-            where=str(board),
-            expected="the public board, which 'hellofresh board build' writes without --private",
-            code="private-board",
-        )
-    site = Site.of(shown, _fingerprint(board))
-    files = []
-    with written_beside(folder) as new:
-        for path, text in _files(site, space=space):
-            content = text.encode() if isinstance(text, str) else text
-            (new / path).parent.mkdir(parents=True, exist_ok=True)
-            (new / path).write_bytes(content)
-            progress(path)
-            files.append(CopyFile(path, len(content), sha256(content).hexdigest()))
-        listed = CopyListing(shown.code, site.fingerprint, tuple(sorted(files)))
-        same = before == listed and listed.is_whole(folder)
-        if not same:
-            listed.write(new)
-            put_in_place(new, folder, mode=0o700 if shown.private else 0o755)
-    pages = sum(one.path.endswith(".html") for one in files)
-    return ExportReport(folder, pages, len(files), sum(one.size for one in files), skipped=same)
+    return Export.of(board, folder, private=private).write(lambda path, _: progress(path), space=space)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Export:
+    """A copy of a board that is about to be made, or being made.
+
+    Attributes:
+        site: its pages.
+        folder: where to.
+        wanted: paths of pages that somebody waits for, which are made next.
+    """
+
+    site: Site
+    folder: Path
+    _before: CopyListing | None
+    wanted: deque[str] = field(default_factory=deque)
+
+    @classmethod
+    def of(cls, board: Path, folder: Path, *, private: bool) -> Export:
+        """Read the board; the arguments and errors are those of `export_board`."""
+        folder = folder.resolve()
+        before = earlier_copy(folder)
+        shown = load_board(board)
+        if shown.private and not private:
+            raise UsageError(
+                "it holds figures of quarters that are not revealed",
+                where=str(board),
+                expected="the public board, which 'hellofresh board build' writes without --private",
+                code="private-board",
+            )
+        return cls(Site.of(shown, _fingerprint(board)), folder, before)
+
+    def write(self, written: Callable[[str, Path], None], *, space: bool = False) -> ExportReport:
+        """Make the copy in a folder beside its own, which it takes when it is whole.
+
+        Args:
+            written: called with each file that was written: its path in the copy, and where it lies until then.
+            space: see `export_board`.
+        """
+        board, files = self.site.board, dict[str, CopyFile]()
+        with written_beside(self.folder) as new:
+            for path, text in _files(self.site, self.wanted, space=space):
+                content = text.encode() if isinstance(text, str) else text
+                (new / path).parent.mkdir(parents=True, exist_ok=True)
+                (new / path).write_bytes(content)
+                files[path] = CopyFile(path, len(content), sha256(content).hexdigest())
+                written(path, new / path)
+            listed = CopyListing(board.code, self.site.fingerprint, tuple(sorted(files.values())))
+            if _fingerprint(board.folder) != self.site.fingerprint:
+                raise DataError(
+                    "the board was replaced meanwhile",
+                    where=str(board.folder),
+                    fix="Export it again.",
+                    code="damaged-board",
+                )
+            same = self._before == listed and listed.is_whole(self.folder)
+            if not same:
+                listed.write(new)
+                put_in_place(new, self.folder, mode=0o700 if board.private else 0o755)
+        pages = sum(path.endswith(".html") for path in files)
+        return ExportReport(self.folder, pages, len(files), sum(one.size for one in listed.files), skipped=same)
 
 
 def is_exported(board: Path, folder: Path) -> bool:
@@ -127,16 +164,8 @@ def _fingerprint(board: Path) -> str:
     return sha256_file(board / "manifest.json")[:12]
 
 
-def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
-    """Each file's path and content."""
-    beside: dict[str, bytes] = {}
-    for page in pages_of(site):
-        whole = page.framed()
-        # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
-        yield page.path, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
-        beside |= page.files
-    yield from beside.items()
-    yield from record_files(site)
+def _files(site: Site, wanted: deque[str], *, space: bool) -> Iterator[tuple[str, str | bytes]]:
+    """Each file's path and content: a page comes after all that it loads."""
     scales = {
         columns_class(scale): scale
         for scale in (scale_of(site.board, split) for split in dict.fromkeys(split for _, split, _ in site.paths))
@@ -149,6 +178,12 @@ def _files(site: Site, *, space: bool) -> Iterator[tuple[str, str | bytes]]:
     yield ".nojekyll", ""
     if space:
         yield "README.md", _SPACE
+    for page in pages_of(site, wanted):
+        whole = framed(page, site.fingerprint)
+        yield from page.files.items()
+        # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
+        yield page.links.here, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
+    yield from record_files(site)
 
 
 def columns_css(scale: Scale) -> str:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hellofresh.core.errors import DataError, WorkspaceError
-from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_json
+from hellofresh.core.files import read_json, read_model, sha256_file, sweep_leftovers, temporary_prefix, write_json
 
 MARKER = "hellofresh-export.json"
 """Lists the files of a copy."""
@@ -124,6 +124,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
     new = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        sweep_leftovers(folder.parent, deep=False)
         new = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
         yield new
     except OSError as error:

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh import __version__
-from hellofresh.leaderboard.components.markup import Html, el, named
-from hellofresh.leaderboard.components.pieces import bundled_notice, page_header
+from hellofresh.leaderboard.components.markup import Html, bundled_notice, el, named, page_header
 from hellofresh.leaderboard.data.analyses import BoardAnalysis
 from hellofresh.leaderboard.export.copy import document, style
 from hellofresh.leaderboard.views.analyses import analysis_section, questions

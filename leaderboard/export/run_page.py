@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh import __version__
-from hellofresh.leaderboard.components.markup import Html, el, named, visible
-from hellofresh.leaderboard.components.pieces import heading, notice, page_header
+from hellofresh.leaderboard.components.markup import Html, el, heading, named, notice, page_header, visible
 from hellofresh.leaderboard.export.copy import document, style
 
 Row = Sequence[str]

@@ -41,13 +41,14 @@ def _benchmark() -> Html:
         meaning = f", {metric.meaning}" if metric.meaning else ""
         ranked.setdefault(f"{metric.title or metric.name}{meaning}", []).append(task.title)
     scores = [el("p", f"Systems are ranked by {by}, on: {', '.join(titles)}.") for by, titles in ranked.items()]
-    constant = []
+    constant: dict[str, list[str]] = {}
     for task in TASKS.values():
         if task.track == "decisions":
             label, value = constant_answer(task.headline, [1] * len(task.classes))
             always = f"On balanced samples, always answering “{task.classes[label]}” gives"
-            constant.append(f"{always} {task.headline.title} {value:.3f} ({task.title}). ")
-    scores.append(el("p", *constant, "Only a score above that shows any skill."))
+            constant.setdefault(f"{always} {task.headline.title} {value:.3f}", []).append(task.title)
+    said = (f"{always} ({', '.join(titles)}). " for always, titles in constant.items())
+    scores.append(el("p", *said, "Only a score above that shows any skill."))
     prose = _sections(_PROSE.read_text(encoding="utf-8"))
     return el("article", el("h2", "What is asked"), *parts, el("h2", "Scores"), *scores, *prose, class_="hf hf-prose")
 

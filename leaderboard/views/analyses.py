@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.pieces import bundled_notice
+from hellofresh.leaderboard.components.markup import DASH, Html, bundled_notice, el, inner_link, join, named, visible
 from hellofresh.leaderboard.components.scale import metric_titles
 from hellofresh.leaderboard.components.tables import Cell, Value, as_csv, table
 from hellofresh.leaderboard.data.analyses import BoardAnalysis

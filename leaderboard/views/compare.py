@@ -10,8 +10,17 @@ import polars as pl
 
 from hellofresh.leaderboard.components.charts import difference_bar, difference_scale, period_tick
 from hellofresh.leaderboard.components.labels import Links, entry_label
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.pieces import bundled_notice, heading
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    named,
+    visible,
+)
 from hellofresh.leaderboard.components.scale import Scale, figure, plain_scale
 from hellofresh.leaderboard.components.standings import Line, all_lines, by_rank, group_of
 from hellofresh.leaderboard.components.tables import Column, Marked, table
@@ -85,6 +94,8 @@ def verdict(
     sentences: list[Html | str | None] = [where, el("strong", inner_link(own_page, named(entry.name))), leads]
     low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
     sentences.append(f"{figure(score.value, score.name)} ({low} to {high}). ")
+    if entry.provenance == "uploaded" and any(line.result.entry.provenance != "uploaded" for line in rivals):
+        sentences.append("It was uploaded: the table shows it once all sources are chosen. ")
     if rivals:
         sentences.append(_over(rivals[0], pairs[rivals[0].result.entry], scale))
     if rivals and best.standing is not None:

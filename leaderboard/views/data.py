@@ -10,8 +10,18 @@ from hellofresh.core.editions import split_name
 from hellofresh.core.quarters import parse_utc
 from hellofresh.leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
 from hellofresh.leaderboard.components.labels import FACTS, day, fact_name
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from hellofresh.leaderboard.components.pieces import bundled_notice, heading
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    visible,
+)
 from hellofresh.leaderboard.components.quarters import dataset_section, outcomes, prospect_of
 from hellofresh.leaderboard.components.scale import class_name
 from hellofresh.leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table

@@ -10,8 +10,7 @@ import polars as pl
 
 from hellofresh.leaderboard.components.charts import reliability_plot
 from hellofresh.leaderboard.components.labels import day, task_title
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
 from hellofresh.leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
 from hellofresh.leaderboard.components.scale import class_name, scale_of
 from hellofresh.leaderboard.components.standings import all_lines, by_rank, group_of, headline_cells, headline_columns

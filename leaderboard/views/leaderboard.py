@@ -1,15 +1,15 @@
-"""Who predicts best: the ranked table of a task and quarter, cost against score, and scores by period."""
+"""Who predicts best: the ranked table of a task and quarter, people beside it, cost against score, scores by period."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from hellofresh.leaderboard.components.costs import cost_section
-from hellofresh.leaderboard.components.labels import EVERY, is_frozen
-from hellofresh.leaderboard.components.markup import el, inner_link, visible
+from hellofresh.leaderboard.components.charts import interval_bar
+from hellofresh.leaderboard.components.labels import EVERY, Links, is_frozen, money
+from hellofresh.leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
 from hellofresh.leaderboard.components.open_quarter import open_quarter, plain_participant
-from hellofresh.leaderboard.components.people import people_beside, with_people
-from hellofresh.leaderboard.components.pieces import LEDE, heading
 from hellofresh.leaderboard.components.quarters import (
     every_quarter,
     fixed_rows,
@@ -19,7 +19,7 @@ from hellofresh.leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from hellofresh.leaderboard.components.scale import Scale, scale_of
+from hellofresh.leaderboard.components.scale import Scale, figure, scale_of
 from hellofresh.leaderboard.components.standings import (
     Line,
     View,
@@ -27,6 +27,8 @@ from hellofresh.leaderboard.components.standings import (
     by_rank,
     columns_class,
     columns_of,
+    group_of,
+    headline_columns,
     hidden_columns,
     in_groups,
     lines_of,
@@ -34,14 +36,23 @@ from hellofresh.leaderboard.components.standings import (
     plain_row,
     standings_table,
 )
-from hellofresh.leaderboard.components.tables import table_tools
-from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
+from hellofresh.leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
+from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 from hellofresh.leaderboard.views.compare import verdict
 from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
 from hellofresh.tasks.samples import PROSPECTIVE
 
 _MOST_PANELS = 6
+_FEWEST_COSTS = 3
+_MOST_NAMED = 8
+_Point = tuple[float, Line]
+_MOST_SYSTEMS = 20
+_PEOPLE = {
+    "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
+    "people/vote": (PEOPLE_NAMES["people/vote"], "a tie counts as no answer"),
+}
 
 
 def _compose(visit: Visit) -> None:
@@ -52,14 +63,14 @@ def _compose(visit: Visit) -> None:
     if split.edition == EVERY:
         fixed = fixed_rows(board, split.task)
         visit.show(days, table_tools(), every_quarter(board, split.task))
-        visit.offer(lambda: [plain_fixed(row, split.task) for row in fixed], "leaderboard")
+        visit.offer([plain_fixed(row, split.task) for row in fixed], "leaderboard")
         return
     hint = prospective_hint(board, split, links)
     if board.is_open(split):
         visit.show(introduction(board, split), hint, open_quarter(board, split, links), days)
         rows, shares = board.rows(Participant, split), board.rows(AnswerShare, split)
         if rows:
-            visit.offer(lambda: [plain_participant(row, shares, split) for row in rows], "participants")
+            visit.offer([plain_participant(row, shares, split) for row in rows], "participants")
         return
     prompt = visit.choices.get("prompt", "")
     if prompt:
@@ -80,7 +91,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     if prompt:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
     drawn, people = with_people(board, split, scale)
-    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links, prompt)
+    view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
     visit.show(
         table_tools(columns_of(scale), hidden_columns(shown, scale)),
@@ -92,7 +103,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     prompts = [(name, visit.links.to("leaderboard", split, prompt=name)) for name in board.prompts(split)]
     ways = [part for name, way in prompts if way for part in (", ", inner_link(way, visible(name, 40)))][1:]
     visit.show(el("p", "The same with one prompt: ", *ways, ".") if ways else None)
-    visit.offer(lambda: [plain_row(line, split) for line in shown], "leaderboard")
+    visit.offer([plain_row(line, split) for line in shown], "leaderboard")
     visit.show(people_beside(board, split, scale, visit.links), cost_section(shown, scale))
     groups = in_groups(shown)
     if not is_frozen(split.edition):
@@ -101,7 +112,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
     chosen = list(groups)[:_MOST_PANELS]
-    results = visit.board.by_period(split, chosen)
+    results = {entry: visit.board.by_period(split, entry) for entry in chosen}
     periods = [balance.period for balance in visit.board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
         periods = sorted({result.period for theirs in results.values() for result in theirs})
@@ -119,6 +130,163 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
         return [] if too_few(fixed_rows(board, split.task)) else [{}]
     prompts = [] if board.is_open(split) or len(board.prompts(split)) < 2 else board.prompts(split)
     return [{}, *({"prompt": name} for name in prompts)]
+
+
+def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
+    """Cost for 1,000 samples to the right (logarithmic), score upwards; None for fewer than three known costs."""
+    points = []
+    for line in lines:
+        known = line.facts
+        if known is not None and known.cost_usd and known.judged and group_of(line.result) == "system":
+            points.append((1000 * known.cost_usd / known.judged, line))
+    points.sort(key=lambda point: (point[0], scale.order(point[1].result.headline.value)))
+    if len(points) < _FEWEST_COSTS:
+        return None
+    best = frontier(points, scale)
+    drawn = scale.zoomed([line.result.headline for _, line in points])
+    low, high = math.floor(math.log10(points[0][0])), math.ceil(math.log10(points[-1][0]))
+    high = max(high, low + 1)
+
+    def across(cost: float) -> str:
+        return f"{100 * (math.log10(cost) - low) / (high - low):.2f}%"
+
+    def upwards(line: Line) -> str:
+        return f"{100 * drawn.share(line.result.headline.value):.2f}%"
+
+    marks = []
+    for cost, line in points:
+        value = figure(line.result.headline.value, scale.title)
+        said = f"{line.result.entry.name}: {scale.title} {value}, {money(cost)} for 1,000"
+        kind = "hf-dot" if (cost, line) in best else "hf-dot hf-behind"
+        place = f"left:{across(cost)};bottom:{upwards(line)}"
+        marks.append(el("i", class_=kind, style=place, title=visible(said, 160)))
+    steps = [
+        el(
+            "i",
+            class_="hf-step",
+            style=f"left:{across(cost)};right:calc(100% - {across(after)});bottom:{upwards(line)}",
+        )
+        for (cost, line), (after, _) in zip(best, [*best[1:], (10.0**high, best[-1][1])], strict=True)
+    ]
+    ticks = (
+        el("span", money(10.0**k), style=f"left:{100 * (k - low) / (high - low):.2f}%")
+        for k in range(low, high + 1, max(1, (high - low) // 4))
+    )
+    levels = (el("span", text, class_="hf-level", style=f"bottom:{100 * at:.2f}%") for at, text in drawn.marks)
+    chart = el(
+        "div",
+        el("div", *levels, *steps, *marks, class_="hf-plot"),
+        el("div", *ticks, class_="hf-scale"),
+        class_="hf-costs",
+        aria_hidden="true",
+    )
+    said = (
+        f"US dollars for 1,000 samples to the right, {scale.title} upwards. The line joins the systems that no cheaper "
+        "one matches."
+    )
+    named = facts(
+        (
+            visible(line.result.entry.name, 60),
+            f"{scale.title} {figure(line.result.headline.value, scale.title)} for {money(cost)}",
+        )
+        for cost, line in best[-_MOST_NAMED:]
+    )
+    return join([heading(f"Cost and {scale.title}", said), el("div", chart, named, class_="hf-beside")])
+
+
+def frontier(points: Sequence[_Point], scale: Scale) -> list[_Point]:
+    """The points that no cheaper one equals in score, by rising cost.
+
+    Args:
+        points: by rising cost, the better first of those that cost the same.
+        scale: says which scores are better.
+    """
+    found: list[_Point] = []
+    for point in points:
+        value = scale.order(point[1].result.headline.value)
+        if not found or value < scale.order(found[-1][1].result.headline.value):
+            found.append(point)
+    return found
+
+
+def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """How well people predict, with every system on the same samples; None where people were not asked.
+
+    Args:
+        board, split: whose table.
+        scale: of its scores.
+        links: where pages are.
+    """
+    rows = board.rows(PeopleRow, split)
+    if not rows:
+        return None
+    without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
+    explained = (
+        "People were asked what systems are asked, before labels were public. All rows are about the same samples; "
+        "systems are those that judged all of them, and people have no rank. Answers to samples that a person says "
+        "they knew are left out."
+    )
+    more = el(
+        "details",
+        el("summary", "Including samples whose outcome people say they knew"),
+        _beside(board, split, scale, links, with_known),
+    )
+    return join(
+        [heading("People", explained), _beside(board, split, scale, links, without), more if with_known else None]
+    )
+
+
+def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Html | None]:
+    """The scale with the line of one person, and what is said of it; the same scale and None without people."""
+    rows = [row for row in board.rows(PeopleRow, split) if row.origin == "people/single" and not row.with_known]
+    row = rows[0] if rows else None
+    if row is None or row.value is None or row.low is None or row.high is None:
+        return scale, None
+    found = MetricValue(scale.title, row.value, row.low, row.high)
+    value, low, high = (figure(end, scale.title) for end in (found.value, found.low, found.high))
+    said = (
+        f"One person: {value} ({low} to {high}), the mean of {row.people} people on {row.samples} samples that were "
+        "drawn from these; in the chart the solid line, with its 95% interval as a band. The table People has systems "
+        "on the same samples."
+    )
+    return replace(scale, people=found), el("p", el("small", said))
+
+
+def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Sequence[PeopleRow]) -> Html | None:
+    if not rows:
+        return el("p", "No answers remain.")
+    first = rows[0]
+    if first.value is None:
+        return el("p", f"Not shown: {visible(first.missing, 200)}.")
+    entries, line = board.entries(split), replace(scale, reference=first.value)
+    known = [row for row in rows if row.origin in {*_PEOPLE, *entries}]
+    shown = known[: len(_PEOPLE) + _MOST_SYSTEMS]
+    alike = "" if first.agreement is None else f" Krippendorff's alpha of their answers is {first.agreement:.2f}."
+    failed = f" Left out, after failing an attention check: {first.failed}." if first.failed else ""
+    best = f" The {_MOST_SYSTEMS} best of {len(known) - len(_PEOPLE)} systems." if len(known) > len(shown) else ""
+    said = (
+        f"{first.samples} samples, {first.people} people, {first.answers:,} answers.{alike}{failed}{best} The dashed "
+        "line is one person; its band is a 95% interval over other samples and other people."
+    )
+    columns: list[Column] = [("name", "Who"), *headline_columns(line)]
+    cells = (Marked(f"hf-{row.section}", _cells(row, board, split, line, links)) for row in shown)
+    listed = scrolled(table(f"People and systems by {scale.title}", columns, cells, "hf-prompts"))
+    return join([listed, el("p", el("small", said))])
+
+
+def _cells(row: PeopleRow, board: Board, split: SplitKey, scale: Scale, links: Links) -> tuple[Cell, ...]:
+    assert row.value is not None and row.low is not None and row.high is not None  # the first row would say so
+    figure = MetricValue(scale.title, row.value, row.low, row.high)
+    if row.origin in _PEOPLE:
+        who: Cell = _PEOPLE[row.origin]
+    else:
+        entry = board.entries(split)[row.origin]
+        regime = "" if entry.regime == "none" else f" · {visible(entry.regime, 30)}"
+        who = (
+            inner_link(links.to("system", split, system=row.origin), named(entry.name)),
+            join([named(entry.team, 60), regime]),
+        )
+    return who, score(figure), interval_bar(figure, scale)
 
 
 PAGE = Page("Leaderboard", "leaderboard", _compose, LEDE, _copies, "index")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.leaderboard.components.markup import DASH, Html, el, named
-from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, named
 from hellofresh.leaderboard.components.tables import Cell, Row, definitions, scrolled, table
 from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.leaderboard.views.visit import Choices, Page, Visit
@@ -101,7 +100,7 @@ def _compose(visit: Visit) -> None:
         visit.show(el("p", "This quarter's writers are shown once the labels of all its notes are revealed."))
         return
     visit.show(heading("On the same posts", _RULE), scrolled(_places(writers)))
-    visit.offer(lambda: _rows(writers), "note-writers")
+    visit.offer(_rows(writers), "note-writers")
     visit.show(heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers)))
     pairs = visit.board.rows(WriterPair, split)
     visit.show(el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs))))

@@ -8,8 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hellofresh.judging.study import SMOKE_TEST
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
 from hellofresh.leaderboard.components.tables import Cell, scrolled, span, table
 from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.leaderboard.views.visit import Choices, Page, Visit

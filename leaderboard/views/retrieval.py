@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hellofresh.leaderboard.components.charts import interval_bar, interval_scale
-from hellofresh.leaderboard.components.markup import Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.pieces import heading
+from hellofresh.leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
 from hellofresh.leaderboard.components.scale import plain_scale
 from hellofresh.leaderboard.components.tables import Column, score, table
 from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey

@@ -14,8 +14,18 @@ import polars as pl
 
 from hellofresh.core.parquet import Row
 from hellofresh.leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, link, named, visible
-from hellofresh.leaderboard.components.pieces import heading, notice
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
 from hellofresh.leaderboard.components.scale import class_name, class_names
 from hellofresh.leaderboard.components.tables import Cell, Column, definitions, table
 from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
@@ -130,10 +140,8 @@ class _Reader:
             name: number
             for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
         }
-        self._said = {
-            (row["id"], row["origin"]): (row["label"], row["documents"])
-            for row in answers.filter("headline").select("id", "origin", "label", "documents").to_dicts()
-        }
+        stated = answers.filter("headline").select("id", "origin", "label", "documents")
+        self._said = {(sample, origin): (label, documents) for sample, origin, label, documents in stated.iter_rows()}
 
     def asked(self) -> list[list[object]]:
         """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""

@@ -1,20 +1,44 @@
-"""How to take part: what is due until when, the files to begin with, and how predictions are checked and sent."""
+"""How to take part: what is due until when, the files to begin with, what a check finds, what the board would show."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from statistics import median
 
-from hellofresh.leaderboard.components.labels import task_title
-from hellofresh.leaderboard.components.markup import Html, el, inner_link, join
-from hellofresh.leaderboard.components.pieces import heading
-from hellofresh.leaderboard.components.submit import due_key, opening, what_is_due
-from hellofresh.leaderboard.data.uploads import load_dues
+from hellofresh.core.editions import Edition
+from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.leaderboard.components.labels import day, task_title
+from hellofresh.leaderboard.components.markup import (
+    DASH,
+    Html,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
+from hellofresh.leaderboard.components.tables import Cell, Marked, facts, table
+from hellofresh.leaderboard.data.uploads import Review, load_dues
 from hellofresh.leaderboard.views.visit import Page, Visit
-from hellofresh.submissions.check import Due, blank_info, blank_predictions
-from hellofresh.submissions.format import SYSTEM
+from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, place_of
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction
+from hellofresh.submissions.receipts import Receipt
+from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 
 _LEDE = "How to take part with your own system."
+_MOST_FINDINGS = 100
+_FIRST_LINES = 5
+_PLACE = re.compile(
+    r"(?P<file>predictions\.(?:jsonl|csv)|prospective\.(?:jsonl|csv)|system\.toml)"
+    r"(?: lines? (?P<line>\d+)(?:, \d+)*)?(?:, (?P<field>.*))?",
+    re.DOTALL,
+)
 
 
 def _compose(visit: Visit) -> None:
@@ -66,6 +90,241 @@ def _commands(due: Due) -> Html:
             el("pre", f"hellofresh submission check {folder}{split}\nhellofresh submission add {folder}{split}"),
             el("p", "Then send the folder with its receipt as a pull request."),
         ]
+    )
+
+
+def due_key(due: Due) -> str:
+    """What stands for it in an address: `2026Q3`, or `2026Q3-prospective`."""
+    return str(due.edition) if due.split is MAIN else f"{due.edition}-{due.split}"
+
+
+def due_label(due: Due, moment: datetime) -> str:
+    """One plain line for a select box."""
+    return f"{_name(due)} ({'open' if due.takes(moment) else 'check only'})"
+
+
+def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[datetime, Edition] | None:
+    """When the next quarter opens, and which: one that is built, or the one that opens as the latest is revealed."""
+    coming: list[tuple[datetime, Edition]] = []
+    for due in dues:
+        for calendar in due.calendars.values() if due.split is MAIN else ():
+            coming.append((calendar.opens, due.edition))
+            coming += [(calendar.reveals, due.edition.next())] if isinstance(due.edition, Quarter) else []
+    return min((one for one in coming if one[0] > moment), default=None)
+
+
+def opening(dues: Sequence[Due], moment: datetime) -> Html:
+    """Which quarters take predictions and until when; or that none does, and when the next one opens."""
+    taken = [due for due in dues if due.takes(moment)]
+    if taken:
+        return join(el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.") for due in taken)
+    coming = next_opening(dues, moment)
+    then = f"{coming[1]} opens on {_time(coming[0])}. " if coming else ""
+    return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
+
+
+def what_is_due(due: Due, moment: datetime) -> Html:
+    """What is submitted, and for how many samples."""
+    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
+    classes = {task: known.classes for task in due.ids if (known := TASKS.get(task))}
+    # Classes are named where there are more than two.
+    labels = [
+        f"of {task_title(task)} " + ", ".join(f"{label} for {names[label]}" for label in reversed(range(len(names))))
+        for task, names in classes.items()
+        if len(names) > 2
+    ]
+    said = "; ".join([*(["1, 0"] if len(labels) < len(due.ids) else []), *labels])
+    steps = (
+        el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
+           el("code", "label"), f" ({said}, or null for no answer) for each sample, {counts}.{one}"),
+        el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
+    )  # fmt: skip
+    closed = None
+    if not due.takes(moment):
+        opens = min(calendar.opens for calendar in due.calendars.values())
+        why = f"accepted predictions {_until(due)}. You can still check files against it, but not submit them."
+        why = f"opens on {_time(opens)}." if moment < opens else why
+        closed = notice("Check only.", f"{_name(due)} {why}")
+    about = (
+        f"Two files. Start from the templates: they hold every id of {_name(due)}, without labels. The samples "
+        "themselves are in the quarter's public release."
+    )
+    return join([closed, heading("What to submit", about), el("ol", *steps)])
+
+
+def _name(due: Due) -> str:
+    return str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split} split"
+
+
+def _until(due: Due) -> str:
+    """Until when: the deadline, or that of each task where they differ."""
+    if not due.calendars:
+        return "at any time: its labels are public, and submissions are scored at once"
+    deadlines = {task: _time(calendar.deadline) for task, calendar in due.calendars.items()}
+    if len(set(deadlines.values())) == 1:
+        return f"until {next(iter(deadlines.values()))}"
+    return "until " + ", ".join(f"{when} ({task_title(task)})" for task, when in deadlines.items())
+
+
+def _time(moment: datetime) -> str:
+    return f"{day(moment)}, {moment:%H:%M} UTC"
+
+
+def check_result(review: Review) -> Html:
+    """In a sentence, what the check came to; then every finding."""
+    warnings = _counted(len(review.warnings), "warning")
+    noted = f" {warnings}: allowed, but perhaps unintended." if review.warnings else ""
+    said = "No fault."
+    if review.faults:
+        said = f"{_counted(len(review.faults), 'fault')}: not ready to submit yet."
+    elif review.missing:
+        said = f"No fault so far; {' and '.join(review.missing)} is still missing."
+    return join([el("p", el("strong", said), noted), findings_table(review.faults, review.warnings)])
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def findings_table(faults: Sequence[Fault], warnings: Sequence[Fault]) -> Html | None:
+    """Every finding with its place; texts that quote what was uploaded are disarmed."""
+    rows = []
+    for number, fault in enumerate((*faults, *warnings)[:_MOST_FINDINGS]):
+        found = _PLACE.fullmatch(fault.where)
+        file, line, field = found.group("file", "line", "field") if found else (None, None, None)
+        place = f"{visible(field, 60)}: " if field else ""
+        is_fault = number < len(faults)
+        cells: list[Cell] = [
+            file or DASH,
+            f"{int(line):,}" if line else DASH,
+            join([el("code", fault.code), None if is_fault else el("small", "warning")]),
+            el("bdi", f"{place}{visible(fault.what, 300)}"),
+            el("bdi", visible(fault.fix, 300)) if fault.fix else DASH,
+        ]
+        rows.append(Marked(None if is_fault else "hf-warning", cells))
+    if not rows:
+        return None
+    columns = [
+        ("text", "File"),
+        ("number", "Line"),
+        ("text", "Code"),
+        ("said", "What is wrong"),
+        ("said", "What to do"),
+    ]
+    more = len(faults) + len(warnings) - _MOST_FINDINGS
+    rest = el("p", f"And {_counted(more, 'finding')} more, which the command line shows.") if more > 0 else None
+    return join([table("What the check found", columns, rows, "hf-faults"), rest])
+
+
+def preview(submission: Submission, due: Due) -> Html:
+    """What would come onto the board, and what is said of the samples; never a score."""
+    info, cutoff = submission.info, submission.info.knowledge_cutoff
+    models = join([part for model in info.models for part in (", ", named(model))][1:])
+    contact = join([named(info.contact), " (not on the board, but in the public folder of submissions)"])
+    about = facts(
+        [
+            ("System", named(info.name)),
+            ("Team", named(info.team)),
+            ("Regime", info.regime),
+            ("Models", models if info.models else "none"),
+            ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
+            ("Page", link(info.url, visible(info.url, 120)) if info.url else None),
+            ("In its makers' words", named(info.notes, 2000) if info.notes else None),
+            ("Contact", contact),
+            ("Place", el("code", f"submissions/{place_of(submission)}/")),
+        ]
+    )
+    columns = [("name", "Task"), ("number", "Samples"), ("said", "Answers"), ("number", "No answer")]
+    rows = (_task_row(task, due.ids[task], submission) for task in due.tasks_of(submission.labels))
+    said = "This is how the board will show it after the deadline. Nothing is scored earlier, not even here."
+    return join(
+        [
+            heading("Preview", said),
+            about,
+            table("Answers by task", columns, rows, "hf-given"),
+            _first_lines(submission),
+            el("p", "SHA-256 of the content: ", el("code", submission.sha256), class_="hf-hash"),
+        ]
+    )
+
+
+def _task_row(task: str, ids: Sequence[str], submission: Submission) -> list[Cell]:
+    known = frozenset(ids)
+    mine = [item for item in submission.predictions if item.id in known]
+    given = [item for item in mine if item.repetition == 1]
+    often = max((item.repetition for item in mine), default=1)
+    silent = sum(item.answer is None for item in given)
+    samples = f"{len(ids):,}", f"{often} times" if often > 1 else None
+    return [
+        task_title(task),
+        samples,
+        _answers(task, given),
+        (f"{silent:,}", f"{silent / len(ids):.0%} counts as wrong"),
+    ]
+
+
+def _answers(task: str, given: Sequence[Prediction]) -> str:
+    """How often each class is given, or how long texts and rankings are."""
+    answers = [item.answer for item in given if item.answer is not None]
+    labels = [answer for answer in answers if isinstance(answer, int)]
+    if not answers:
+        return DASH
+    if not labels:
+        texts = [answer for answer in answers if not isinstance(answer, int)]
+        sizes = [len(answer.split()) if isinstance(answer, str) else len(answer) for answer in texts]
+        unit = "words" if given[0].field == "text" else "documents"
+        return f"{len(answers):,}, of {median(sizes):g} {unit} in the median"
+    known = TASKS.get(task)
+    names = known.classes if known is not None else ()
+    counts = {label: labels.count(label) / len(given) for label in sorted(set(labels), reverse=True)}
+    titles = {label: names[label] if label < len(names) else f"label {label}" for label in counts}
+    return ", ".join(f"{share:.0%} {titles[label]}" for label, share in counts.items())
+
+
+def _first_lines(submission: Submission) -> Html:
+    columns = [("name", "Sample"), ("said", "Answer"), ("number", "Stated"), ("number", "Sources")]
+    rows: list[list[Cell]] = []
+    for item in submission.predictions[:_FIRST_LINES]:
+        answer = ", ".join(item.answer) if isinstance(item.answer, tuple) else item.answer
+        number = item.confidence if item.confidence is not None else item.certainty
+        stated = DASH if number is None else f"{number:g}"
+        stated = " ".join(f"{chance:.2g}" for chance in item.probabilities) if item.probabilities else stated
+        rows.append(
+            [
+                el("code", visible(item.id, 40)),
+                el("bdi", visible("null" if answer is None else str(answer), 160)),
+                stated,
+                f"{len(item.sources):,}",
+                el("bdi", visible(item.rationale, 160)) if item.rationale else DASH,
+            ]
+        )
+    said = el("p", f"The first {len(rows)} of {_counted(len(submission.predictions), 'line')}, by id:")
+    return join([said, table("First lines", [*columns, ("said", "Rationale")], rows, "hf-lines")])
+
+
+def otherwise(submission: Submission, due: Due) -> Html:
+    """How the package gets to the maintainers without the site."""
+    split = "" if due.split is MAIN else f" --split {due.split}"
+    command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
+    return el(
+        "p",
+        "To submit it by a pull request, unpack the package in the folder ",
+        el("code", "submissions"),
+        " of a clone of the project and run ",
+        el("code", command),
+        ".",
+    )
+
+
+def received(receipt: Receipt, *, new: bool) -> Html:
+    """The receipt, in words."""
+    return notice(
+        "Submitted." if new else "This was submitted before.",
+        f"Received {utc_text(receipt.received)} by {visible(receipt.code, 40)}; SHA-256 ",
+        el("code", receipt.sha256),
+        ". Keep the receipt: it proves what was received, and when. The submission counts once the maintainers "
+        "have accepted it.",
     )
 
 

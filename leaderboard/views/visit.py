@@ -1,4 +1,4 @@
-"""What a page is, and the seam between it and whoever draws it.
+"""What a page is, and what it is drawn on.
 
 A page is one function. It is given a visit, which says what the page is about, and shows HTML. What visitors choose is
 the browser's work: links lead to other pages, and scripts narrow what a page has or load more of it.
@@ -7,14 +7,25 @@ the browser's work: links lead to other pages, and scripts narrow what a page ha
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hellofresh.leaderboard.components.labels import EVERY, Links
-from hellofresh.leaderboard.components.markup import Html
-from hellofresh.leaderboard.components.tables import Row
+from hellofresh.leaderboard.components.labels import (
+    EVERY,
+    Links,
+    edition_choice,
+    is_frozen,
+    quarter_title,
+    relative,
+    task_order,
+    task_title,
+    track_title,
+)
+from hellofresh.leaderboard.components.markup import Html, el, notice, page_header, visible
+from hellofresh.leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from hellofresh.leaderboard.data.board import Board, SplitKey
+from hellofresh.tasks.samples import MAIN
 
 Choices = Mapping[str, str]
 MOST_BYTES = 200_000
@@ -22,52 +33,115 @@ MOST_BYTES = 200_000
 
 
 @dataclass(slots=True, eq=False)
-class Visit(ABC):
-    """A page while it is drawn.
+class Visit:
+    """A page while it is drawn, and the files beside it.
 
     Attributes:
         board: what there is to see.
         links: the ways to other pages.
-        choices: what the page is about besides task and edition, by name.
+        page: which it is.
+        chosen: its split.
+        choices: what it is about besides, by name.
+        body: what stands between navigation and footer.
+        files: by path.
+        thing: the name of what a page about one thing is about.
     """
 
     board: Board
     links: Links
+    page: Page
+    chosen: SplitKey
     choices: Choices = field(default_factory=dict)
+    body: list[Html | str | None] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    thing: str = ""
 
-    @abstractmethod
     def header(self, title: str, lede: str) -> None:
-        """Show the page's title and the sentence that says what it is."""
+        """Show the page's title and the sentence that says what it is; the maintainers' own board warns of itself."""
+        if not self.choices:
+            self.show(page_header(title, lede))
+        if self.board.private:
+            said = "It holds figures of quarters whose labels are not revealed. Do not pass it on."
+            self.show(notice("The maintainers' own board.", said))
 
-    @abstractmethod
     def subject(self, title: Html | str, *lede: Html | str) -> None:
-        """Show what a page about one thing is about."""
+        """Show what a page about one thing is about, and the way back to the leaderboard."""
+        back = el("a", self.title, href=self.links.to("leaderboard", self.chosen))
+        self.show(el("header", el("h1", title), el("p", *lede, back, class_="hf-lede")))
+        names = self.board.entries(self.chosen)
+        self.thing = " and ".join(
+            visible(names[value].name if value in names else value, 60) for value in self.choices.values()
+        )
 
-    @abstractmethod
     def show(self, *parts: Html | str | None) -> None:
         """Show parts of the page, strings escaped, None left out."""
+        self.body += parts
 
-    @abstractmethod
     def split(self) -> SplitKey:
         """The page's task and edition; shows the ways to the others, except on a page about one thing."""
+        if not self.choices:
+            self.show(_chooser(self))
+        return self.chosen
 
-    @abstractmethod
-    def offer(self, rows: Callable[[], Sequence[Row]], name: str) -> None:
+    def offer(self, rows: Sequence[Row], name: str) -> None:
         """Hand out rows of the same columns as files of this name, without ending."""
+        ways: list[Html | str] = []
+        for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
+            address = self.attach(f"{name}.{ending}", write(rows).encode())
+            ways += [", " if ways else "", el("a", kind, href=address, download="")]
+        self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
-    @abstractmethod
     def attach(self, name: str, content: bytes) -> str:
         """Lay a file beside the page, which links to it at this address."""
+        paths, here = self.links.paths, self.links.here
+        folder = posixpath.dirname(here) or posixpath.dirname(paths["leaderboard", self.chosen, ()])
+        self.files[f"{folder}/{name}"] = content
+        return relative(here, f"{folder}/{name}")
 
     def attach_data(self, name: str, content: object) -> str:
-        """Lay data beside the page for its script, which loads them when they are needed; see `data_script`."""
-        return self.attach(f"{name}.js", data_script(content))
+        """Lay data beside the page for its script, which loads them when they are needed.
+
+        They are a script, too: a page that is opened from disk may load scripts from beside it, but no JSON.
+        """
+        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return self.attach(f"{name}.js", f"hfLoaded={text};\n".encode())
+
+    @property
+    def title(self) -> str:
+        """The task and the edition."""
+        return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
 
 
-def data_script(content: object) -> bytes:
-    """Data as a script file: a page that is opened from disk may load scripts from beside it, but no JSON."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return f"hfLoaded={text};\n".encode()
+def _chooser(visit: Visit) -> Html:
+    """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones."""
+    board, split = visit.board, visit.chosen
+    by_task: dict[str, dict[SplitKey, str]] = {}
+    for (name, one, choices), there in visit.links.paths.items():
+        if name == visit.page.path and not choices:
+            by_task.setdefault(one.task, {})[one] = relative(visit.links.here, there)
+    rows: dict[str, list[Html]] = {}
+
+    def offer(title: str, text: str, address: str, *, chosen: bool) -> None:
+        way = el("a", text, href=address, aria_current="true" if chosen else None)
+        rows.setdefault(title, []).append(el("li", way))
+
+    several = len(set(map(track_title, by_task))) > 1
+    for task in sorted(by_task, key=task_order):
+        # The page of the same quarter, else the newest.
+        pages = by_task[task]
+        there = pages.get(split._replace(task=task), next(iter(pages.values())))
+        offer(track_title(task) if several else "Task", task_title(task), there, chosen=task == split.task)
+    for title, frozen in (("Quarter", False), ("Frozen data set", True)):
+        for one, there in by_task[split.task].items():
+            if is_frozen(one.edition) is frozen:
+                offer(title, edition_choice(board, one) + _kind(one), there, chosen=one == split)
+    shown = (el("div", el("span", title), el("ul", *items)) for title, items in rows.items())
+    return el("nav", *shown, class_="hf-choose", aria_label="Task and quarter")
+
+
+def _kind(split: SplitKey) -> str:
+    """Which of the samples are shown, if they are not the main ones."""
+    return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
 
 
 def _one_copy(board: Board, split: SplitKey) -> Iterable[Choices]:

@@ -12,8 +12,8 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
+from hellofresh.leaderboard.components.labels import Links
+from hellofresh.leaderboard.data.board import SplitKey
 from hellofresh.leaderboard.views.system import conduct_section
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
@@ -26,7 +26,7 @@ from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
 
-NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
 
 QUARTER = Quarter(2023, 2)

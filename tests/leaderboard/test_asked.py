@@ -109,11 +109,14 @@ def test_a_takedown_everywhere_leaves_no_text_in_the_site_that_is_served(
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
     exported(workspace)
     copy, (sample, *_) = ServedCopy.of_board(workspace.board), load_release(workspace, QUARTER, TASK).samples
+    while copy.find("no-such.csv")[0] == 503:
+        pass
     erasure = Erasure(TASK.own_texts(sample))
     assert any(map(erasure.is_held_by, find_files([copy.folder])))
     assert main(["release", "takedown", sample.id, "--reason", "asked for", "--everywhere"]) == 0
     assert not any(map(erasure.is_held_by, find_files([workspace.root])))
-    assert copy.find("about.html")[1].is_file()
+    assert copy.find("about.html")[0] == 200
+    copy.close()
 
 
 def test_an_open_quarter_shows_neither(workspace: Workspace) -> None:

@@ -13,10 +13,10 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.components.labels import Links
 from hellofresh.leaderboard.components.scale import plain_scale
 from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.views.system import entry_page
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
@@ -28,7 +28,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
 
-NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
 
 TASK = get_task("fever")
@@ -123,7 +123,7 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
            "clusters": 9, "none": 1, "blocked": 0, "method": "t", **entry._asdict(), "metric": [value.name],
            "value": [value.value], "low": [value.low], "high": [value.high]}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
-    board, scale = Board(_tables=tables, _scores=pl.DataFrame([row])), plain_scale("corrections")
+    board, scale = Board(_tables=tables | {"scores": pl.DataFrame([row])}), plain_scale("corrections")
     page = str(entry_page(board, split, board.headlines(split)[0], NOWHERE))
     assert "6.200" in page and "5.10" in page and "Overall quality" in page
     assert "Where it fails" not in page and "It said" not in page

@@ -17,7 +17,7 @@ from hellofresh.leaderboard.components.scale import plain_scale
 from hellofresh.leaderboard.components.standings import columns_of
 from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.export.copy import CopyVisit
+from hellofresh.leaderboard.views.visit import Visit
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
@@ -28,12 +28,12 @@ SPLIT = SplitKey("2023Q2", "x-notes")
 SCALE = plain_scale(SPLIT.task)
 
 
-def standings(test: CopyVisit) -> str:
+def standings(test: Visit) -> str:
     """The page's ranked table."""
     return html(test).partition('<table class="hf-table hf-standings')[2].partition("</table>")[0]
 
 
-def shown_systems(test: CopyVisit) -> list[str]:
+def shown_systems(test: Visit) -> list[str]:
     return re.findall(r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', standings(test))
 
 

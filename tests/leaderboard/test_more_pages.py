@@ -15,8 +15,9 @@ from visiting import data_of, html, opened, paths, text
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.leaderboard.export.copy import CopyVisit
+from hellofresh.leaderboard.export.copy import framed
 from hellofresh.leaderboard.views.about import about_changes
+from hellofresh.leaderboard.views.visit import Visit
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -27,7 +28,7 @@ NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}
 
 
-def names(test: CopyVisit) -> list[str]:
+def names(test: Visit) -> list[str]:
     return re.findall(
         r'data-label="System" role="cell">(?:<a [^>]*>)?<bdi>(.*?)</bdi>', html(test).partition("</table>")[0]
     )
@@ -62,7 +63,7 @@ def test_samples_can_be_taken_away_with_the_lines_that_load_them() -> None:
 def test_where_the_project_lives_stands_on_every_page_if_it_is_configured(
     make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert "Report an issue" not in opened("about").framed()
+    assert "Report an issue" not in framed(opened("about"), "")
     addresses = (
         'repository = "https://git.example.org/x"\nissues = "https://git.example.org/x/issues"\ndataset = "a/b"\n'
     )
@@ -70,15 +71,15 @@ def test_where_the_project_lives_stands_on_every_page_if_it_is_configured(
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make_board(bundled=None).root))
     for page in ("leaderboard", "data", "about"):
-        shown = opened(page, task="x-notes", edition="2023Q2").framed()
+        shown = framed(opened(page, task="x-notes", edition="2023Q2"), "")
         links = ("git.example.org/x", "git.example.org/x/issues", "huggingface.co/datasets/a/b")
         assert all(f'href="https://{address}"' in shown for address in links)
 
 
 def test_a_page_of_the_window_is_named_after_what_it_shows() -> None:
-    system = opened("system", **NOTES, system="team-good/good").framed()
+    system = framed(opened("system", **NOTES, system="team-good/good"), "")
     assert "<title>good · Community Notes on X, 2024Q1 (bundled sample) · HelloFresh</title>" in system
-    assert "<title>About · HelloFresh</title>" in opened("about").framed()
+    assert "<title>About · HelloFresh</title>" in framed(opened("about"), "")
 
 
 def test_the_next_quarter_is_named() -> None:
@@ -143,7 +144,7 @@ def test_an_opened_sample_has_the_texts_and_every_answer() -> None:
     assert answers == {"good", "fair", "poor", "coin"}
 
 
-def sample_of(page: CopyVisit, key: str) -> dict[str, Any]:
+def sample_of(page: Visit, key: str) -> dict[str, Any]:
     file = next(row[7] for row in data_of(page, "samples/list")["samples"] if row[0] == key)
     found: dict[str, Any] = data_of(page, f"samples/{file}")[key]
     return found

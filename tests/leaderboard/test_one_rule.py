@@ -11,11 +11,11 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.components.labels import Links
 from hellofresh.leaderboard.components.scale import Scale
 from hellofresh.leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from hellofresh.leaderboard.data.analyses import analyses_in
 from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.export.report import ReportTask, report_page
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.analyses.writing import make_analyses
@@ -51,7 +51,7 @@ def test_page_analysis_report_and_verification_agree(workspace: Workspace) -> No
     standings = board.standings(SPLIT)
     assert len(standings) > 1
     lines = lines_of(board.headlines(SPLIT), standings, {})
-    nowhere = CopyLinks(Site(board, {}, SPLIT, ""), "index.html")
+    nowhere = Links({}, "index.html")
     page = str(standings_table(lines, View(SPLIT, bundled=False, scale=Scale(), ties=True, links=nowhere)))
     panel = build_panel(workspace, QUARTER, get_task(TASK), workspace.root.parent / "submissions")
     table = ranking.run(panel).table

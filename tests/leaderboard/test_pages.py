@@ -12,7 +12,8 @@ from visiting import html, opened, paths, text
 
 from hellofresh.core.errors import DataError
 from hellofresh.leaderboard.components.markup import DASH
-from hellofresh.leaderboard.export.copy import CopyVisit
+from hellofresh.leaderboard.export.copy import framed
+from hellofresh.leaderboard.views.visit import Visit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
 
@@ -32,11 +33,11 @@ def use_board(make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
 def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
     use_board()
     assert paths() == {"leaderboard", "system", "data", "submit", "about"}
-    menu = re.findall(r">([^<>]+)</a></li>", opened("leaderboard", **REAL).framed().partition("</nav>")[0])
+    menu = re.findall(r">([^<>]+)</a></li>", framed(opened("leaderboard", **REAL), "").partition("</nav>")[0])
     assert menu == ["Leaderboard", "Data", "Submit", "About"]
 
 
-def table_rows(test: CopyVisit) -> list[tuple[str, str]]:
+def table_rows(test: Visit) -> list[tuple[str, str]]:
     table = html(test).partition("</table>")[0]
     return re.findall(r'<td class="hf-rank" role="cell">(.*?)</td>.*?<bdi>(.*?)</bdi>', table)
 

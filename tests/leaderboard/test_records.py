@@ -72,9 +72,7 @@ def forecasts(prospective_board: Workspace) -> Board:
 @pytest.mark.parametrize("split", [NOTES, EDITS])
 def test_mistakes_are_those_that_scores_count(revealed: Board, split: SplitKey) -> None:
     board = revealed
-    rows = board._scores.filter(
-        pl.col("edition") == split.edition, pl.col("task") == split.task, "headline", pl.col("period") == "all"
-    )
+    rows = board._cells(split, pl.col("headline"), period="all")
     assert rows.height == 4
     for row in rows.to_dicts():
         found = board.first(Mistakes, split, origin=row["origin"])

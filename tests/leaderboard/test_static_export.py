@@ -26,9 +26,10 @@ from hellofresh.core.errors import DataError, WorkspaceError
 from hellofresh.core.files import write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.leaderboard.components.labels import relative
 from hellofresh.leaderboard.data.board import BoardEntry, load_board
 from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.export.copy import file_names, relative
+from hellofresh.leaderboard.export.copy import file_names
 from hellofresh.leaderboard.export.folder import MARKER, put_in_place
 from hellofresh.results.board.build import build_board
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import combinations
 
 import polars as pl
@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.systems import SystemId
+from hellofresh.leaderboard.components.labels import Links
 from hellofresh.leaderboard.components.scale import plain_scale
 from hellofresh.leaderboard.components.standings import Line
 from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
-from hellofresh.leaderboard.export.copy import CopyLinks, Site
 from hellofresh.leaderboard.views.compare import Lead, lead_of, verdict
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 
-NOWHERE = CopyLinks(Site(Board(), {}, SplitKey("", ""), ""), "index.html")
+NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
 
 SPLIT = SplitKey("2023Q2", "x-notes")
@@ -107,6 +107,18 @@ def test_a_leader_that_is_significantly_worse_than_a_baseline_is_said_to_be_so()
         "(\N{MINUS SIGN}0.184, 95% interval \N{MINUS SIGN}0.194 to \N{MINUS SIGN}0.174, p = 0.016, adjusted for all "
         "pairs). It is below always-yes: one answer for every sample gives a higher F1. Compare them. Where it fails."
     )
+
+
+def test_a_leader_that_the_table_hides_at_first_is_said_to_be_uploaded() -> None:
+    def uploaded(one: Line) -> Line:
+        entry = one.result.entry._replace(provenance="uploaded")
+        return replace(one, result=replace(one.result, entry=entry))
+
+    first, second, third = (line(name, 0.6, "submission", k, k) for k, name in enumerate(("one", "two", "three"), 1))
+    hint = "one has the highest F1, 0.600 (0.50 to 0.70). It was uploaded: the table shows it once all sources are "
+    assert hint in str(said([uploaded(first), second, third], []))
+    for lines in ([first, uploaded(second), third], [uploaded(first), uploaded(second)]):
+        assert "uploaded" not in str(said(lines, []))
 
 
 def systems_of(systems: Sequence[tuple[str, str, str, str]]) -> list[SystemId]:

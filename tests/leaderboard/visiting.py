@@ -8,11 +8,12 @@ from html import unescape
 from typing import Any
 
 from hellofresh.leaderboard.data.board import load_board
-from hellofresh.leaderboard.export.copy import CopyVisit, Site, drawn_page
+from hellofresh.leaderboard.export.copy import Site, drawn_page
 from hellofresh.leaderboard.serving import board_folder
+from hellofresh.leaderboard.views.visit import Visit
 
 
-def opened(path: str, **query: str) -> CopyVisit:
+def opened(path: str, **query: str) -> Visit:
     """The page of this path: of the task, edition and kind that the query names, or of those that open the site."""
     site = Site.of(load_board(board_folder()), "0" * 12)
     free = "edition" not in query
@@ -29,18 +30,18 @@ def paths() -> set[str]:
     return {name for name, _, _ in Site.of(load_board(board_folder()), "0" * 12).paths}
 
 
-def html(page: CopyVisit) -> str:
+def html(page: Visit) -> str:
     """All HTML that a page shows."""
     return "".join(str(part) for part in page.body if part is not None)
 
 
-def text(shown: CopyVisit | str) -> str:
+def text(shown: Visit | str) -> str:
     """A page, or HTML, without its tags."""
     source = shown if isinstance(shown, str) else html(shown)
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", source)).split())
 
 
-def data_of(page: CopyVisit, name: str) -> Any:
+def data_of(page: Visit, name: str) -> Any:
     """The data of this name beside a page."""
     (content,) = (content for path, content in page.files.items() if path.endswith(f"/{name}.js"))
     return json.loads(content.decode().removeprefix("hfLoaded=").removesuffix(";\n"))
