@@ -193,7 +193,7 @@ def standings_of(panel: Panel, *, resamples: int | None = None) -> Standings:
     pairs = [_whole(panel, field, found, ranked=both) for field, found, both in fields if found]
     if len(compared.systems) <= _MOST_BY_PERIOD:
         pairs += [pair for field, _, both in fields for pair in _by_period(panel, field, ranked=both)]
-    every = pl.concat([PAIRS.schema.to_frame(), *pairs])
+    every = pl.concat([PAIRS.schema.to_frame(), *pairs], rechunk=True)
     detectable = float("nan")
     if among is not None and len(among.values) > 1:
         detectable = float(np.median(among.detectable()[np.triu_indices(len(among.values), 1)]))
