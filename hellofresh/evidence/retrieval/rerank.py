@@ -231,7 +231,7 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
 def write_weights(path: Path, **arrays: FloatArray | float) -> str:
     """Write the numbers of a head; returns the file's SHA-256."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **{name: np.asarray(array) for name, array in arrays.items()})
+        np.savez(file, allow_pickle=False, **{name: np.asarray(array) for name, array in arrays.items()})
     return sha256_file(path)
 
 
