@@ -121,7 +121,7 @@ class ServedCopy:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop making the copy; nothing stays of what is not finished."""
+        """Stop making the copy; what a slow page leaves of it is swept when the next is made."""
         with self._changed:
             self._export = None
         if self._maker is not None:
