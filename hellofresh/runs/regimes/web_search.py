@@ -93,6 +93,7 @@ class WebSearch(BaseRegime):
     """One query, some pages and their summaries, then one question a prompt, whose table has the name."""
 
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "summarises pages"}
+    version: ClassVar[int] = 3
 
     settings: WebSearchSettings = field(default_factory=WebSearchSettings)
     name: str = "web-search"
