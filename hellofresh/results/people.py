@@ -92,11 +92,16 @@ def _table(
     vote_of_three = _figures(panel, PromptOutputs.of(VOTE_OF_THREE, votes, len(panel.task.classes)), where)
     whole = [system for system in panel.systems if system.headline.asked[where].all()]
     beside = [(_figures(panel, system.headline, where), system) for system in whole]
-    beside.sort(key=lambda item: (-panel.task.headline.sign * item[0]["value"], item[1].origin))
+    beside.sort(key=lambda item: (-panel.task.headline.sign * item[0][0], item[1].origin))
     for origin, figures in ((SINGLE_PERSON, single), (VOTE_OF_THREE, vote_of_three)):
-        yield replace(row, origin=origin, agreement=agreement, **figures)
+        yield _with_figures(replace(row, origin=origin, agreement=agreement), figures)
     for figures, system in beside:
-        yield replace(row, section=str(system.section), origin=system.origin, **figures)
+        yield _with_figures(replace(row, section=str(system.section), origin=system.origin), figures)
+
+
+def _with_figures(row: PeopleRow, figures: tuple[float, float, float]) -> PeopleRow:
+    value, low, high = figures
+    return replace(row, value=value, low=low, high=high)
 
 
 def _missing(panel: Panel, where: NDArray[np.bool_], people: int) -> str:
@@ -108,13 +113,9 @@ def _missing(panel: Panel, where: NDArray[np.bool_], people: int) -> str:
     return ", ".join(missing) or ("samples of one class only" if panel.is_one_class(where) else "")
 
 
-_Figures = dict[str, float]
-"""The value and its limits `low` and `high`."""
-
-
 def _single_person(
     panel: Panel, place: Mapping[str, int], given: Sequence[PersonAnswer]
-) -> tuple[float | None, _Figures]:
+) -> tuple[float | None, tuple[float, float, float]]:
     """People's agreement, and the figures of one person."""
     metric = panel.task.headline
     at = np.array([place[item.sample] for item in given])
@@ -123,13 +124,13 @@ def _single_person(
     weights = 1 / np.bincount(at)[at]
     statistics = metric.statistics(panel.labels[at], labels) * weights[:, None]
     alpha = krippendorff_alpha(at, labels, distance=Distance.NOMINAL).value
-    value, low, high = clustered_metric(statistics, metric, panel.groups[at], people)
-    return float(alpha) if np.isfinite(alpha) else None, {"value": value, "low": low, "high": high}
+    figures = clustered_metric(statistics, metric, panel.groups[at], people)
+    return float(alpha) if np.isfinite(alpha) else None, figures
 
 
-def _figures(panel: Panel, said: PromptOutputs, where: NDArray[np.bool_]) -> _Figures:
+def _figures(panel: Panel, said: PromptOutputs, where: NDArray[np.bool_]) -> tuple[float, float, float]:
     value, interval = panel.measured(said, where)
-    return {"value": value, "low": interval.low, "high": interval.high}
+    return value, interval.low, interval.high
 
 
 def publish_people(workspace: Workspace, edition: Edition, task: Task, entries: Sequence[Entry]) -> list[Path]:
