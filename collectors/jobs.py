@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
 from hellofresh.collectors.claims.feed import fetch_feed, fetch_reviews
@@ -37,6 +37,7 @@ from hellofresh.tasks import TASKS
 Progress = Callable[[str], None]
 DUMP, API = "dump", "api"
 _EDITS = TASKS["wikipedia-edits"]
+_T = TypeVar("_T")
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
 """What the parameters of a job say: nothing where pending samples are not asked for."""
 
@@ -216,7 +217,7 @@ def asked_notes(
     return notes_job(workspace, quarter, source, chosen, workdir=aside, pending=pending, task=task, pictures=pictures)
 
 
-def _only(given: Sequence[Any] | None, option: str, expected: str) -> Any:
+def _only(given: Sequence[_T] | None, option: str, expected: str) -> _T:
     """The one value of an option that takes several for other tasks."""
     if given is None or len(given) != 1:
         what = f"no {option}" if given is None else f"several values after {option}"

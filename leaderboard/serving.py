@@ -156,7 +156,7 @@ class ServedCopy:
                 raise self._failed
             if (file := there()) is not None:
                 return 200, file
-            if export and export is self._export and (wanted or beside or NOT_FOUND not in self._files):
+            if self._export and (self._export is not export or wanted or beside or NOT_FOUND not in self._files):
                 status, page = 503, being_made(len(pages & self._files.keys()), len(pages)).encode()
             else:
                 status, page = 404, self._files[NOT_FOUND].read_bytes()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,12 +299,12 @@ def _odd_sample(sample: Row, manifest: Manifest, task: Documented | None, shape:
         yield f"is dated {date:%Y-%m-%d}, which is not in {manifest.edition}"
 
 
-def _names(value: Any) -> set[str]:
+def _names(value: object) -> set[str]:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return set(value if isinstance(value, dict) else ()).union(*map(_names, inside))
 
 
-def _other_shape(value: Any, shape: dict[str, object], place: str) -> str:
+def _other_shape(value: object, shape: dict[str, object], place: str) -> str:
     """The place where a value has another kind than the values before had; what is null or empty shows none."""
     if isinstance(value, dict):
         known = shape.setdefault(place, sorted(value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
 from pathlib import Path
@@ -264,7 +264,7 @@ class StudyCheck(_BesideCheck):
         yield from sorted(made, key=lambda row: (row["rank"] or float("inf"), -row["mean"], row["system"]))
 
 
-def _twice(names: Any) -> list[str]:
+def _twice(names: Iterable[str]) -> list[str]:
     seen, twice = set[str](), set[str]()
     for name in names:
         (twice if name in seen else seen).add(name)

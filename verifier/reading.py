@@ -74,7 +74,7 @@ def strict_json(content: bytes, levels: int) -> Any:
     return value
 
 
-def misfit(value: Any, form: Form, place: str = "") -> str:
+def misfit(value: object, form: Form, place: str = "") -> str:
     """What about a JSON value does not fit a form; empty where it fits.
 
     A form is a type (a `float` may be written as a whole number, an `object` is anything), a pattern that a text
@@ -101,7 +101,7 @@ def misfit(value: Any, form: Form, place: str = "") -> str:
     return "" if _is_of(value, form) else f"{place or 'the line'}: {json.dumps(value)[:60]} does not belong here"
 
 
-def _is_of(value: Any, form: Form) -> bool:
+def _is_of(value: object, form: Form) -> bool:
     if isinstance(form, re.Pattern):
         return isinstance(value, str) and form.fullmatch(value) is not None
     if isinstance(form, range):

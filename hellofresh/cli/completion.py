@@ -17,6 +17,7 @@ from argcomplete.completers import BaseCompleter
 from argcomplete.shell_integration import shellcode
 
 from hellofresh.cli._output import CommandOutput
+from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -51,8 +52,6 @@ class _Names(BaseCompleter):
 
 def _editions() -> Iterable[str]:
     """This quarter, the one before, and all that the workspace has candidates or releases of."""
-    from hellofresh.core.clock import now
-
     this = Quarter.containing(now())
     root = Workspace.from_environment().root
     found = [path.name for path in (root / "releases").glob("*")]

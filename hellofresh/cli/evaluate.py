@@ -7,15 +7,13 @@ import json
 
 from hellofresh.cli._output import CommandOutput, duration, estimate
 from hellofresh.cli.board import run_build, run_score
-from hellofresh.config import Settings
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, ReleaseError, UsageError
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import check_model_name, model_at
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.people import people_beside_run
 from hellofresh.results.scores import beside_others
 from hellofresh.results.tables import PEOPLE_NAMES
@@ -265,7 +263,9 @@ def _fill_in(options: argparse.Namespace, workspace: Workspace, output: CommandO
                 fix="Leave --dry-run out: the bundled sample is built then.",
                 code="no-release",
             )
-        chosen = _bundled(workspace, output, named or "x-notes")
+        from hellofresh.cli.release import build_bundled  # which imports this, and all that collects and builds
+
+        chosen = build_bundled(workspace, output, named or "x-notes", _BASELINES)
         where = "the bundled sample, which shows how it works and ranks no systems"
     options.edition, options.task = chosen[0], chosen[1]
     output.say(f"{chosen[1]} {chosen[0]}: {where}")
@@ -289,30 +289,6 @@ def _at_hand(workspace: Workspace, edition: Edition | None, task: str | None) ->
             continue
         return which
     return None
-
-
-def _bundled(workspace: Workspace, output: CommandOutput, name: str) -> tuple[Edition, str]:
-    """Build the first quarter of the bundled sample of a task, and have two baselines answer it."""
-    # Only an empty workspace needs what collects and builds.
-    from hellofresh.cli.release import ShownSteps
-    from hellofresh.collectors.jobs import bundled_jobs
-    from hellofresh.pipeline.release import collect_and_build
-
-    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
-    if not jobs:
-        raise UsageError(
-            f"nothing of {name} is released here, and the bundled sample has none",
-            where=str(workspace.root),
-            expected="a task of the bundled sample, such as x-notes",
-            fix="Import a data set (hellofresh dataset import), or name another task.",
-            code="no-release",
-        )
-    job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public
-    collect_and_build(ShownSteps(workspace, workspace.submissions(), output), Settings.load(), job, named=True)
-    reveal(workspace, job.quarter, job.task, now())
-    for baseline in _BASELINES:
-        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
-    return job.quarter, name
 
 
 def _show_examples(

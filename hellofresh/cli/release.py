@@ -16,6 +16,7 @@ from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.board import run_score
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.sources import run_job
+from hellofresh.collectors.jobs import bundled_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
@@ -29,13 +30,14 @@ from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.exposure import Place
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
 from hellofresh.releases.publish import Hub, Publication, publish_to_folder, publish_to_hub
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
+from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks import TASKS, Task, get_task
@@ -135,7 +137,6 @@ def publish(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
-
     names = write_folder(Workspace.from_environment(), options.edition, get_task(options.task), options.lm_eval)
     output.result({"folder": str(options.lm_eval), "tasks": list(names)})
     output.text(f"{options.lm_eval}: {', '.join(names)}")
@@ -177,6 +178,32 @@ class ShownSteps:
 
     def published(self, publication: Publication) -> None:
         show_published(self.output, publication)
+
+
+def build_bundled(
+    workspace: Workspace, output: CommandOutput, name: str, baselines: Sequence[str]
+) -> tuple[Edition, str]:
+    """Build the first quarter of the bundled sample of a task, and have baselines answer it.
+
+    Raises:
+        UsageError: if the bundled sample has nothing of the task.
+    """
+    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
+    if not jobs:
+        raise UsageError(
+            f"nothing of {name} is released here, and the bundled sample has none",
+            where=str(workspace.root),
+            expected="a task of the bundled sample, such as x-notes",
+            fix="Import a data set (hellofresh dataset import), or name another task.",
+            code="no-release",
+        )
+    job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public
+    steps = ShownSteps(workspace, workspace.submissions(), output)
+    pipeline.collect_and_build(steps, Settings.load(), job, named=True)
+    reveal(workspace, job.quarter, job.task, now())
+    for baseline in baselines:
+        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
+    return job.quarter, name
 
 
 def show_published(output: CommandOutput, published: Publication) -> None:

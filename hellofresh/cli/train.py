@@ -124,17 +124,18 @@ def _train_one(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    from hellofresh.training.encoders import train_encoder
-    from hellofresh.training.rerankers import RerankerTraining, train_head
+    from hellofresh.training import encoders, rerankers
 
     def on_row(row: LogRow, steps: int) -> None:
         known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)
         line(f"lambda {recipe.weight:g}, tau {recipe.tau:g}: step {row.step:,} of {steps:,}, {known}")
 
-    training = RerankerTraining(corpus, options.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe)
+    training = rerankers.RerankerTraining(
+        corpus, options.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe
+    )
     if options.model != MINILM:
-        return train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
-    return train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
+        return encoders.train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+    return rerankers.train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
 
 
 def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
@@ -355,8 +356,7 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     (data,) = options.data
     recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
-    from hellofresh.training.run import Run
-    from hellofresh.training.tuning import tune
+    from hellofresh.training import run, tuning
 
     workspace = Workspace.from_environment()
     base = find_base(options.model, workspace)
@@ -373,8 +373,8 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
         output.say(f"step {row.step}: " + ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in known))
 
     with locked(folder / ".lock", what=f"tuning {folder.name}"):
-        run = Run(method, recipe, {}, chosen_device(options.device), folder, on_row)
-        return folder, tune(run, base, data, rewards)
+        made = run.Run(method, recipe, {}, chosen_device(options.device), folder, on_row)
+        return folder, tuning.tune(made, base, data, rewards)
 
 
 def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:

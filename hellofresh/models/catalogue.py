@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from pkgutil import resolve_name
@@ -257,23 +257,16 @@ def _key(variable: str, model: str) -> str:
     return key
 
 
-def _embedded(*, held_to_choices: bool) -> Callable[[ModelContext], Model]:
-    def opener(_: ModelContext) -> Model:
-        from hellofresh.models.local.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
+def _embedded(held_to_choices: bool, _: ModelContext) -> Model:
+    from hellofresh.models.local.embedded import EmbeddedModel  # the engine is an extra and takes seconds to import
 
-        return EmbeddedModel(held_to_choices=held_to_choices)
-
-    return opener
+    return EmbeddedModel(held_to_choices=held_to_choices)
 
 
-def _retriever(name: str) -> Callable[[ModelContext], Model]:
-    def opener(context: ModelContext) -> Model:
-        from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
+def _retriever(name: str, context: ModelContext) -> Model:
+    from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
 
-        workspace = context.workspace or Workspace.from_environment()
-        return RetrieverModel(name, workspace, _RETRIEVERS.get(name, ""))
-
-    return opener
+    return RetrieverModel(name, context.workspace or Workspace.from_environment(), _RETRIEVERS.get(name, ""))
 
 
 _RETRIEVERS: Mapping[str, str] = {
@@ -306,18 +299,21 @@ _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
 CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
-        _embedded(held_to_choices=True),
+        partial(_embedded, True),
     ),
     "smollm2-135m-text": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
-        _embedded(held_to_choices=False),
+        partial(_embedded, False),
     ),
     "scripted": CatalogueEntry(
         f"A script, not a model: answers by pattern from a file of the package, or from {PREFIX}FILE. A smoke test.",
         lambda _: ScriptedModel.load(),
         knowledge_cutoff="none",
     ),
-    **{name: CatalogueEntry(about, _retriever(name), "retriever", "none") for name, about in _RETRIEVERS.items()},
+    **{
+        name: CatalogueEntry(about, partial(_retriever, name), "retriever", "none")
+        for name, about in _RETRIEVERS.items()
+    },
     **{name: CatalogueEntry(about, opener, "baseline", "none") for name, (about, opener) in _BASELINES.items()},
 }
 
@@ -431,7 +427,7 @@ def open_model(name: str, context: ModelContext) -> Model:
     check_model_name(name)
     known = known_models()
     if name not in known and "+" in name:
-        return _retriever(name)(context)
+        return _retriever(name, context)
     if name not in known:
         return AlwaysClass.of(context.task, name)
     return known[name].open(context)

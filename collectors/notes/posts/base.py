@@ -175,7 +175,7 @@ def load_reply(body: bytes) -> Json:
     return stripped
 
 
-def check(kind: type[_Model], value: Any) -> _Model:
+def check(kind: type[_Model], value: object) -> _Model:
     """A part of an answer in its form.
 
     Raises:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import polars as pl
 from polars.datatypes import DataTypeClass
@@ -52,7 +52,7 @@ def answer_columns(task: Task) -> Columns:
     return {"relevance": _JUDGED} if task.output is Ranking else {}
 
 
-def _kind(hint: Any) -> Kind:
+def _kind(hint: object) -> Kind:
     if get_origin(hint) in (Union, types.UnionType):
         hint = next(arg for arg in get_args(hint) if arg is not type(None))
     if get_origin(hint) is tuple:

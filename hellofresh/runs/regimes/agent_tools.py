@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
-from typing import Any, Literal, TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from pydantic import Field, ValidationError
 
@@ -130,7 +130,7 @@ class AgentTools:
                 await self._server.start()
         return replace(self._server.address(self._case.sample.id), model=role)
 
-    def wait(self, work: Coroutine[Any, Any, _T]) -> _T:
+    def wait(self, work: Coroutine[object, object, _T]) -> _T:
         """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited.
 
         Raises:
