@@ -1,4 +1,7 @@
-"""Quarters of the year, and the periods (months or ISO weeks) into which a task divides them. All times are UTC."""
+"""Quarters of the year, and the periods (months or ISO weeks) into which a task divides them. All times are UTC.
+
+And the times in ids of posts and notes of X.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ Beside the judges that were trained stand plain signs that nothing was trained o
 share of responses that are near-duplicates of responses that a model learnt from. The signs are rules of a few lines
 and judge little: whether a response denies something in words of its own, whether its long words are those of the claim
 and the evidence, how much of it repeats the claim, whether it is free of insults and shouting, and how often its words
-come again.
+come again. A tuning by rewards is watched by a judge that nothing is trained on (`WatchedReward`).
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Nothing is written, fetched or asked. For the ceiling the regime is played throu
 long as it may be, the regime goes on as long as it can, hidden reasoning uses its cap, and every character of a page is
 a token, as in scripts without spaces. Expected is what the run's own answers took on average; while there are too few
 of them, the ceiling is all that is known.
+
+`preview` shows a regime's whole conversation about a sample, without a model or the web.
 """
 
 from __future__ import annotations

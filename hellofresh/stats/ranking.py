@@ -26,10 +26,10 @@ all rank intervals in every case. Of 10 systems 18.8% of pairs were found apart 
 interval of 30 was 27.4 ranks (27.8). With normal scores, 10 systems and 20 to 200 clusters (1,000 repeats), also where
 systems are equal within groups, the step-down tests err in 4.2% to 6.2% of cases, and the intervals of all pairs hold
 together in 93.8% to 95.4%.
-Sources: Romano and
-Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple Testing (1993),
-section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363 (simultaneous
-intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks).
+
+Sources: Romano and Wolf, Econometrica 73 (2005), 1237-1282 (step-down); Westfall and Young, Resampling-Based Multiple
+Testing (1993), section 2.6 (p-values on one scale); Hothorn, Bretz and Westfall, Biometrical Journal 50 (2008), 346-363
+(simultaneous intervals); Mogstad, Romano, Shaikh and Wilhelm, Review of Economic Studies 91 (2024), 476-518 (ranks).
 """
 
 from __future__ import annotations

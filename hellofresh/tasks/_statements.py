@@ -1,4 +1,7 @@
-"""What the tasks about statements share: their samples, how these are shown, and how they are published."""
+"""What the tasks about statements share: their samples, how these are shown, and how they are published.
+
+The living one of them is here, too: `CLAIMS`.
+"""
 
 from __future__ import annotations
 

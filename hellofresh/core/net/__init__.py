@@ -9,6 +9,7 @@
 - `transfer`: `Transfer`, one large file to the disk, resumed where it was cut and checked before it has its name.
 - `database`: SQLite files whose every commit is on disk.
 - `lock`: one process at a time.
+- `may_carry_key`, here: whether a key may be sent to an address.
 
 Nothing here sends a request twice by itself: who asks decides by a policy whether to ask again.
 """

@@ -4,6 +4,8 @@ The cache is `$HELLOFRESH_CACHE`, else `$XDG_CACHE_HOME/hellofresh`, else `~/.ca
 folder in it named after the weights' hash and the engine's version; it appears whole or not at all, lists the hashes
 of its files, and is made again when one of them differs.
 
+For tuning the weights are also read out as a folder that transformers loads, which the workspace keeps.
+
 The engine reads GGUF itself, and three things of what it makes are put right (openvino-genai 2026.4.1, the newest):
 
 - Its weights are off by a quarter of a step: over 60 prompts, 42 choices differ from those of the stored weights, and

@@ -1,7 +1,8 @@
 """A language model in a folder on this machine, loaded by transformers: tuned ones too, whole or as an adapter.
 
 `local-hf:FOLDER` names it. It answers greedily and one request at a time, so that an answer follows from the request
-alone on one type of processor. Nothing is downloaded, and no code of the folder is run.
+alone on one type of processor. Nothing is downloaded, and no code of the folder is run. Tuning begins with such models,
+too (`StoredModel`), and may have one downloaded that the user names as one on the hub.
 """
 
 from __future__ import annotations
