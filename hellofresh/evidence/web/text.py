@@ -150,7 +150,9 @@ def picture_addresses(body: bytes, content_type: str, most: int) -> list[str]:
     sized = [
         element.get("src", "") or element.get("data-src", "")
         for element in tree.iter("img")
-        if all(int(side) >= _LEAST_SIDE for name in ("width", "height") if (side := element.get(name, "")).isdecimal())
+        if all(
+            int(side) >= _LEAST_SIDE for name in ("width", "height") if (side := element.get(name, "")[:9]).isdecimal()
+        )
     ]
     found = dict.fromkeys(address.strip() for address in (*named, *sized))
     return [address for address in found if address and not address.startswith("data:")][:most]
