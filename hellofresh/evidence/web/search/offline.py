@@ -227,9 +227,11 @@ class CorpusSearch(_AtHand):
     name = "corpus"
 
     def __init__(self, corpus: RetrievalCorpus, retriever: Retriever) -> None:
-        from hellofresh.evidence.retrieval.corpora import document_address  # brings polars, which few commands need
+        # They bring polars, which few commands need.
+        from hellofresh.evidence.retrieval.corpora import ADDRESS_ENDING, document_address
 
         self._corpus, self._retriever, self._address_of = corpus, retriever, document_address
+        self._host = f"{corpus.name}{ADDRESS_ENDING}"
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": "corpus",
             "corpus": corpus.name,
@@ -256,7 +258,7 @@ class CorpusSearch(_AtHand):
     def text_at(self, address: PageAddress) -> MainText | None:
         """The document with that address."""
         name = unquote(address.target.removeprefix("/"))
-        if address.host.removesuffix(".corpus.invalid") != self._corpus.name or name not in self._corpus.rows:
+        if address.host != self._host or name not in self._corpus.rows:
             return None
         document = self._corpus.document(name)
         day = "" if document.date is None else document.date.isoformat()
