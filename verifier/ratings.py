@@ -71,7 +71,7 @@ class _BesideCheck:
         unchecked: what was not checked.
     """
 
-    _ends: ClassVar[tuple[str, ...]]
+    _endings: ClassVar[tuple[str, ...]]
     content: Content
     folder: Path
     faults: list[str] = field(default_factory=list)
@@ -83,14 +83,14 @@ class _BesideCheck:
     @property
     def is_there(self) -> bool:
         """Whether any of its files is published."""
-        return self.content.manifest.is_main and any(self._path(end).is_file() for end in self._ends)
+        return self.content.manifest.is_main and any(self._path(end).is_file() for end in self._endings)
 
 
 @dataclass
 class StudyCheck(_BesideCheck):
     """Computes the figures of a closed study again from blinded ratings and their key."""
 
-    _ends = (*_COLUMNS, "rubric.toml", "standings.jsonl")
+    _endings = (*_COLUMNS, "rubric.toml", "standings.jsonl")
     responses: int = 0
 
     def check(self) -> None:
@@ -275,7 +275,7 @@ def _twice(names: Iterable[str]) -> list[str]:
 class PeopleCheck(_BesideCheck):
     """Draws the subset of a quarter that people predicted again, and computes the tables of people again."""
 
-    _ends = (ASKED, *PEOPLE)
+    _endings = (ASKED, *PEOPLE)
     answers: int = 0
 
     def check(self) -> None:

@@ -19,7 +19,7 @@ from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.runs.record import prediction_row
-from hellofresh.submissions.check import Due, blank_rows, cutoff_of, probabilities_wanted
+from hellofresh.submissions.check import Due, blank_rows, probabilities_wanted
 from hellofresh.submissions.format import REGIMES, SYSTEM, SystemInfo, has_split, problems, system_toml
 from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.receipts import known_teams, look_alike
@@ -71,7 +71,6 @@ def _from_run(options: argparse.Namespace, output: CommandOutput, due: Due) -> i
 
 def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
     need_inspect()
-
     system = read_log(options.from_inspect)
     options.name, options.model = options.name or system.model.split("/")[-1], options.model or [system.model]
     options.regime = options.regime or (system.regime if system.regime in REGIMES else "other")
@@ -170,7 +169,7 @@ def _info(options: argparse.Namespace) -> SystemInfo:
             "url": "",
             "notes": "",
             "models": [name for name in map(str.strip, options.model) if name],
-            "knowledge_cutoff": cutoff_of("unknown"),
+            "knowledge_cutoff": "unknown",
         }
         return SystemInfo.model_validate(value, context={"today": now().date()})
     except ValidationError as error:
