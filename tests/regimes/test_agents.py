@@ -116,6 +116,11 @@ def test_a_failing_agent_is_named_with_its_sample(stage, make, agent, function: 
     assert f"mine.py:{function}, {make.note(1).id}" in str(caught.value)
 
 
+def test_a_failing_agent_may_count_as_no_answer(stage, make, agent) -> None:
+    outcome, _ = worked(stage, make, agent("fails", "on_error=silence"))
+    assert [output.status for output in outcome.outputs] == [Status.NONE]
+
+
 def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_set(stage, make, agent) -> None:
     assert agent("endless").parameters["seconds"] == 600
     outcome, _ = worked(stage, make, agent("endless", "seconds=1"))

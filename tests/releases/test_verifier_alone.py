@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import verifier
@@ -99,6 +100,29 @@ def test_versions_of_a_data_set_are_said_to_share_what_they_share(
     assert check.said == f"no sample of these is in another of 0 releases of quarters at hand; {shared}"
     (check,) = repeat_checks([*folders, scored.release(quarter, "x-notes")], [])
     assert not check.ok
+
+
+def test_a_published_table_that_says_otherwise_than_its_release_is_found(
+    scored: Workspace, tmp_path: Path, quarter: Any
+) -> None:
+    root = tmp_path / "published"
+    publish_to_folder(scored, root, CalendarRule().of(quarter).reveals)
+    assert all(check.ok for check in publication_checks(root))
+    (path,) = root.rglob("*.parquet")
+    table, account = pl.read_parquet(path), read_json(root / "publication.json")
+    for changed in (
+        table.with_columns(label=1 - pl.col("label")), table.with_columns(period=pl.lit("2023-04")), table[::-1],
+        table[1:], table.drop("label"), pl.concat([table, table[:1]]),
+    ):  # fmt: skip
+        changed.write_parquet(path)
+        write_json(root / "publication.json", account)
+        assert not by_name(publication_checks(root))["publication"].ok
+        there = {"size": path.stat().st_size, "sha256": sha256_file(path)}
+        place = path.relative_to(root).as_posix()
+        mended: Any = [entry | (there if entry["path"] == place else {}) for entry in account["files"]]
+        write_json(root / "publication.json", account | {"files": mended})
+        checks = by_name(publication_checks(root))
+        assert checks["publication"].ok and checks["tables"].faults
 
 
 def test_a_file_that_no_account_of_a_publication_lists_is_found(

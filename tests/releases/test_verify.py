@@ -247,6 +247,42 @@ def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: 
     assert "manifest" in faults(revealed, known=noted)
 
 
+@pytest.mark.parametrize("change", [
+    {"calendar": dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")},
+    {"code": "another"}, {"collection": {}},
+    {"source": "another"}, {"edition": "2023Q3"}, {"revealed": False}, {"version": 1}, {"version": 9},
+    {"previous": None}, {"draw": {"commitment": "0" * 64}}, {"draw": None}, {"texts": "included"},
+])  # fmt: skip
+def test_an_edited_manifest_is_found(revealed: Path, change: dict[str, Any]) -> None:
+    write_json(revealed / "manifest.json", read_json(revealed / "manifest.json") | change)
+    assert faults(revealed)
+
+
+def test_an_unknown_field_of_a_manifest_is_named_as_not_checked(revealed: Path) -> None:
+    write_json(revealed / "manifest.json", read_json(revealed / "manifest.json") | {"padding": 1})
+    assert "what the manifest says under padding" in verify_release(revealed)[0].unchecked
+
+
+@pytest.mark.parametrize(("name", "part", "change"), [
+    ("samples", "samples", lambda rows: rows.reverse()), ("samples", "samples", lambda rows: rows.insert(0, rows[0])),
+    ("samples", "samples", lambda rows: rows[0].update(id="we-1-0")),
+    ("samples", "samples", lambda rows: rows[0].update(period="2023-05")),
+    ("samples", "samples", lambda rows: rows[0].update(edition="2023Q3")),
+    ("samples", "samples", lambda rows: rows[0].pop("group")),
+    ("samples", "samples", lambda rows: rows[0].update(label=1)),
+    ("predictions", "scores", lambda rows: rows[0].update(label=1 - rows[0]["label"])),
+    ("predictions", "predictions", lambda rows: rows[0].update(id="xn-1")),
+    ("predictions", "predictions", lambda rows: rows[0].update(system="Another")),
+    ("predictions", "predictions", lambda rows: rows.append(rows[0])),
+    ("predictions", "predictions", lambda rows: rows[0].update(more=1)),
+    ("scores", "scores", lambda rows: rows.reverse()), ("scores", "scores", lambda rows: rows[0].update(more=1)),
+])  # fmt: skip
+def test_rows_that_were_changed_or_are_not_in_their_place_are_found(
+    revealed: Path, name: str, part: str, change: Any
+) -> None:
+    assert part in tampered(revealed / f"{name}.jsonl", change)
+
+
 def test_lines_that_mean_the_same_in_other_bytes_are_found(opened: Path) -> None:
     for name in ("samples.jsonl", "commitments.jsonl"):
         rows = list(read_jsonl(opened / name))

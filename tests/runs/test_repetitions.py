@@ -143,6 +143,14 @@ def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, capsys
     assert "repetitions 2, 3, 4 and 5 gave the same answers" in capsys.readouterr().err.replace("\n", " ")
 
 
+def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, capsys) -> None:
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--repeat", "5", "--json", "--model")
+    for model, code in (("coin", "identical-repetitions"), ("sampler", "no-temperature")):
+        assert main([*arguments, model]) == 2
+        assert f"[{code}]" in capsys.readouterr().err
+    assert not sampler.asked
+
+
 def test_answers_that_a_regime_draws_itself_differ_in_every_repetition() -> None:
     question = Request((Message("user", ("?",)),), 10, temperature=0.8)
     prompts = load_prompt_set("x-notes", "zero-shot")

@@ -129,6 +129,9 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
     for wrong in ("pages=0", "pages=three", "before=never", "pages=1_0x", "pages"):
         with fails_with("bad-setting"):
             get_regime("web-search", [wrong])
+    for wrong in ("searches=-1", "searches=51", "k=0", "mode=online", "certainty=perhaps"):
+        with fails_with("bad-setting"):
+            get_regime("search-agent", [wrong])
     with pytest.raises(UnknownNameError, match="canary_words"):
         get_regime("web-search", ["page=3"])
     with pytest.raises(UnknownNameError):
