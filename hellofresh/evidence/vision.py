@@ -173,7 +173,9 @@ class PictureMatcher:
 
     def __post_init__(self) -> None:
         if find_spec("cv2") is None:
-            raise missing_extra("comparing pictures", "OpenCV", "ocr")
+            raise missing_extra(
+                "comparing pictures", "OpenCV", "ocr", instead="Or compare none: --set image_similarity=0"
+            )
 
     @cached_property
     def _known(self) -> Sequence[_Keypoints]:

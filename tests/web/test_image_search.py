@@ -16,7 +16,7 @@ from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import ImageSearch
 from hellofresh.evidence.web.excluded import ExcludedSources
-from hellofresh.evidence.web.pictures import PictureFetcher
+from hellofresh.evidence.web.pictures import PictureError, PictureFetcher
 from hellofresh.evidence.web.search import ProviderAnswer
 from hellofresh.evidence.web.search.services import MOST_LINKS, PagedImageSearch, open_image_provider
 from hellofresh.evidence.web.store import StoredWeb, WebStore
@@ -187,5 +187,31 @@ def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleName
             again = web(opened("serpapi", f"{site.base}/s"), None)
             assert await again.pictures(url) == [content]
             await again.close()
+
+    asyncio.run(run())
+
+
+def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: SimpleNamespace, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Fetcher(PictureFetcher):
+        async def fetch(self, address: str) -> Any:
+            asked.append(address)
+            raise PictureError("no such picture")
+
+    page = b"""<html><body><p>A bridge.</p><img src="https://www.snopes.com/a.png"><img src="/b.png"></body></html>"""
+    site = net.Site({"/p": net.reply(page)})
+
+    async def run() -> None:
+        async with site.serving():
+            web = StoredWeb(
+                WebStore(tmp_path), opened("serpapi", f"{site.base}/s"), net.fetcher(site),
+                excluded=ExcludedSources.load(groups=["fact-checkers"]), extractor="trafilatura", count=3,
+                pictures=Fetcher(lambda: net.pictures(site)),
+            )  # fmt: skip
+            await web.read(f"{site.base}/p")
+            assert await web.pictures(f"{site.base}/p") == []
+            await web.close()
+            assert asked == [f"{site.base}/b.png"]
 
     asyncio.run(run())

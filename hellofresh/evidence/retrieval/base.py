@@ -89,11 +89,11 @@ def made_ranking(found: Sequence[tuple[str, float]]) -> Ranking:
     return Ranking(prompt="", documents=tuple(name for name, _ in found), scores=tuple(score for _, score in found))
 
 
-def missing_extra(what: str, package: str, extra: str = "retrieval") -> UsageError:
-    """The error that a package is not installed."""
+def missing_extra(what: str, package: str, extra: str = "retrieval", *, instead: str = "") -> UsageError:
+    """The error that a package is not installed; `instead` is a sentence that says how to do without."""
     return UsageError(
         f"{what} needs {package}, which is not installed",
-        fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'",
+        fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'{instead and f'. {instead}'}",
         code="missing-extra",
     )
 

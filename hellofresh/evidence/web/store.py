@@ -26,6 +26,7 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PublicHttp
+from hellofresh.core.texts import one_line
 from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, Web, WebPage
 from hellofresh.evidence.web._workers import Extraction, Once, WorkerError, Workers
@@ -260,7 +261,7 @@ class StoredWeb:
         self._watch(f"search for the picture: {address[:80]}")
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
-        return await self._search(self._images, MOST_LINKS, f"{address}\n{query}" if query else address, None)
+        return await self._search(self._images, MOST_LINKS, f"{address}\n{one_line(query)}" if query else address, None)
 
     async def pictures(self, url: str) -> Sequence[bytes]:
         """The first pictures of a page that was read; they are kept beside it, and replayed."""
@@ -275,7 +276,9 @@ class StoredWeb:
         found = []
         for address in written if isinstance(written, list) else ():
             with suppress(AddressError):
-                found.append(await self._picture_once(PageAddress.parse(page.final_url).joined(address).url))
+                picture = PageAddress.parse(page.final_url).joined(address).url
+                if not self._excluded.reason(picture):
+                    found.append(await self._picture_once(picture))
         return list(filter(None, found))
 
     async def _picture(self, address: str) -> bytes:
