@@ -20,7 +20,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.metadata import version
@@ -33,7 +33,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, Trai
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import read_jsonl, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.files import read_models, sha256_file, sha256_text, write_jsonl
 from hellofresh.judging.reward_judges import WatchedReward
 from hellofresh.models.local.folders import StoredModel, rendered
 from hellofresh.rewards.base import RewardCase, RewardModel
@@ -257,19 +257,29 @@ def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
     return score
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The best and the worst response to the prompt of an exchange, and the difference of their rewards."""
+
+    id: str
+    prompt: str
+    chosen: str
+    rejected: str
+    better_by: float
+
+
 def _by_preferences(
     tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange]
 ) -> tuple[Trainer, int, int]:
     model, path = tuning.load(), tuning.run.folder / f"pairs-{tuning.run.key[:12]}.jsonl"
     if not path.is_file():
-        write_jsonl(path, _pairs(tuning, recipe, exchanges, model))
-    pairs, end = {pair["id"]: pair for pair in read_jsonl(path)}, tuning.tokenizer.eos_token
+        write_jsonl(path, map(asdict, _pairs(tuning, recipe, exchanges, model)))
+    pairs, end = {pair.id: pair for pair in read_models(path, _Pair)}, str(tuning.tokenizer.eos_token)
 
     def row(one: Exchange) -> dict[str, str] | None:
         if (pair := pairs.get(one.id)) is None:
             return None
-        said = {name: f"{pair[name]}{end}" for name in ("chosen", "rejected")}
-        return {"prompt": str(pair["prompt"]), **said}
+        return {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
 
     return _of_rows(
         tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)
@@ -278,7 +288,7 @@ def _by_preferences(
 
 def _pairs(
     tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange], model: PreTrainedModel
-) -> Iterator[dict[str, object]]:
+) -> Iterator[_Pair]:
     """The best and the worst response to each claim that is short enough, if one is better by the reward."""
     assert tuning.rewards is not None
     for one in exchanges:
@@ -297,8 +307,7 @@ def _pairs(
         best, worst = int(scores.argmax()), int(scores.argmin())
         better_by = float(scores[best] - scores[worst])
         if better_by > 0:
-            pair = {"id": one.id, "prompt": prompt, "chosen": said[best], "rejected": said[worst]}
-            yield {**pair, "better_by": better_by}
+            yield _Pair(one.id, prompt, said[best], said[worst], better_by)
 
 
 def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:

@@ -184,9 +184,12 @@ class Day:
 
     def _reveals(self) -> None:
         for quarter, name in living(self.workspace):
-            what, work = f"reveal {name} {quarter}", partial(reveal_if_due, self.steps, quarter, name)
-            if any(self.due(what, lambda work=work: [work()])):  # type: ignore[misc]  # of a loop's own work
-                self._record(StepResult(what, StepState.DONE))
+            self._reveal(quarter, name)
+
+    def _reveal(self, quarter: Quarter, name: str) -> None:
+        what = f"reveal {name} {quarter}"
+        if any(self.due(what, lambda: [reveal_if_due(self.steps, quarter, name)])):
+            self._record(StepResult(what, StepState.DONE))
 
     def _archive(self, url: str) -> bool:
         """Take a snapshot of a source that keeps its dumps for days only, unless one is there that is new enough."""

@@ -71,8 +71,8 @@ def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
                     raise SourceError(
                         f"a line of more than {MOST_LINE_BYTES:,} bytes",
                         where=f"{path} line {number}",
-                        expected="one document a line",
-                        fix="Split the document into passages.",
+                        expected="one row a line",
+                        fix="Split a long text into passages.",
                         code="document-too-large",
                     )
                 yield f"{path} line {number}", line
