@@ -40,8 +40,8 @@ from made.voters import VotersWorld, draw_liked, draw_voters, draw_written, writ
 from scipy.special import stdtrit
 from scipy.stats import spearmanr
 
-from hellofresh.collectors.notes.bridging import collect_bridging
-from hellofresh.collectors.notes.writers import compare_writers
+from collectors.notes.bridging import collect_bridging
+from collectors.notes.writers import compare_writers
 from hellofresh.core.executors import process_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.bridging import LEVELS, Status, chance_helpful, fit_bridging, sampling, statuses

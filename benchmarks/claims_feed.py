@@ -21,7 +21,7 @@ from datetime import date, timedelta
 from multiprocessing import get_context
 from pathlib import Path
 
-from hellofresh.collectors.claims import ClaimsSettings, collect
+from collectors.claims import ClaimsSettings, collect
 from hellofresh.core.quarters import Quarter
 
 REVIEWS = 100_000

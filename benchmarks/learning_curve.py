@@ -27,9 +27,9 @@ from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.encoders import MINILM
 from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.training.data import Example
-from hellofresh.training.libraries import need_libraries
-from hellofresh.training.recipe import Recipe, changed_recipe, load_recipe
+from training.data import Example
+from training.libraries import need_libraries
+from training.recipe import Recipe, changed_recipe, load_recipe
 
 METRIC = "ndcg@10"
 
@@ -46,8 +46,8 @@ class Measured:
 
 def measure(corpus: RetrievalCorpus, test: str, model: str, recipe: Recipe, share: float) -> Measured:
     """Train on a share of the claims and compare on held-out ones."""
-    from hellofresh.training.encoders import train_encoder
-    from hellofresh.training.rerankers import RerankerTraining, train_head
+    from training.encoders import train_encoder
+    from training.rerankers import RerankerTraining, train_head
 
     class Part(RerankerTraining):
         """A training on the first groups of its claims."""

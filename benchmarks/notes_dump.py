@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.labels import LABELS
-from hellofresh.collectors.notes.snapshot import MANIFEST, write_manifest
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.labels import LABELS
+from collectors.notes.snapshot import MANIFEST, write_manifest
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 

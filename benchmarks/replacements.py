@@ -26,9 +26,9 @@ from pathlib import Path
 import mwparserfromhell
 import polars as pl
 
-from hellofresh.collectors.notes.lines import Sieve, check_lines
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.wikitext import Splitter
+from collectors.notes.lines import Sieve, check_lines
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.wikitext import Splitter
 
 HISTORIES = Path(__file__).parents[2] / "shared/data/wikipedia"
 COLUMNS, LINES = 23, 20_000

@@ -22,9 +22,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from hellofresh.collectors.wikipedia.clean import readable, spans
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.clean import readable, spans
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.stability import EditsSettings, Fate, decide
 
 
 def read(path: Path) -> int:

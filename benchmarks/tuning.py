@@ -29,9 +29,9 @@ from hellofresh.judging.reward_judges import RULES, open_watched
 from hellofresh.rewards.base import RewardCase
 from hellofresh.stats import cluster_tables, compare
 from hellofresh.stats.metrics import mean
-from hellofresh.training.data import Exchange, read_exchanges
-from hellofresh.training.libraries import find_base, need_libraries
-from hellofresh.training.recipe import RewardedRecipe, changed_recipe, load_recipe
+from training.data import Exchange, read_exchanges
+from training.libraries import find_base, need_libraries
+from training.recipe import RewardedRecipe, changed_recipe, load_recipe
 
 
 def refuted(folder: Path) -> list[dict[str, object]]:
@@ -51,8 +51,8 @@ def drawn(model: str, claims: list[Exchange], recipe: RewardedRecipe, draws: int
         return [row["said"] for row in read_jsonl(kept)]
     import torch
 
-    from hellofresh.training.run import Run
-    from hellofresh.training.tuning import Tuning
+    from training.run import Run
+    from training.tuning import Tuning
 
     base = find_base(model, Workspace.from_environment())
     tokenizer, policy = base.tokenizer(), base.load("cpu").eval()

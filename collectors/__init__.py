@@ -168,7 +168,7 @@ def to_shard(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class LivingTask:
-    """How the samples of a living task are collected; `hellofresh.collectors.jobs` makes the jobs.
+    """How the samples of a living task are collected; `collectors.jobs` makes the jobs.
 
     Attributes:
         about: one sentence for the help of `hellofresh collect`.

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hellofresh.collectors import LIVING, claims, notes, sample, wikipedia
-from hellofresh.collectors.claims.feed import fetch_feed, fetch_reviews
-from hellofresh.collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
-from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
+from collectors import LIVING, claims, notes, sample, wikipedia
+from collectors.claims.feed import fetch_feed, fetch_reviews
+from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
+from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
@@ -121,7 +121,7 @@ def live_edits_job(
         UsageError: if the packages that it needs are not installed.
     """
     try:
-        from hellofresh.collectors.wikipedia.live import collect_live  # an extra
+        from collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
         raise UsageError(
             f"the live API needs a package that is not installed ({error.name})",

@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hellofresh.leaderboard.serving import SUBMIT, ServedCopy, board_folder
+from leaderboard.serving import SUBMIT, ServedCopy, board_folder
 
 
 class CopyBeside:

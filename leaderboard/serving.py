@@ -25,10 +25,10 @@ from aiohttp import web
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.net.local_site import LocalSite
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export.copy import HOME, NOT_FOUND, being_made
-from hellofresh.leaderboard.export.export import Export, is_exported
-from hellofresh.leaderboard.export.folder import read_listing
 from hellofresh.results.board.manifest import read_board_manifest
+from leaderboard.export.copy import HOME, NOT_FOUND, being_made
+from leaderboard.export.export import Export, is_exported
+from leaderboard.export.folder import read_listing
 
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
 """Environment variable that names another board than the workspace's, such as the maintainers' own."""

@@ -14,12 +14,16 @@ import streamlit as st
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
-from hellofresh.leaderboard.components.labels import task_title
-from hellofresh.leaderboard.components.markup import Html, el, heading, notice, page_header, problem, visible
-from hellofresh.leaderboard.data.board import Board, load_board
-from hellofresh.leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
-from hellofresh.leaderboard.serving import board_folder
-from hellofresh.leaderboard.views.submit import (
+from hellofresh.results.board.schema import Participant
+from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
+from hellofresh.submissions.format import REGIMES, SYSTEM
+from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
+from leaderboard.components.labels import task_title
+from leaderboard.components.markup import Html, el, heading, notice, page_header, problem, visible
+from leaderboard.data.board import Board, load_board
+from leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
+from leaderboard.serving import board_folder
+from leaderboard.views.submit import (
     check_result,
     due_key,
     due_label,
@@ -29,10 +33,6 @@ from hellofresh.leaderboard.views.submit import (
     received,
     what_is_due,
 )
-from hellofresh.results.board.schema import Participant
-from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
-from hellofresh.submissions.format import REGIMES, SYSTEM
-from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
 
 _LEDE = "Check and submit the predictions of your own system."
 _MEGABYTES = 10

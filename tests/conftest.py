@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from collectors import sample
 from hellofresh.cli import main
-from hellofresh.collectors import sample
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from hellofresh.collectors.jobs import configured_jobs
+from collectors.jobs import configured_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter

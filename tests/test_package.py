@@ -51,7 +51,7 @@ def test_the_wheel_has_two_packages_and_every_file_of_the_repository(root: Path,
     assert expected - found == set()
     assert {name.partition("/")[0] for name in found} == {"hellofresh", "verifier"}
     names = ", ".join(f"hellofresh.{name}" for name in LINKED)
-    code = f"import {names}, verifier; print(hellofresh.collectors.__file__)"
+    code = f"import {names}, verifier; print(collectors.__file__)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "installed", capture_output=True, text=True, check=True
     )

@@ -22,8 +22,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors import sample
 from hellofresh.cli import main
-from hellofresh.collectors import sample
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.stages import Stage, input_key
 

@@ -26,7 +26,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.sources import json_rows
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
-from hellofresh.training.recipe import Recipe
+from training.recipe import Recipe
 
 _Sample = TypeVar("_Sample")
 

@@ -36,12 +36,12 @@ from hellofresh.evidence.retrieval.documents import Query
 from hellofresh.evidence.retrieval.encoders import loading_of, not_at_hand, prefixes_of
 from hellofresh.rewards.base import read_card
 from hellofresh.rewards.models import TOKENS, EncoderReward
-from hellofresh.training.data import in_training_order
-from hellofresh.training.log import known_values, read_log
-from hellofresh.training.recipe import Recipe
-from hellofresh.training.rerankers import RerankerTraining, TrainedReranker, equation_1
-from hellofresh.training.reward_models import RewardTraining, TrainedReward, divide, labels_of
-from hellofresh.training.run import OnRow, Run
+from training.data import in_training_order
+from training.log import known_values, read_log
+from training.recipe import Recipe
+from training.rerankers import RerankerTraining, TrainedReranker, equation_1
+from training.reward_models import RewardTraining, TrainedReward, divide, labels_of
+from training.run import OnRow, Run
 
 _TOKENS = 128
 _Encoder = TypeVar("_Encoder")

@@ -22,7 +22,7 @@ from peft import PeftModel
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase, Trainer, TrainingArguments
 
-from hellofresh.training.recipe import PpoRecipe
+from training.recipe import PpoRecipe
 
 _STATE = "ppo.pt"
 Score = Callable[..., list[float]]

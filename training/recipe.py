@@ -161,7 +161,7 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
         UnknownNameError: if it is not a recipe of that kind.
         ConfigError: if it is malformed.
     """
-    folder = files("hellofresh.training").joinpath("recipes")
+    folder = files("training").joinpath("recipes")
     bundled = {item.name.removesuffix(".toml"): item.read_bytes() for item in folder.iterdir()}
     known = sorted(own for own, content in bundled.items() if kind.tables[-1] in parse_toml(content))
     if name not in known and not Path(name).is_file():

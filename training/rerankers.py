@@ -7,7 +7,7 @@ The evidence e is to stand above each document that BM25 finds (p) by tau, and t
 those that BM25 puts last (n). The paper's equation has no logarithm; with `logarithm` the share's logarithm is taken,
 which is the usual contrastive loss. Of several equal positives the first has the gradient.
 
-A head takes seconds and starts again after a kill; `hellofresh.training.encoders` trains whole encoders by the same
+A head takes seconds and starts again after a kill; `training.encoders` trains whole encoders by the same
 loss. Either way the epoch with the best NDCG@10 after two stages is kept, the untrained model among them.
 """
 
@@ -29,10 +29,10 @@ from hellofresh.evidence.retrieval.rerank import FIRST_STAGE, DenseScorer, Head,
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
 from hellofresh.stats.retrieval import measures
 from hellofresh.tasks.outputs import Ranking
-from hellofresh.training.data import Example, in_training_order, make_examples, split_for_selection
-from hellofresh.training.log import LogRow, known_values
-from hellofresh.training.recipe import Recipe
-from hellofresh.training.run import OnRow
+from training.data import Example, in_training_order, make_examples, split_for_selection
+from training.log import LogRow, known_values
+from training.recipe import Recipe
+from training.run import OnRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Training reward models: responses with labels, divided and measured, and heads on frozen vectors (scikit-learn).
 
 A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, which are
-kept, and the same seed gives the same bytes. Whole encoders are in `hellofresh.training.encoders`; what applies either
+kept, and the same seed gives the same bytes. Whole encoders are in `training.encoders`; what applies either
 is `hellofresh.rewards`.
 """
 
@@ -26,7 +26,7 @@ from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, Reward
 from hellofresh.rewards.heads import WEIGHTS, WORD_COLUMNS, RewardWeights, chances, pair_features
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
-from hellofresh.training.recipe import RewardRecipe
+from training.recipe import RewardRecipe
 
 FloatArray = NDArray[np.float64]
 _METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))

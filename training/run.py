@@ -17,8 +17,8 @@ from transformers import set_seed as set_every_seed
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_json, remove_file, sha256_text, write_bytes, write_json
-from hellofresh.training.log import LogRow, known_values, row_of, write_log
-from hellofresh.training.recipe import Recipe, RewardRecipe, TuningRecipe
+from training.log import LogRow, known_values, row_of, write_log
+from training.recipe import Recipe, RewardRecipe, TuningRecipe
 
 SAVE_EVERY = 50
 _SEAL = "complete"

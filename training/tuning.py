@@ -1,4 +1,4 @@
-"""Tuning a language model that responds to claims, by trainers of trl and `hellofresh.training.ppo`.
+"""Tuning a language model that responds to claims, by trainers of trl and `training.ppo`.
 
 `sft` learns the responses that people wrote. `dpo` draws several of the model's own responses to each claim once, kept
 in `pairs-KEY.jsonl`, and prefers the best by the reward to the worst. `rloo`, `grpo` and `ppo` draw as they go. RLOO
@@ -40,12 +40,12 @@ from hellofresh.rewards.base import RewardCase, RewardModel
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.regimes._outside import cut_words
 from hellofresh.runs.regimes.evidence_response import response_question
-from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from hellofresh.training.libraries import LIBRARIES
-from hellofresh.training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
-from hellofresh.training.ppo import PpoTrainer
-from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
-from hellofresh.training.run import Run
+from training.data import Exchange, in_training_order, read_exchanges, split_exchanges
+from training.libraries import LIBRARIES
+from training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
+from training.ppo import PpoTrainer
+from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
+from training.run import Run
 
 _MIB = 1 << 20
 _TRENDS = ("reward", "judge", "kl", "length", "entropy")

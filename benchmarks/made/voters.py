@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.stats.bridging import Notes, Raters, Ratings
 
 __all__ = ["Voters", "VotersWorld", "Written", "draw_liked", "draw_voters", "draw_written", "participant", "write_dump"]

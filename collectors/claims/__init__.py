@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.collectors.claims.collect import ClaimsSettings, collect
-from hellofresh.collectors.claims.verdicts import VerdictTable
+from collectors.claims.collect import ClaimsSettings, collect
+from collectors.claims.verdicts import VerdictTable
 
 __all__ = ["ClaimsSettings", "VerdictTable", "collect"]

@@ -15,15 +15,15 @@ from datetime import datetime, timedelta
 from itertools import combinations
 from pathlib import Path
 
-from hellofresh.collectors.claims.feed import feed_items
-from hellofresh.collectors.claims.reviews import (
+from collectors.claims.feed import feed_items
+from collectors.claims.reviews import (
     ClaimReview,
     UnusableReviewError,
     read_review,
     review_fields,
     review_moment,
 )
-from hellofresh.collectors.claims.verdicts import Reading, VerdictTable, gives_away
+from collectors.claims.verdicts import Reading, VerdictTable, gives_away
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
@@ -103,7 +103,7 @@ def collect(
 
     Args:
         quarter: by the review's date, UTC.
-        feeds: files of reviews, see `hellofresh.collectors.claims.feed`.
+        feeds: files of reviews, see `collectors.claims.feed`.
         pending: collect the claims, too, that are still being checked.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from hellofresh.collectors.claims.reviews import ReviewRating
+from collectors.claims.reviews import ReviewRating
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
 from hellofresh.core.strict import Strict
@@ -127,9 +127,7 @@ class VerdictTable:
     @classmethod
     def load(cls, path: Path | None = None) -> Self:
         """Read a table; the project's own if left out; raises ConfigError if it is damaged."""
-        content = (
-            path.read_bytes() if path else files("hellofresh.collectors.claims").joinpath("verdicts.toml").read_bytes()
-        )
+        content = path.read_bytes() if path else files("collectors.claims").joinpath("verdicts.toml").read_bytes()
         try:
             return cls(_Table.model_validate(parse_toml(content)))
         except ValueError as error:
@@ -172,7 +170,7 @@ class VerdictTable:
 @cache
 def _patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
     """Words of which one must be there (cheap to look for), what stands at the beginning, and what stands anywhere."""
-    table = tomllib.loads(files("hellofresh.collectors.claims").joinpath("giveaways.toml").read_text("utf-8"))
+    table = tomllib.loads(files("collectors.claims").joinpath("giveaways.toml").read_text("utf-8"))
     words = {name: "|".join(table[name]) for name in ("verdict", "check", "harsh")}
     plain = {word for name in words for word in table[name] if not set(word) & set("[(?|")}
     found = []

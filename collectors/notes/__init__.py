@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hellofresh.collectors.notes.collect import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.hydrate import fill_texts, with_pictures
-from hellofresh.collectors.notes.labels import LabelSource
-from hellofresh.collectors.notes.noted_posts import collect_posts, score_files
-from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.posts.online import Online
-from hellofresh.collectors.notes.posts.services import SERVICES
+from collectors.notes.collect import NotesSettings, NotesSource, collect
+from collectors.notes.hydrate import fill_texts, with_pictures
+from collectors.notes.labels import LabelSource
+from collectors.notes.noted_posts import collect_posts, score_files
+from collectors.notes.posts.base import FoundPost, PostStatus
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.online import Online
+from collectors.notes.posts.services import SERVICES
 
 __all__ = [
     "SERVICES",

@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.collectors.notes.claimed import claimed_names, read_claimed
-from hellofresh.collectors.notes.dump_files import find_shards, source_files
-from hellofresh.collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
-from hellofresh.collectors.notes.ratings import DumpRatings, hashed, read_ratings
-from hellofresh.collectors.notes.snapshot import known_hashes
-from hellofresh.collectors.notes.tables import (
+from collectors.notes.claimed import claimed_names, read_claimed
+from collectors.notes.dump_files import find_shards, source_files
+from collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from collectors.notes.ratings import DumpRatings, hashed, read_ratings
+from collectors.notes.snapshot import known_hashes
+from collectors.notes.tables import (
     ENROLLMENT,
     HISTORY,
     NOTES,
@@ -34,8 +34,8 @@ from hellofresh.collectors.notes.tables import (
     WantedColumns,
     refuse_conflicts,
 )
-from hellofresh.collectors.notes.texts import is_foreign
-from hellofresh.collectors.notes.writers import write_note_writers
+from collectors.notes.texts import is_foreign
+from collectors.notes.writers import write_note_writers
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json
@@ -280,7 +280,7 @@ def collect_bridging(
         key: secret, of the hashes of participants.
         pool: where shards of ratings are read.
         afresh: read all shards again.
-        claims: a folder of names that writers claim, see `hellofresh.collectors.notes.claimed`.
+        claims: a folder of names that writers claim, see `collectors.notes.claimed`.
         progress: called with a sentence now and then.
 
     Raises:

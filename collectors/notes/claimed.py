@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.collectors.notes.labels import AUTHOR
+from collectors.notes.labels import AUTHOR
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_model
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text, skeleton

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from hellofresh.collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
-from hellofresh.collectors.notes.dump_files import find_shards, source_files
-from hellofresh.collectors.notes.labels import (
+from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
+from collectors.notes.dump_files import find_shards, source_files
+from collectors.notes.labels import (
     AUTHOR,
     COLLABORATIVE,
     DAY_MS,
@@ -26,12 +26,12 @@ from hellofresh.collectors.notes.labels import (
     settle,
     still_open,
 )
-from hellofresh.collectors.notes.lines import Sieve
-from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
-from hellofresh.collectors.notes.snapshot import known_hashes
-from hellofresh.collectors.notes.tables import (
+from collectors.notes.lines import Sieve
+from collectors.notes.posts.base import FoundPost, PostStatus
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.online import ChainedPosts, Online
+from collectors.notes.snapshot import known_hashes
+from collectors.notes.tables import (
     ENROLLMENT,
     HISTORY,
     NOTES,
@@ -41,7 +41,7 @@ from hellofresh.collectors.notes.tables import (
     gathered,
     refuse_conflicts,
 )
-from hellofresh.collectors.notes.texts import has_page_leftovers, is_foreign, speaks_of_media
+from collectors.notes.texts import has_page_leftovers, is_foreign, speaks_of_media
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel

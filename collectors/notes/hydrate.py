@@ -10,9 +10,9 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.collectors.notes.collect import NotesSource
-from hellofresh.collectors.notes.posts.base import FoundPost
-from hellofresh.collectors.notes.tables import NOTES, TableReader, WantedColumns
+from collectors.notes.collect import NotesSource
+from collectors.notes.posts.base import FoundPost
+from collectors.notes.tables import NOTES, TableReader, WantedColumns
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_text
 from hellofresh.core.texts import without_hidden

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import polars as pl
 
-from hellofresh.collectors.notes.tables import ENROLLMENT, TableReader, WantedColumns
+from collectors.notes.tables import ENROLLMENT, TableReader, WantedColumns
 from hellofresh.core.errors import SourceError
 
 _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from hellofresh.collectors.notes.bridging import read_bridging
-from hellofresh.collectors.notes.collect import (
+from collectors.notes.bridging import read_bridging
+from collectors.notes.collect import (
     REASONS,
     Gathering,
     NoteRow,
@@ -26,9 +26,9 @@ from hellofresh.collectors.notes.collect import (
     released_post,
     time_text,
 )
-from hellofresh.collectors.notes.labels import NoteState
-from hellofresh.collectors.notes.posts.base import FoundPost, PostStatus
-from hellofresh.collectors.notes.tables import TableReader
+from collectors.notes.labels import NoteState
+from collectors.notes.posts.base import FoundPost, PostStatus
+from collectors.notes.tables import TableReader
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter, first_snowflake, snowflake_time
 from hellofresh.releases.candidates import Collection, Funnel

@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.collectors.notes.dump_files import find_shards, source_files
-from hellofresh.collectors.notes.snapshot import known_hashes
-from hellofresh.collectors.notes.tables import RATINGS, TableReader, WantedColumns, gathered
+from collectors.notes.dump_files import find_shards, source_files
+from collectors.notes.snapshot import known_hashes
+from collectors.notes.tables import RATINGS, TableReader, WantedColumns, gathered
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.executors import Pool, run_tasks
 from hellofresh.core.files import read_model, write_json

@@ -21,8 +21,8 @@ from typing import Annotated
 
 from pydantic import Strict
 
-from hellofresh.collectors.notes.dump_files import UNFINISHED, check_zip
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
+from collectors.notes.dump_files import UNFINISHED, check_zip
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
 from hellofresh.core.errors import DataError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net.lock import locked

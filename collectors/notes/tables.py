@@ -17,8 +17,8 @@ from typing import BinaryIO
 
 import polars as pl
 
-from hellofresh.collectors.notes.dump_files import find_shards, open_shard
-from hellofresh.collectors.notes.lines import (
+from collectors.notes.dump_files import find_shards, open_shard
+from collectors.notes.lines import (
     BLOCK_BYTES,
     NOTHING,
     SHORTEST_LINE,

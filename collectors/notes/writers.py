@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh.collectors.notes.ratings import DumpRatings
+from collectors.notes.ratings import DumpRatings
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.parquet import write_parquet

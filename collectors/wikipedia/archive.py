@@ -18,8 +18,8 @@ from tempfile import TemporaryDirectory
 
 import aiohttp
 
+from collectors.wikipedia.export import listed_sha256
 from hellofresh import __version__
-from hellofresh.collectors.wikipedia.export import listed_sha256
 from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.lock import locked

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, HTMLEntity, Tag, Template, Text, Wikilink
 
-from hellofresh.collectors.wikipedia.edits import Gap, common_ends, gaps
+from collectors.wikipedia.edits import Gap, common_ends, gaps
 
 _JOIN = " [...] "
 _UNSEEN_TAGS = frozenset(

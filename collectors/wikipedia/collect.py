@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hellofresh.collectors.wikipedia.clean import readable, spans
-from hellofresh.collectors.wikipedia.edits import only_urls_differ
-from hellofresh.collectors.wikipedia.export import (
+from collectors.wikipedia.clean import readable, spans
+from collectors.wikipedia.edits import only_urls_differ
+from collectors.wikipedia.export import (
     ExportReader,
     JoinedReader,
     histories,
@@ -22,8 +22,8 @@ from hellofresh.collectors.wikipedia.export import (
     read_pages,
     shards,
 )
-from hellofresh.collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
-from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
+from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import sha256_file

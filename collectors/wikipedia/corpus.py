@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hellofresh.collectors.wikipedia.clean import readable
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.wikitext import Kind, Splitter
+from collectors.wikipedia.clean import readable
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.wikitext import Kind, Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 

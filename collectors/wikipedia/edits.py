@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cydifflib import SequenceMatcher
 
-from hellofresh.collectors.wikipedia.wikitext import Kind, Snapshot, WikiSection
+from collectors.wikipedia.wikitext import Kind, Snapshot, WikiSection
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
-from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage
+from collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.core.errors import SourceError, UsageError
 
 _CHUNK = 1 << 18

@@ -21,8 +21,8 @@ from typing import Any
 
 import requests
 
+from collectors.wikipedia.source import check_contact
 from hellofresh import __version__
-from hellofresh.collectors.wikipedia.source import check_contact
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.net.retry import PASSING, RateLimit, RetryPolicy, retry_after_s
 

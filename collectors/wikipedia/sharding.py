@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from hellofresh.collectors.wikipedia.collect import EditsFound, collection_of, find_edits
-from hellofresh.collectors.wikipedia.export import histories, shards
-from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate
+from collectors.wikipedia.collect import EditsFound, collection_of, find_edits
+from collectors.wikipedia.export import histories, shards
+from collectors.wikipedia.stability import EditsSettings, Fate
 from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import canonical_json, read_jsonl, write_jsonl

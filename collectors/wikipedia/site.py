@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 import mwclient
 from pydantic import AwareDatetime, Field, ValidationError
 
-from hellofresh.collectors.wikipedia.polite import PoliteSession
-from hellofresh.collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount, Window
-from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage
+from collectors.wikipedia.polite import PoliteSession
+from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount, Window
+from collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database

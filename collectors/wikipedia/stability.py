@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from hellofresh.collectors.wikipedia.edits import (
+from collectors.wikipedia.edits import (
     ParagraphChange,
     changed_headings,
     changes_more_than,
@@ -29,7 +29,7 @@ from hellofresh.collectors.wikipedia.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from hellofresh.collectors.wikipedia.wikitext import Kind, Revision, Snapshot, Splitter, refuse_small
+from collectors.wikipedia.wikitext import Kind, Revision, Snapshot, Splitter, refuse_small
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 

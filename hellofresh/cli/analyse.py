@@ -12,8 +12,6 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
-from hellofresh.leaderboard.data.analyses import analyses_in
-from hellofresh.leaderboard.export.report import ReportTask, report_page
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
@@ -22,6 +20,8 @@ from hellofresh.results.figures.image import need_converter
 from hellofresh.results.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
+from leaderboard.data.analyses import analyses_in
+from leaderboard.export.report import ReportTask, report_page
 
 _AGENTS = "agents"
 

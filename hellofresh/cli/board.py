@@ -12,14 +12,14 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
 from hellofresh.core.editions import Edition
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.splits import scan_scores
 from hellofresh.results.entries import unscored_runs
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks.samples import MAIN, Split, to_json
+from leaderboard.export import export_board
+from leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
 
 
 def score(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from collectors.labelled import read_claims
+from collectors.wikipedia.corpus import LICENSE, dump_documents
 from hellofresh import __version__
 from hellofresh.cli._output import CommandOutput, interval
-from hellofresh.collectors.labelled import read_claims
-from hellofresh.collectors.wikipedia.corpus import LICENSE, dump_documents
 from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
 from hellofresh.cli._output import CommandOutput
-from hellofresh.collectors.datasets import DATASETS, DataSet, ImportRequest, fetch_dataset, get_dataset, import_dataset
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace

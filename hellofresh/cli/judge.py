@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import polars as pl
 
+from collectors.labelled import read_responses_column
 from hellofresh.cli._output import CommandOutput, estimate, interval
 from hellofresh.cli.arguments.judging import MUSE
 from hellofresh.cli.evaluate import show_forecast
-from hellofresh.collectors.labelled import read_responses_column
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
 from hellofresh.core.files import read_models

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from collectors.jobs import bundled_jobs
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
 from hellofresh.cli._output import CommandOutput, ProgressBar
 from hellofresh.cli._show import show_built, summarise_collected
 from hellofresh.cli.board import run_score
 from hellofresh.cli.evaluate import run_evaluation
 from hellofresh.cli.sources import run_job
-from hellofresh.collectors.jobs import bundled_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition

@@ -21,7 +21,6 @@ from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export.run_page import RunSample, RunTable, run_page
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.scores import beside_others
@@ -36,6 +35,7 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
+from leaderboard.export.run_page import RunSample, RunTable, run_page
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 

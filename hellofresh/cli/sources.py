@@ -10,16 +10,16 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from collectors import sample
+from collectors.jobs import asked_job, collect_shard, notes_source
+from collectors.notes import fill_texts
+from collectors.notes.bridging import collect_bridging
+from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from collectors.wikipedia.archive import PUBLIC_URL as EXPORTS_URL
+from collectors.wikipedia.archive import ExportRequest, download_export
+from collectors.wikipedia.source import check_contact
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
-from hellofresh.collectors import sample
-from hellofresh.collectors.jobs import asked_job, collect_shard, notes_source
-from hellofresh.collectors.notes import fill_texts
-from hellofresh.collectors.notes.bridging import collect_bridging
-from hellofresh.collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
-from hellofresh.collectors.wikipedia.archive import PUBLIC_URL as EXPORTS_URL
-from hellofresh.collectors.wikipedia.archive import ExportRequest, download_export
-from hellofresh.collectors.wikipedia.source import check_contact
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool, process_pool

@@ -11,8 +11,8 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.cli._output import CommandOutput, duration, interval
-from hellofresh.collectors.labelled import IMPORTERS, JudgedFile, read_judged
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.net.lock import locked
@@ -40,9 +40,9 @@ from hellofresh.rewards.base import Beside
 from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encoder
 from hellofresh.runs.regimes.correction.post import plain
 from hellofresh.tasks.samples import to_json
-from hellofresh.training.libraries import chosen_device, find_base, need_libraries
-from hellofresh.training.log import LogRow, known_values
-from hellofresh.training.recipe import (
+from training.libraries import chosen_device, find_base, need_libraries
+from training.log import LogRow, known_values
+from training.recipe import (
     PpoRecipe,
     PreferenceRecipe,
     Recipe,
@@ -55,11 +55,11 @@ from hellofresh.training.recipe import (
     changed_recipes,
     load_recipe,
 )
-from hellofresh.training.reward_models import RewardTraining, TrainedReward, train_head
+from training.reward_models import RewardTraining, TrainedReward, train_head
 
 if TYPE_CHECKING:
-    from hellofresh.training.log import TuningCard
-    from hellofresh.training.rerankers import TrainedReranker
+    from training.log import TuningCard
+    from training.rerankers import TrainedReranker
 
 
 _METRIC = "ndcg@10"
@@ -124,7 +124,7 @@ def _train_one(
     line: Callable[[str], None],
 ) -> TrainedReranker:
     need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
-    from hellofresh.training import encoders, rerankers
+    from training import encoders, rerankers
 
     def on_row(row: LogRow, steps: int) -> None:
         known = ", ".join(f"{name} {value:.4f}" for name, value in (("loss", row.loss), ("NDCG@10", row.ndcg)) if value)
@@ -266,7 +266,7 @@ def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
             need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
-            from hellofresh.training.encoders import train_reward_encoder
+            from training.encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:
                 loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"
@@ -356,7 +356,7 @@ def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> t
     (data,) = options.data
     recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
     need_libraries(f"train {method}", online=options.model.startswith(HUB))
-    from hellofresh.training import run, tuning
+    from training import run, tuning
 
     workspace = Workspace.from_environment()
     base = find_base(options.model, workspace)

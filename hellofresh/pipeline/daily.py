@@ -23,10 +23,10 @@ from typing import TypeVar
 
 import aiohttp
 
-from hellofresh.collectors import LIVING
-from hellofresh.collectors.jobs import configured_notes_source
-from hellofresh.collectors.notes import fill_texts
-from hellofresh.collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
+from collectors import LIVING
+from collectors.jobs import configured_notes_source
+from collectors.notes import fill_texts
+from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, RunError, SourceError
@@ -244,7 +244,7 @@ class Day:
 
     def _export(self, folder: Path) -> None:
         # Only this step needs the site's parts.
-        from hellofresh.leaderboard.export import export_board, is_exported
+        from leaderboard.export import export_board, is_exported
 
         if not is_exported(self.workspace.board, folder):
             export_board(self.workspace.board, folder)

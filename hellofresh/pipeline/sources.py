@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from hellofresh.collectors.jobs import bundled_jobs, configured_jobs
+from collectors.jobs import bundled_jobs, configured_jobs
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.clock import now

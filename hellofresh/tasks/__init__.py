@@ -1,8 +1,8 @@
 """The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
 A frozen data set is one file, perhaps with a later version of it: its task (`TASK`, perhaps `BINARY`), and where it is
-from and how it is read (`DATASET`). `hellofresh.collectors.datasets` imports it. A living task has a collector, see
-`hellofresh.collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
+from and how it is read (`DATASET`). `collectors.datasets` imports it. A living task has a collector, see
+`collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
 given to `register_task`; see docs/extending.md.
 """
 
@@ -94,7 +94,7 @@ _DATASETS = (
     x_fact.DATASET,
 )
 DATASETS = {dataset.name: dataset for dataset in _DATASETS}
-"""The frozen data sets of this package; `hellofresh.collectors.datasets.DATASETS` has those of others too."""
+"""The frozen data sets of this package; `collectors.datasets.DATASETS` has those of others too."""
 
 
 def get_task(name: str) -> Task:

@@ -11,9 +11,6 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from hellofresh.leaderboard.components.markup import Html, el, join
-from hellofresh.leaderboard.components.scale import Scale, figure
-from hellofresh.leaderboard.data.board import BoardEntry, MetricValue, ScoreCell
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
@@ -23,6 +20,9 @@ from hellofresh.results.board.schema import (
     PeriodBalance,
     ReliabilityBin,
 )
+from leaderboard.components.markup import Html, el, join
+from leaderboard.components.scale import Scale, figure
+from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MOST_TICKS = 5

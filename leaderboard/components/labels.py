@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition
 from hellofresh.core.quarters import utc_text
-from hellofresh.leaderboard.components.markup import Html, el, visible
-from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
 from hellofresh.tasks import TASKS, Track
+from leaderboard.components.markup import Html, el, visible
+from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _TRACKS: Mapping[Track, str] = {
     "decisions": "Decisions",

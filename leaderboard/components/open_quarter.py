@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.leaderboard.components.charts import answer_style, answers_bar, calendar_bar
-from hellofresh.leaderboard.components.labels import Links, day, money, until
-from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
-from hellofresh.leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
-from hellofresh.leaderboard.components.standings import (
+from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
+from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
+from leaderboard.components.labels import Links, day, money, until
+from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.scale import Scale, class_names, plain_scale, scale_of
+from leaderboard.components.standings import (
     GROUPS,
     Line,
     all_lines,
@@ -20,7 +21,7 @@ from hellofresh.leaderboard.components.standings import (
     provenance_cell,
     regime_cell,
 )
-from hellofresh.leaderboard.components.tables import (
+from leaderboard.components.tables import (
     Cell,
     Column,
     Marked,
@@ -31,8 +32,7 @@ from hellofresh.leaderboard.components.tables import (
     scrolled,
     table,
 )
-from hellofresh.leaderboard.data.board import Board, BoardEntry, Days, SplitKey
-from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
+from leaderboard.data.board import Board, BoardEntry, Days, SplitKey
 
 _MOST_COMPARED = 12
 _LAST = 5

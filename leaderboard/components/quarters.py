@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.leaderboard.components.charts import interval_bar
-from hellofresh.leaderboard.components.labels import Links, day, until
-from hellofresh.leaderboard.components.markup import (
+from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.charts import interval_bar
+from leaderboard.components.labels import Links, day, until
+from leaderboard.components.markup import (
     DASH,
     Html,
     bundled_notice,
@@ -20,13 +23,10 @@ from hellofresh.leaderboard.components.markup import (
     notice,
     visible,
 )
-from hellofresh.leaderboard.components.scale import class_name, class_names, plain_scale
-from hellofresh.leaderboard.components.standings import headline_columns, provenance_cell, regime_cell
-from hellofresh.leaderboard.components.tables import Cell, Column, Value, facts, score, table
-from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey
-from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
-from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.scale import class_name, class_names, plain_scale
+from leaderboard.components.standings import headline_columns, provenance_cell, regime_cell
+from leaderboard.components.tables import Cell, Column, Value, facts, score, table
+from leaderboard.data.board import Board, MetricValue, SplitKey
 
 _FEWEST_QUARTERS = 5
 """Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""

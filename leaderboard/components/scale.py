@@ -9,11 +9,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from hellofresh.leaderboard.data.board import Board, MetricValue, SplitKey, kept
 from hellofresh.results.board.schema import LabelCount
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.data.board import Board, MetricValue, SplitKey, kept
 
 _OF_A_CLASS = ":"
 """Stands in the names of metrics of a single class, between the metric and the class."""

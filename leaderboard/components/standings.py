@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hellofresh.core.files import sha256_text
-from hellofresh.leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
-from hellofresh.leaderboard.components.labels import Links, money
-from hellofresh.leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.scale import Scale, figure
-from hellofresh.leaderboard.components.tables import (
+from hellofresh.results.board.schema import SystemFacts
+from hellofresh.results.panel import section_of
+from hellofresh.results.standings import Standing
+from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
+from leaderboard.components.labels import Links, money
+from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.scale import Scale, figure
+from leaderboard.components.tables import (
     FIRST,
     Cell,
     Column,
@@ -22,10 +25,7 @@ from hellofresh.leaderboard.components.tables import (
     scrolled,
     table,
 )
-from hellofresh.leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
-from hellofresh.results.board.schema import SystemFacts
-from hellofresh.results.panel import section_of
-from hellofresh.results.standings import Standing
+from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
 GROUPS = {
     "system": ("Systems", ""),

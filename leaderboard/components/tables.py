@@ -8,9 +8,9 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from hellofresh.leaderboard.components.markup import DASH, Html, el, join, visible
-from hellofresh.leaderboard.components.scale import figure
-from hellofresh.leaderboard.data.board import MetricValue
+from leaderboard.components.markup import DASH, Html, el, join, visible
+from leaderboard.components.scale import figure
+from leaderboard.data.board import MetricValue
 
 Value = str | int | float | bool | None
 Text = Html | str

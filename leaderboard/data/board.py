@@ -16,7 +16,6 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import Row, Table
 from hellofresh.core.quarters import EditionKey
 from hellofresh.core.systems import SystemId
-from hellofresh.leaderboard.data.analyses import BoardAnalysis, load_analyses
 from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardFiles
 from hellofresh.results.board.schema import (
     TABLES,
@@ -31,6 +30,7 @@ from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
+from leaderboard.data.analyses import BoardAnalysis, load_analyses
 
 ALL_PERIODS = "all"
 """What the column `period` says where a score is of the whole quarter."""

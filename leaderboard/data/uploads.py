@@ -20,7 +20,6 @@ from hellofresh.core.calendar import Calendar
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import WorkspaceError
-from hellofresh.leaderboard.data.board import BoardEntry
 from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import (
@@ -36,6 +35,7 @@ from hellofresh.submissions.names import FOLDER_NAME, slug
 from hellofresh.submissions.receipts import KnownTeams, look_alike
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import Split
+from leaderboard.data.board import BoardEntry
 
 _NO_NAME = "-"
 """Stands in the temporary folder for a name that no folder may have."""
@@ -45,7 +45,7 @@ def load_dues(folder: Path) -> list[Due]:
     """What is due in each quarter and split of a board, by deadline; samples are there from its opening on.
 
     Raises:
-        DataError: as `hellofresh.leaderboard.data.board.load_board`.
+        DataError: as `leaderboard.data.board.load_board`.
     """
     files = BoardFiles.at(folder)
     days, ids, states = (files.read(name) for name in ("quarters", "due_ids", "releases"))

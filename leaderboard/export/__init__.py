@@ -1,5 +1,5 @@
 """The board as files: pages that need no server, made of the same parts as the live site."""
 
-from hellofresh.leaderboard.export.export import ExportReport, export_board, is_exported
+from leaderboard.export.export import ExportReport, export_board, is_exported
 
 __all__ = ["ExportReport", "export_board", "is_exported"]

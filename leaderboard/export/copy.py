@@ -12,7 +12,9 @@ from pathlib import Path
 from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
-from hellofresh.leaderboard.components.labels import (
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.labels import (
     EVERY,
     Links,
     PageKey,
@@ -21,11 +23,9 @@ from hellofresh.leaderboard.components.labels import (
     relative,
     task_order,
 )
-from hellofresh.leaderboard.components.markup import Html, el, join, page_header, preview_tags, project_links
-from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey
-from hellofresh.leaderboard.views import PAGES, Visit
-from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.markup import Html, el, join, page_header, preview_tags, project_links
+from leaderboard.data.board import Board, BoardEntry, SplitKey
+from leaderboard.views import PAGES, Visit
 
 HOME = "index.html"
 STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_file
-from hellofresh.leaderboard.components.scale import Scale, scale_of
-from hellofresh.leaderboard.components.standings import columns_class, columns_of
-from hellofresh.leaderboard.components.tables import FIRST
-from hellofresh.leaderboard.data.board import load_board
-from hellofresh.leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
-from hellofresh.leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
-from hellofresh.leaderboard.export.records import record_files
+from leaderboard.components.scale import Scale, scale_of
+from leaderboard.components.standings import columns_class, columns_of
+from leaderboard.components.tables import FIRST
+from leaderboard.data.board import load_board
+from leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
+from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
+from leaderboard.export.records import record_files
 
 _HERE = Path(__file__).parent
 _SPACE = """\

@@ -16,15 +16,15 @@ from xml.sax.saxutils import escape, quoteattr
 from hellofresh import __version__
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import sha256_text
-from hellofresh.leaderboard.components.labels import day, task_title
-from hellofresh.leaderboard.components.markup import visible
-from hellofresh.leaderboard.components.scale import figure, plain_scale
-from hellofresh.leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey
-from hellofresh.leaderboard.export.copy import FEED, Site, file_names
 from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.standings import Standing
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import visible
+from leaderboard.components.scale import figure, plain_scale
+from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey
+from leaderboard.export.copy import FEED, Site, file_names
 
 _WIDTHS = {**dict.fromkeys("fijlt.,()I1|", 0.35), **dict.fromkeys("mwMW@", 0.95)}
 _RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "first_party"}

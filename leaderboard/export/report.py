@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh import __version__
-from hellofresh.leaderboard.components.markup import Html, bundled_notice, el, named, page_header
-from hellofresh.leaderboard.data.analyses import BoardAnalysis
-from hellofresh.leaderboard.export.copy import document, style
-from hellofresh.leaderboard.views.analyses import analysis_section, questions
+from leaderboard.components.markup import Html, bundled_notice, el, named, page_header
+from leaderboard.data.analyses import BoardAnalysis
+from leaderboard.export.copy import document, style
+from leaderboard.views.analyses import analysis_section, questions
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _LEDE = (

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hellofresh import __version__
-from hellofresh.leaderboard.components.markup import Html, el, heading, named, notice, page_header, visible
-from hellofresh.leaderboard.export.copy import document, style
+from leaderboard.components.markup import Html, el, heading, named, notice, page_header, visible
+from leaderboard.export.copy import document, style
 
 Row = Sequence[str]
 _SEARCH = """

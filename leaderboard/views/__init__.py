@@ -6,7 +6,7 @@ and never run `app.py`.
 
 from __future__ import annotations
 
-from hellofresh.leaderboard.views import (
+from leaderboard.views import (
     about,
     analyses,
     compare,
@@ -20,7 +20,7 @@ from hellofresh.leaderboard.views import (
     submit,
     system,
 )
-from hellofresh.leaderboard.views.visit import Page, Visit
+from leaderboard.views.visit import Page, Visit
 
 __all__ = ["PAGES", "Page", "Visit"]
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.leaderboard.components.labels import task_order, track_title
-from hellofresh.leaderboard.components.markup import Html, el, join, link
-from hellofresh.leaderboard.components.scale import constant_answer
-from hellofresh.leaderboard.data.board import Board
-from hellofresh.leaderboard.views.visit import Page, Visit
 from hellofresh.tasks import TASKS
+from leaderboard.components.labels import task_order, track_title
+from leaderboard.components.markup import Html, el, join, link
+from leaderboard.components.scale import constant_answer
+from leaderboard.data.board import Board
+from leaderboard.views.visit import Page, Visit
 
 _LEDE = "How the benchmark is made, and what its numbers can and cannot say."
 _PROSE = Path(__file__).resolve().parents[1] / "about.md"

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
-from hellofresh.leaderboard.components.markup import DASH, Html, bundled_notice, el, inner_link, join, named, visible
-from hellofresh.leaderboard.components.scale import metric_titles
-from hellofresh.leaderboard.components.tables import Cell, Value, as_csv, table
-from hellofresh.leaderboard.data.analyses import BoardAnalysis
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.components.markup import DASH, Html, bundled_notice, el, inner_link, join, named, visible
+from leaderboard.components.scale import metric_titles
+from leaderboard.components.tables import Cell, Value, as_csv, table
+from leaderboard.data.analyses import BoardAnalysis
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "What a quarter shows beyond a score: one question at a time, with figure and table."
 _MOST_ROWS = 100
@@ -108,7 +108,7 @@ def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | 
 
     Args:
         analyses: in order.
-        address: where the analysis of that name is shown, as in `hellofresh.leaderboard.components.labels.Links`.
+        address: where the analysis of that name is shown, as in `leaderboard.components.labels.Links`.
     """
     items = (
         el(

@@ -8,9 +8,10 @@ from enum import StrEnum
 
 import polars as pl
 
-from hellofresh.leaderboard.components.charts import difference_bar, difference_scale, period_tick
-from hellofresh.leaderboard.components.labels import Links, entry_label
-from hellofresh.leaderboard.components.markup import (
+from hellofresh.results.standings import Pair, Standing
+from leaderboard.components.charts import difference_bar, difference_scale, period_tick
+from leaderboard.components.labels import Links, entry_label
+from leaderboard.components.markup import (
     DASH,
     Html,
     bundled_notice,
@@ -21,12 +22,11 @@ from hellofresh.leaderboard.components.markup import (
     named,
     visible,
 )
-from hellofresh.leaderboard.components.scale import Scale, figure, plain_scale
-from hellofresh.leaderboard.components.standings import Line, all_lines, by_rank, group_of
-from hellofresh.leaderboard.components.tables import Column, Marked, table
-from hellofresh.leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
-from hellofresh.results.standings import Pair, Standing
+from leaderboard.components.scale import Scale, figure, plain_scale
+from leaderboard.components.standings import Line, all_lines, by_rank, group_of
+from leaderboard.components.tables import Column, Marked, table
+from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""

@@ -8,25 +8,6 @@ from datetime import datetime
 
 from hellofresh.core.editions import split_name
 from hellofresh.core.quarters import parse_utc
-from hellofresh.leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
-from hellofresh.leaderboard.components.labels import FACTS, day, fact_name
-from hellofresh.leaderboard.components.markup import (
-    DASH,
-    Html,
-    bundled_notice,
-    el,
-    heading,
-    inner_link,
-    join,
-    link,
-    named,
-    visible,
-)
-from hellofresh.leaderboard.components.quarters import dataset_section, outcomes, prospect_of
-from hellofresh.leaderboard.components.scale import class_name
-from hellofresh.leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.views.visit import Page, Visit
 from hellofresh.results.board.schema import (
     Distribution,
     FunnelStep,
@@ -38,6 +19,25 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.charts import balance_bars, funnel_bar, spread_bar
+from leaderboard.components.labels import FACTS, day, fact_name
+from leaderboard.components.markup import (
+    DASH,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    visible,
+)
+from leaderboard.components.quarters import dataset_section, outcomes, prospect_of
+from leaderboard.components.scale import class_name
+from leaderboard.components.tables import Cell, Column, Marked, definitions, facts, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Page, Visit
 
 _LEDE = "Where the samples come from, how they are spread, what is released, and how to verify it."
 _WORDS = {

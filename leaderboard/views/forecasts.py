@@ -8,20 +8,20 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from hellofresh.leaderboard.components.charts import reliability_plot
-from hellofresh.leaderboard.components.labels import day, task_title
-from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
-from hellofresh.leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
-from hellofresh.leaderboard.components.scale import class_name, scale_of
-from hellofresh.leaderboard.components.standings import all_lines, by_rank, group_of, headline_cells, headline_columns
-from hellofresh.leaderboard.components.tables import Cell, Column, score, scrolled, table
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import CalibrationRow, Prospect, ReliabilityBin, SampleRow
 from hellofresh.results.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.charts import reliability_plot
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
+from leaderboard.components.scale import class_name, scale_of
+from leaderboard.components.standings import all_lines, by_rank, group_of, headline_cells, headline_columns
+from leaderboard.components.tables import Cell, Column, score, scrolled, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "How well systems forecast what people will decide: probabilities handed in before anyone had decided."
 _INDEX = (

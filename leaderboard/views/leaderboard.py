@@ -6,11 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from hellofresh.leaderboard.components.charts import interval_bar
-from hellofresh.leaderboard.components.labels import EVERY, Links, is_frozen, money
-from hellofresh.leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
-from hellofresh.leaderboard.components.open_quarter import open_quarter, plain_participant
-from hellofresh.leaderboard.components.quarters import (
+from hellofresh.results.board.schema import AnswerShare, Participant
+from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
+from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.charts import interval_bar
+from leaderboard.components.labels import EVERY, Links, is_frozen, money
+from leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.open_quarter import open_quarter, plain_participant
+from leaderboard.components.quarters import (
     every_quarter,
     fixed_rows,
     introduction,
@@ -19,8 +22,8 @@ from hellofresh.leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from hellofresh.leaderboard.components.scale import Scale, figure, scale_of
-from hellofresh.leaderboard.components.standings import (
+from leaderboard.components.scale import Scale, figure, scale_of
+from leaderboard.components.standings import (
     Line,
     View,
     all_lines,
@@ -36,13 +39,10 @@ from hellofresh.leaderboard.components.standings import (
     plain_row,
     standings_table,
 )
-from hellofresh.leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
-from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
-from hellofresh.leaderboard.views.compare import verdict
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
-from hellofresh.results.board.schema import AnswerShare, Participant
-from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
-from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
+from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
+from leaderboard.views.compare import verdict
+from leaderboard.views.visit import Choices, Page, Visit
 
 _MOST_PANELS = 6
 _FEWEST_COSTS = 3

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hellofresh.leaderboard.components.markup import DASH, Html, el, heading, named
-from hellofresh.leaderboard.components.tables import Cell, Row, definitions, scrolled, table
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind, WriterPair
+from leaderboard.components.markup import DASH, Html, el, heading, named
+from leaderboard.components.tables import Cell, Row, definitions, scrolled, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
 _RULE = (

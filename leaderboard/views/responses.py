@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hellofresh.judging.study import SMOKE_TEST
-from hellofresh.leaderboard.components.markup import (
+from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from leaderboard.components.markup import (
     DASH,
     Html,
     el,
@@ -20,10 +21,9 @@ from hellofresh.leaderboard.components.markup import (
     notice,
     visible,
 )
-from hellofresh.leaderboard.components.tables import Cell, scrolled, span, table
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
-from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
+from leaderboard.components.tables import Cell, scrolled, span, table
+from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
 _JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."

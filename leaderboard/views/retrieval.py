@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hellofresh.leaderboard.components.charts import interval_bar, interval_scale
-from hellofresh.leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
-from hellofresh.leaderboard.components.scale import plain_scale
-from hellofresh.leaderboard.components.tables import Column, score, table
-from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import FoundDocument, SampleRow
 from hellofresh.tasks import TASKS, relevance_of
+from leaderboard.components.charts import interval_bar, interval_scale
+from leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.tables import Column, score, table
+from leaderboard.data.board import Board, ScoreCell, SplitKey
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Who finds the evidence: systems by metric, and how deep one has to read."
 _FAMILIES = {"ndcg": "NDCG", "recall": "Recall", "m": "MRR and MAP"}

@@ -13,25 +13,6 @@ from itertools import groupby
 import polars as pl
 
 from hellofresh.core.parquet import Row
-from hellofresh.leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
-from hellofresh.leaderboard.components.markup import (
-    DASH,
-    Html,
-    el,
-    heading,
-    inner_link,
-    join,
-    link,
-    named,
-    notice,
-    visible,
-)
-from hellofresh.leaderboard.components.scale import class_name, class_names
-from hellofresh.leaderboard.components.tables import Cell, Column, definitions, table
-from hellofresh.leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
-from hellofresh.leaderboard.views.responses import side_by_side
-from hellofresh.leaderboard.views.retrieval import DEPTH, documents_of, has_found
-from hellofresh.leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 from hellofresh.results.board.schema import (
     SAMPLES,
     FoundDocument,
@@ -44,6 +25,25 @@ from hellofresh.results.board.schema import (
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
+from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
+from leaderboard.components.markup import (
+    DASH,
+    Html,
+    el,
+    heading,
+    inner_link,
+    join,
+    link,
+    named,
+    notice,
+    visible,
+)
+from leaderboard.components.scale import class_name, class_names
+from leaderboard.components.tables import Cell, Column, definitions, table
+from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
+from leaderboard.views.responses import side_by_side
+from leaderboard.views.retrieval import DEPTH, documents_of, has_found
+from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25

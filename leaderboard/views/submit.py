@@ -9,8 +9,13 @@ from statistics import median
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
-from hellofresh.leaderboard.components.labels import day, task_title
-from hellofresh.leaderboard.components.markup import (
+from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, place_of
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction
+from hellofresh.submissions.receipts import Receipt
+from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import day, task_title
+from leaderboard.components.markup import (
     DASH,
     Html,
     el,
@@ -22,14 +27,9 @@ from hellofresh.leaderboard.components.markup import (
     notice,
     visible,
 )
-from hellofresh.leaderboard.components.tables import Cell, Marked, facts, table
-from hellofresh.leaderboard.data.uploads import Review, load_dues
-from hellofresh.leaderboard.views.visit import Page, Visit
-from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, place_of
-from hellofresh.submissions.format import SYSTEM, Fault, Prediction
-from hellofresh.submissions.receipts import Receipt
-from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN
+from leaderboard.components.tables import Cell, Marked, facts, table
+from leaderboard.data.uploads import Review, load_dues
+from leaderboard.views.visit import Page, Visit
 
 _LEDE = "How to take part with your own system."
 _MOST_FINDINGS = 100

@@ -5,26 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 
-from hellofresh.leaderboard.components.charts import reliability_plot
-from hellofresh.leaderboard.components.labels import Links, is_frozen, money
-from hellofresh.leaderboard.components.markup import (
-    DASH,
-    Html,
-    bundled_notice,
-    el,
-    heading,
-    inner_link,
-    join,
-    named,
-    visible,
-)
-from hellofresh.leaderboard.components.quarters import contamination_notice
-from hellofresh.leaderboard.components.scale import Scale, class_names, figure, scale_of
-from hellofresh.leaderboard.components.standings import score_table
-from hellofresh.leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
-from hellofresh.leaderboard.data.board import Board, ScoreCell, SplitKey
-from hellofresh.leaderboard.views.samples import reasons_of_system
-from hellofresh.leaderboard.views.visit import Choices, Page, Visit
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
@@ -37,6 +17,26 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
+from leaderboard.components.charts import reliability_plot
+from leaderboard.components.labels import Links, is_frozen, money
+from leaderboard.components.markup import (
+    DASH,
+    Html,
+    bundled_notice,
+    el,
+    heading,
+    inner_link,
+    join,
+    named,
+    visible,
+)
+from leaderboard.components.quarters import contamination_notice
+from leaderboard.components.scale import Scale, class_names, figure, scale_of
+from leaderboard.components.standings import score_table
+from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
+from leaderboard.data.board import Board, ScoreCell, SplitKey
+from leaderboard.views.samples import reasons_of_system
+from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Everything the board knows about one entry."
 _PROVENANCES = {

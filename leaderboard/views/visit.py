@@ -11,7 +11,8 @@ import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hellofresh.leaderboard.components.labels import (
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import (
     EVERY,
     Links,
     edition_choice,
@@ -22,10 +23,9 @@ from hellofresh.leaderboard.components.labels import (
     task_title,
     track_title,
 )
-from hellofresh.leaderboard.components.markup import Html, el, notice, page_header, visible
-from hellofresh.leaderboard.components.tables import Row, as_csv, as_json, as_latex
-from hellofresh.leaderboard.data.board import Board, SplitKey
-from hellofresh.tasks.samples import MAIN
+from leaderboard.components.markup import Html, el, notice, page_header, visible
+from leaderboard.components.tables import Row, as_csv, as_json, as_latex
+from leaderboard.data.board import Board, SplitKey
 
 Choices = Mapping[str, str]
 MOST_BYTES = 200_000

@@ -12,9 +12,6 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.leaderboard.components.labels import Links
-from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.leaderboard.views.system import conduct_section
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.load import load_labels
@@ -25,6 +22,9 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime
 from hellofresh.tasks import get_task
+from leaderboard.components.labels import Links
+from leaderboard.data.board import SplitKey
+from leaderboard.views.system import conduct_section
 
 NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""

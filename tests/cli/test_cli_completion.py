@@ -119,8 +119,8 @@ def test_completing_loads_no_tables_nor_site(workspace: Path) -> None:
         assert not {
             "polars",
             "aiohttp",
-            "hellofresh.leaderboard",
-            "hellofresh.collectors.jobs",
+            "leaderboard",
+            "collectors.jobs",
             "hellofresh.runs.plan",
         } & set(modules)
 

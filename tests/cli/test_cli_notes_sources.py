@@ -11,9 +11,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
+from collectors.jobs import edits_rule as rule
+from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli.arguments import command_line
-from hellofresh.collectors.jobs import edits_rule as rule
-from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.core.files import read_json, write_json
 from tests.conftest import Cli
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.files import read_jsonl, write_jsonl
 from tests.conftest import Cli
 

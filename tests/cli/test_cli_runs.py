@@ -14,9 +14,9 @@ import pytest
 
 from hellofresh.cli.runs import readable
 from hellofresh.core.files import read_jsonl
-from hellofresh.leaderboard.export.run_page import RunSample, RunTable, run_page
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from leaderboard.export.run_page import RunSample, RunTable, run_page
 
 
 class Paid:

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from hellofresh import collectors
+import collectors
+from collectors.notes import SERVICES, LabelSource
+from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.cli.renamed import RENAMED
-from hellofresh.collectors.notes import SERVICES, LabelSource
-from hellofresh.collectors.wikipedia import EditsSettings, Kind
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
@@ -31,11 +31,11 @@ HEAVY = (
     "lxml",
     "sklearn",
     "vl_convert",
-    "hellofresh.collectors.claims",
-    "hellofresh.collectors.jobs",
-    "hellofresh.collectors.notes",
-    "hellofresh.collectors.wikipedia",
-    "hellofresh.leaderboard",
+    "collectors.claims",
+    "collectors.jobs",
+    "collectors.notes",
+    "collectors.wikipedia",
+    "leaderboard",
     "inspect_ai",
 )
 LOADED = "import sys; print(*sys.modules)"
@@ -65,7 +65,7 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     assert [name for name in HEAVY if name in modules] == []
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
     core = {f"hellofresh.core{name}" for name in ("", ".editions", ".errors", ".quarters")}
-    assert own <= core | {"hellofresh", "hellofresh.collectors", "hellofresh.runs", "hellofresh.runs.evaluation"}
+    assert own <= core | {"hellofresh", "collectors", "hellofresh.runs", "hellofresh.runs.evaluation"}
     assert len(modules) < 150
 
 
@@ -83,7 +83,7 @@ def test_a_model_loads_nothing_of_releases_nor_of_the_site(module: str) -> None:
         "hellofresh.runs",
         "hellofresh.results",
         "hellofresh.cli",
-        "hellofresh.leaderboard",
+        "leaderboard",
         "polars",
     ):
         assert not of(modules, room)
@@ -93,8 +93,8 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     modules = loaded(after("models"))
     assert "hellofresh.cli.models" in modules
     assert (
-        not (of(modules, "hellofresh.collectors") - {"hellofresh.collectors"})
-        | of(modules, "hellofresh.leaderboard")
+        not (of(modules, "collectors") - {"collectors"})
+        | of(modules, "leaderboard")
         | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from made.sample.__main__ import write_sample
 
-from hellofresh.collectors import sample
+from collectors import sample
 
 
 def test_the_bundled_files_are_what_the_texts_become(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.tables import HISTORY, NOTES
+from collectors.wikipedia.export import read_pages
 from hellofresh import config
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.tables import HISTORY, NOTES
-from hellofresh.collectors.wikipedia.export import read_pages
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter

@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
+from collectors.datasets import DATASETS, register_dataset
 from hellofresh.cli import main
-from hellofresh.collectors.datasets import DATASETS, register_dataset
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, read_jsonl, write_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.uploads import load_dues
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
+from leaderboard.data.uploads import load_dues
 from verifier import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"

@@ -18,7 +18,6 @@ from hellofresh.core.clock import now
 from hellofresh.core.files import sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export import export_board
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
@@ -35,6 +34,7 @@ from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.export import export_board
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import ARGUMENTS, LOOKS, Visit

@@ -16,10 +16,10 @@ from visiting import html, opened, text
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.analyses import BoardAnalysis, load_analyses
-from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.leaderboard.views.analyses import analysis_section, findings
 from hellofresh.results.figures.charts import ORDER
+from leaderboard.data.analyses import BoardAnalysis, load_analyses
+from leaderboard.data.board import SplitKey
+from leaderboard.views.analyses import analysis_section, findings
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")

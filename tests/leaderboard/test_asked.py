@@ -13,8 +13,6 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.serving import ServedCopy
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.collection import collect_quarter
@@ -29,6 +27,8 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import read_request, snapshot
 from hellofresh.tasks import get_task
+from leaderboard.export import export_board
+from leaderboard.serving import ServedCopy
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 REVEALED = parse_utc("2023-11-01T12:00:00Z")

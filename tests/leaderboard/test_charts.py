@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
-from hellofresh.leaderboard.components.scale import Scale
-from hellofresh.leaderboard.data.board import MetricValue
 from hellofresh.results.board.schema import FunnelStep, PeriodBalance
+from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
+from leaderboard.components.scale import Scale
+from leaderboard.data.board import MetricValue
 
 SCALE = Scale(reference=2 / 3)
 shares = st.floats(min_value=0, max_value=1)

@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 from visiting import opened, paths, text
 
-from hellofresh.collectors import sample
-from hellofresh.collectors.claims import ClaimsSettings
-from hellofresh.collectors.jobs import claims_job
+from collectors import sample
+from collectors.claims import ClaimsSettings
+from collectors.jobs import claims_job
 from hellofresh.core.clock import now
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.state import reveal
@@ -25,6 +23,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
 
 CLAIMS = get_task("claims")
 REVEALED, OPEN = Quarter(2026, 2), Quarter(2026, 3)

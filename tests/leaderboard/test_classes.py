@@ -13,11 +13,6 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.components.labels import Links
-from hellofresh.leaderboard.components.scale import plain_scale
-from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.views.system import entry_page
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
@@ -27,6 +22,11 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task
 from hellofresh.tasks.samples import Candidate, Label
+from leaderboard.components.labels import Links
+from leaderboard.components.scale import plain_scale
+from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey, load_board
+from leaderboard.export import export_board
+from leaderboard.views.system import entry_page
 
 NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""

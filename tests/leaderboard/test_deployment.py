@@ -191,8 +191,8 @@ sys.meta_path.insert(0, Refuses())
 from pathlib import Path
 from tempfile import mkdtemp
 from streamlit.testing.v1 import AppTest
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.serving import board_folder
+from leaderboard.export import export_board
+from leaderboard.serving import board_folder
 export_board(board_folder(), Path(mkdtemp()) / "copy")
 assert not AppTest.from_file("leaderboard/submit.py", default_timeout=300).run().exception
 """
@@ -240,7 +240,7 @@ def test_the_app_reports_nothing_of_visitors_whatever_it_is_started_with(root: P
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit/config.toml").write_text("[browser]\ngatherUsageStats = true\n")
     check = (
-        "import hellofresh.leaderboard.app, streamlit; from streamlit import config;"
+        "import leaderboard.app, streamlit; from streamlit import config;"
         "sys = __import__('sys'); sys.exit(config.get_option('browser.gatherUsageStats'))"
     )
     environment = {**os.environ, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "true", "PYTHONPATH": str(root)}

@@ -14,7 +14,6 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import SubmissionError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.uploads import load_dues
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
@@ -26,6 +25,7 @@ from hellofresh.submissions.check import Due, check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.data.uploads import load_dues
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 

@@ -9,10 +9,10 @@ import pytest
 from visiting import opened, text
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
 from hellofresh.results.board.schema import SampleRow
 from hellofresh.results.tables import AnswerRow
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
 
 SPLIT = SplitKey("2026Q4", "x-notes", "prospective")
 

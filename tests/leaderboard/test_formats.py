@@ -9,7 +9,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.leaderboard.components.tables import as_csv, as_json, as_latex
+from leaderboard.components.tables import as_csv, as_json, as_latex
 
 ROWS = [{"system": "a", "f1": 0.5, "rank": 1, "cost": None}, {"system": "b|c", "f1": 0.25, "rank": None, "cost": 2.0}]
 

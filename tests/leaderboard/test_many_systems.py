@@ -13,15 +13,15 @@ from visiting import html, opened
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.quarters import Quarter
-from hellofresh.leaderboard.components.scale import plain_scale
-from hellofresh.leaderboard.components.standings import columns_of
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.views.visit import Visit
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.standings import columns_of
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
+from leaderboard.views.visit import Visit
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.leaderboard.components.markup import Html, el, inner_link, join, link, named, visible
+from leaderboard.components.markup import Html, el, inner_link, join, link, named, visible
 
 
 class Reader(HTMLParser):

@@ -14,15 +14,15 @@ from visiting import data_of, html, opened, paths, text
 
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.leaderboard.export.copy import framed
-from hellofresh.leaderboard.views.about import about_changes
-from hellofresh.leaderboard.views.visit import Visit
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
+from leaderboard.data.board import SplitKey
+from leaderboard.export.copy import framed
+from leaderboard.views.about import about_changes
+from leaderboard.views.visit import Visit
 
 NOTES = {"task": "x-notes", "edition": "2024Q1"}
 EDITS = {"task": "wikipedia-edits", "edition": "2024Q1"}

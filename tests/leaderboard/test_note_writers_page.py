@@ -13,8 +13,6 @@ from hellofresh.core.files import write_json
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
 from hellofresh.results.board.build import build_board
 from hellofresh.results.note_writers import (
     NOTE_WRITERS,
@@ -24,6 +22,8 @@ from hellofresh.results.note_writers import (
     pairs_file,
     writers_file,
 )
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
 
 QUARTER, SPLIT = Quarter(2023, 2), SplitKey("2023Q2", "x-notes")
 HOSTILE = "<script>window.pwned=1</script>"

@@ -11,18 +11,18 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.components.labels import Links
-from hellofresh.leaderboard.components.scale import Scale
-from hellofresh.leaderboard.components.standings import View, lines_of, plain_row, standings_table
-from hellofresh.leaderboard.data.analyses import analyses_in
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export.report import ReportTask, report_page
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.build import build_panel
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks import get_task
+from leaderboard.components.labels import Links
+from leaderboard.components.scale import Scale
+from leaderboard.components.standings import View, lines_of, plain_row, standings_table
+from leaderboard.data.analyses import analyses_in
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export.report import ReportTask, report_page
 from verifier import FigureName, verify_release
 
 QUARTER, TASK = Quarter(2024, 1), "x-notes"

@@ -14,11 +14,11 @@ from visiting import html, opened, text
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.components.open_quarter import plain_participant
-from hellofresh.leaderboard.data.board import Board, SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
+from leaderboard.components.open_quarter import plain_participant
+from leaderboard.data.board import Board, SplitKey, load_board
+from leaderboard.export import export_board
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 

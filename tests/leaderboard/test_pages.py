@@ -11,9 +11,9 @@ import pytest
 from visiting import html, opened, paths, text
 
 from hellofresh.core.errors import DataError
-from hellofresh.leaderboard.components.markup import DASH
-from hellofresh.leaderboard.export.copy import framed
-from hellofresh.leaderboard.views.visit import Visit
+from leaderboard.components.markup import DASH
+from leaderboard.export.copy import framed
+from leaderboard.views.visit import Visit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
 

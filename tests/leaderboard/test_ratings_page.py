@@ -17,14 +17,14 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export.copy import framed
-from hellofresh.leaderboard.views.responses import side_by_side
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.ratings import responses
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
 from hellofresh.results.board.splits import open_split, places, scan_scores
 from hellofresh.results.scores import score_quarter
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export.copy import framed
+from leaderboard.views.responses import side_by_side
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
 from rated_study import write_study

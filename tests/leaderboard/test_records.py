@@ -17,8 +17,6 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.components.quarters import prospect_of
-from hellofresh.leaderboard.data.board import Board, SplitKey, load_board
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
@@ -47,6 +45,8 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.plan import read_plan
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.components.quarters import prospect_of
+from leaderboard.data.board import Board, SplitKey, load_board
 
 EDITS = SplitKey("2024Q1", "wikipedia-edits")
 NOTES = SplitKey("2024Q1", "x-notes")
@@ -372,8 +372,8 @@ def test_forecasts_alone_make_a_board_too(prospective_board: Workspace, tmp_path
 
 
 def test_what_was_quoted_from_a_page_is_shown_with_its_address() -> None:
-    from hellofresh.leaderboard.views.samples import _step
     from hellofresh.results.board.schema import TranscriptStep
+    from leaderboard.views.samples import _step
 
     step = TranscriptStep("s", "o", 1, "quoted", url="https://a.example/b", text="It <b>did</b> not happen.")
     shown = str(_step(step))

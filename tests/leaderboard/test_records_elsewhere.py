@@ -15,10 +15,10 @@ from huggingface_hub import parse_eval_result_entries
 
 from hellofresh.core.files import read_json
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export.copy import Site
-from hellofresh.leaderboard.export.records import record_files
 from hellofresh.results.board.manifest import BoardAddresses
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export.copy import Site
+from leaderboard.export.records import record_files
 
 SPLIT, TASK = SplitKey("2026Q4", "x-notes", "prospective"), "x-notes-prospective-2026Q4"
 ATOM = "{http://www.w3.org/2005/Atom}"

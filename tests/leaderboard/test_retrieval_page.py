@@ -16,9 +16,6 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.views.retrieval import documents_of
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
@@ -30,6 +27,9 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task, relevance_of
 from hellofresh.tasks.transcripts import TRANSCRIPTS, ReadEvent, Transcript
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
+from leaderboard.views.retrieval import documents_of
 from tests.retrieval.conftest import small, workspace
 
 __all__ = ["small", "workspace"]

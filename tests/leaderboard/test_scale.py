@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.leaderboard.components.scale import Scale, constant_answer, plain_scale
 from hellofresh.stats.metrics import class_f1, macro_f1, mean
+from leaderboard.components.scale import Scale, constant_answer, plain_scale
 
 COUNTS = st.lists(st.integers(0, 50), min_size=2, max_size=7).filter(any)
 

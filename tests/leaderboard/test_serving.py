@@ -15,11 +15,11 @@ import pytest
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import temporary_prefix
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard import serving
-from hellofresh.leaderboard.export import copy as pages
-from hellofresh.leaderboard.export import export_board, is_exported
-from hellofresh.leaderboard.serving import ServedCopy
 from hellofresh.results.board.build import build_board
+from leaderboard import serving
+from leaderboard.export import copy as pages
+from leaderboard.export import export_board, is_exported
+from leaderboard.serving import ServedCopy
 
 FIRST, LAST = "index.html", "x-notes/2023Q2/data.html"
 

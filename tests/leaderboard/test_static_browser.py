@@ -17,7 +17,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, expect
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.analyses import ORDER
+from leaderboard.data.analyses import ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

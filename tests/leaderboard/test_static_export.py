@@ -26,12 +26,12 @@ from hellofresh.core.errors import DataError, WorkspaceError
 from hellofresh.core.files import write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.components.labels import relative
-from hellofresh.leaderboard.data.board import BoardEntry, load_board
-from hellofresh.leaderboard.export import export_board
-from hellofresh.leaderboard.export.copy import file_names
-from hellofresh.leaderboard.export.folder import MARKER, put_in_place
 from hellofresh.results.board.build import build_board
+from leaderboard.components.labels import relative
+from leaderboard.data.board import BoardEntry, load_board
+from leaderboard.export import export_board
+from leaderboard.export.copy import file_names
+from leaderboard.export.folder import MARKER, put_in_place
 
 HOME = "x-notes/2023Q2/index.html"
 VOID = {"br", "img", "input", "link", "meta"}
@@ -396,7 +396,7 @@ def test_the_command_says_what_it_wrote(
 
 
 def test_the_copy_is_made_without_streamlit() -> None:
-    code = "import sys, hellofresh.leaderboard.export; sys.exit('streamlit' in sys.modules)"
+    code = "import sys, leaderboard.export; sys.exit('streamlit' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -13,9 +13,9 @@ from browsing import CLIPPED, CONTRASTS, Visit, keep_picture, running_site, seri
 from playwright.sync_api import Browser, Page, expect
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.uploads import load_dues
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.submissions.receipts import read_receipt
+from leaderboard.data.uploads import load_dues
 
 pytestmark = pytest.mark.integration
 

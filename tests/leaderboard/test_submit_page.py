@@ -18,12 +18,12 @@ from visiting import text as plain
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.leaderboard.data.uploads import load_dues
-from hellofresh.leaderboard.views.submit import due_key, due_label, findings_table, next_opening, opening, preview
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.format import Fault, Prediction, SystemInfo
 from hellofresh.submissions.inbox import VARIABLE, Inbox
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.data.uploads import load_dues
+from leaderboard.views.submit import due_key, due_label, findings_table, next_opening, opening, preview
 
 INFO = b"""name = "My system"
 team = "My team"

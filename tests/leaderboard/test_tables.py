@@ -12,8 +12,8 @@ import pytest
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
-from hellofresh.leaderboard.data.board import Board, SplitKey, load_board
 from hellofresh.results.board.schema import FunnelStep
+from leaderboard.data.board import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")
 

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.quarters import Quarter
-from hellofresh.leaderboard.data.uploads import Review, Upload, review, said_toml
 from hellofresh.submissions.check import Due, blank_info, blank_predictions, inspect_submission, zipped
 from hellofresh.submissions.format import MAX_BYTES, Fault
 from hellofresh.tasks.samples import PROSPECTIVE
+from leaderboard.data.uploads import Review, Upload, review, said_toml
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -241,7 +241,7 @@ def test_another_split_has_its_own_files() -> None:
 def test_the_site_knows_nothing_of_releases_nor_labels(root) -> None:
     program = """
 import sys
-import hellofresh.leaderboard.views, leaderboard.data.uploads
+import leaderboard.views, leaderboard.data.uploads
 strangers = ("hellofresh.releases", "hellofresh.models", "hellofresh.runs")
 known = [name for name in sys.modules if name.startswith(strangers)]
 assert known == [], known

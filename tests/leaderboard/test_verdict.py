@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.systems import SystemId
-from hellofresh.leaderboard.components.labels import Links
-from hellofresh.leaderboard.components.scale import plain_scale
-from hellofresh.leaderboard.components.standings import Line
-from hellofresh.leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
-from hellofresh.leaderboard.views.compare import Lead, lead_of, verdict
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
+from leaderboard.components.labels import Links
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.standings import Line
+from leaderboard.data.board import Board, BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.views.compare import Lead, lead_of, verdict
 
 NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""

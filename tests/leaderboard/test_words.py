@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.leaderboard.components.labels import Links
-from hellofresh.leaderboard.data.board import SplitKey
-from hellofresh.leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system
 from hellofresh.results.tables import AnswerRow
+from leaderboard.components.labels import Links
+from leaderboard.data.board import SplitKey
+from leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system
 
 WORDS = st.lists(st.sampled_from(["a", "b", "river", "<b>", "&", "the"]), max_size=8).map(" ".join)
 SPLIT = SplitKey("2023Q2", "x-notes")

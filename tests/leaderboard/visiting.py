@@ -7,10 +7,10 @@ import re
 from html import unescape
 from typing import Any
 
-from hellofresh.leaderboard.data.board import load_board
-from hellofresh.leaderboard.export.copy import Site, drawn_page
-from hellofresh.leaderboard.serving import board_folder
-from hellofresh.leaderboard.views.visit import Visit
+from leaderboard.data.board import load_board
+from leaderboard.export.copy import Site, drawn_page
+from leaderboard.serving import board_folder
+from leaderboard.views.visit import Visit
 
 
 def opened(path: str, **query: str) -> Visit:

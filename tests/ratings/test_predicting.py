@@ -34,8 +34,6 @@ from hellofresh.judging.predicting import (
 )
 from hellofresh.judging.rating import rater_page, take_lines
 from hellofresh.judging.study import StudyFiles, read_samples
-from hellofresh.leaderboard.data.board import SplitKey, load_board
-from hellofresh.leaderboard.export import export_board
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
@@ -50,6 +48,8 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.metrics import class_f1, macro_f1
 from hellofresh.stats.multiway import clustered_metric
 from hellofresh.tasks import get_task
+from leaderboard.data.board import SplitKey, load_board
+from leaderboard.export import export_board
 from tests.conftest import Maker
 
 QUARTER, NOTES = Quarter(2023, 2), get_task("x-notes")

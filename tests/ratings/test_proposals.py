@@ -19,13 +19,13 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.references import labels_are_secret
 from hellofresh.judging.study import StudyFiles
-from hellofresh.leaderboard.data.board import SplitKey, load_board
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.schema import RatedRow
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes.zero_shot import read_proposal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
+from leaderboard.data.board import SplitKey, load_board
 
 QUARTER, TASK = Quarter(2023, 2), get_task("wikipedia-edits")
 EDITION = ("--edition", "2023Q2", "--task", "wikipedia-edits")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors import wikipedia
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from collectors import wikipedia
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
 from hellofresh.releases.draw.release import select

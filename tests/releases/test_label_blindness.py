@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.collectors.jobs import bundled_jobs
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
+from collectors.jobs import bundled_jobs
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from hellofresh.core.quarters import PeriodKind, Quarter
-from hellofresh.leaderboard.data.board import Board, SplitKey
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
 from hellofresh.results.panel import NOT_ASKED, SINGLE, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import PAIRS, Pair, Standings, standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.x_notes import Note, NoteText, Post
+from leaderboard.data.board import Board, SplitKey
 from verifier import scores as verified
 from verifier.content import Content
 from verifier.manifest import Manifest

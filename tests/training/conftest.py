@@ -129,7 +129,7 @@ _KILLED = """
 import os, signal, sys
 from tests.training.conftest import polite_rewards
 from hellofresh.judging import reward_judges
-from hellofresh.training import run
+from training import run
 log = run.Watcher.on_log
 def killing(self, args, state, control, **more):
     log(self, args, state, control, **more)

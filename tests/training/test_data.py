@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from hellofresh.core.errors import DataError
-from hellofresh.training.data import Exchange, in_training_order, read_exchanges, split_exchanges
-from hellofresh.training.log import LogRow, is_over_optimised, read_log, row_of, trend_of, write_log
 from tests.training.conftest import exchange_rows
+from training.data import Exchange, in_training_order, read_exchanges, split_exchanges
+from training.log import LogRow, is_over_optimised, read_log, row_of, trend_of, write_log
 
 
 def test_what_is_written_is_read(replies: Path) -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the li
 def test_advantages_equal_those_of_an_episode_written_out() -> None:
     import torch
 
-    from hellofresh.training.ppo import advantages
+    from training.ppo import advantages
 
     # Three tokens and one that was not said: rewards 0.1, -0.2, 1; values 0.5, 0.4, 0.3; gamma 0.9, lambda 0.8.
     third = 1 - 0.3
@@ -35,7 +35,7 @@ def test_advantages_equal_those_of_an_episode_written_out() -> None:
 def test_advantages_are_returns_less_values_or_single_surprises_at_the_limits(discount: float, trace: float) -> None:
     import torch
 
-    from hellofresh.training.ppo import advantages
+    from training.ppo import advantages
 
     random = np.random.default_rng(1)
     rewards, values = random.normal(size=(3, 6)), random.normal(size=(3, 6))
@@ -57,7 +57,7 @@ def test_advantages_are_returns_less_values_or_single_surprises_at_the_limits(di
 def test_gradients_of_the_objectives_are_their_slopes() -> None:
     import torch
 
-    from hellofresh.training.ppo import clipped_loss, value_loss
+    from training.ppo import clipped_loss, value_loss
 
     random = np.random.default_rng(2)
     new, old, better = (torch.tensor(random.normal(scale=0.3, size=(4, 5))) for _ in range(3))
@@ -75,7 +75,7 @@ def test_gradients_of_the_objectives_are_their_slopes() -> None:
 def test_a_chance_that_has_moved_far_enough_is_pushed_no_further() -> None:
     import torch
 
-    from hellofresh.training.ppo import clipped_loss
+    from training.ppo import clipped_loss
 
     old, better = torch.zeros(1, 4), torch.tensor([[1.0, 1.0, -1.0, -1.0]])
     new = torch.tensor([[0.5, -0.5, 0.5, -0.5]], requires_grad=True)
@@ -84,7 +84,7 @@ def test_a_chance_that_has_moved_far_enough_is_pushed_no_further() -> None:
 
 
 def test_the_cost_of_divergence_rises_above_the_target_and_falls_below() -> None:
-    from hellofresh.training.ppo import adapted
+    from training.ppo import adapted
 
     assert adapted(0.2, 6.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2)
     assert adapted(0.2, 60.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 1.02)

@@ -13,10 +13,10 @@ from hellofresh.core.errors import ConfigError, DataError, UnknownNameError
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.rerank import DenseScorer, read_head
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.training.data import make_examples, split_for_selection
-from hellofresh.training.recipe import Recipe, load_recipe
 from tests.retrieval.conftest import ACTS, PLACES, SUBJECTS
 from tests.retrieval.test_dense import LetterEncoder
+from training.data import make_examples, split_for_selection
+from training.recipe import Recipe, load_recipe
 
 RECIPE = Recipe(name="quick", epochs=4, batch=4, rate=0.01, warm_up=3, selection=0.3, lexical_rate=0.05, drawn_from=8)
 
@@ -87,7 +87,7 @@ class TestWithTorch:
     @pytest.fixture
     def head(self, small: RetrievalCorpus) -> Callable[..., tuple[object, DenseScorer]]:
         pytest.importorskip("sentence_transformers")
-        from hellofresh.training.rerankers import RerankerTraining
+        from training.rerankers import RerankerTraining
 
         def made(recipe: Recipe = RECIPE) -> tuple[object, DenseScorer]:
             encoder = LetterEncoder()
@@ -102,7 +102,7 @@ class TestWithTorch:
     def test_the_loss_and_its_gradient_equal_those_written_out(self, spread: float, *, logarithm: bool) -> None:
         torch = pytest.importorskip("torch")
         pytest.importorskip("sentence_transformers")
-        from hellofresh.training.rerankers import equation_1
+        from training.rerankers import equation_1
 
         recipe = changed(tau=0.2, weight=0.3, logarithm=logarithm)
         fits = torch.tensor(np.random.default_rng(3).normal(0, spread, (200, 8)), requires_grad=True)
@@ -116,7 +116,7 @@ class TestWithTorch:
     def test_a_head_learns_and_the_kept_one_is_at_least_as_good_as_the_untrained(
         self, head: Callable[..., tuple[object, DenseScorer]], tmp_path: Path
     ) -> None:
-        from hellofresh.training.rerankers import train_head
+        from training.rerankers import train_head
 
         steps: list[int] = []
         found = train_head(*head(), tmp_path / "head", lambda row, of: steps.append(row.step))
@@ -130,7 +130,7 @@ class TestWithTorch:
     def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
         self, head: Callable[..., tuple[object, DenseScorer]], tmp_path: Path
     ) -> None:
-        from hellofresh.training.rerankers import train_head
+        from training.rerankers import train_head
 
         content = []
         for name, recipe in (("first", RECIPE), ("again", RECIPE), ("other", changed(seed=3))):
@@ -143,9 +143,9 @@ class TestWithTorch:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
         model = tiny_encoder([*SUBJECTS, *PLACES, *ACTS, "do", "come", "to", "the", "of"])
-        from hellofresh.training import run
-        from hellofresh.training.encoders import train_encoder
-        from hellofresh.training.rerankers import RerankerTraining
+        from training import run
+        from training.encoders import train_encoder
+        from training.rerankers import RerankerTraining
 
         monkeypatch.setattr(run, "SAVE_EVERY", 2)
         recipe = Recipe(name="tiny", epochs=2, batch=8, rate=3e-3, warm_up=2, selection=0.3, scale=5.0)

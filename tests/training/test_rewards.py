@@ -9,15 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.collectors.labelled import read_judged
+from collectors.labelled import read_judged
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import read_json, sha256_text, write_json
 from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder, MiniLm
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
-from hellofresh.training.recipe import RewardRecipe, load_recipe
-from hellofresh.training.reward_models import (
+from tests.conftest import need
+from tests.retrieval.test_dense import LetterEncoder
+from training.recipe import RewardRecipe, load_recipe
+from training.reward_models import (
     RewardTraining,
     TrainedReward,
     divide,
@@ -25,8 +27,6 @@ from hellofresh.training.reward_models import (
     measure,
     train_head,
 )
-from tests.conftest import need
-from tests.retrieval.test_dense import LetterEncoder
 
 DATA_FOLDER = Path(__file__).parents[2].parent / "shared/data"
 RECIPE = RewardRecipe(name="quick", epochs=8, batch=16, rate=0.02, warm_up=3)
@@ -168,8 +168,8 @@ def test_a_killed_training_of_an_encoder_ends_with_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     model = tiny_encoder([*POLITE, *RUDE, *THINGS, "number", "work", "a", "study"])
-    from hellofresh.training import run
-    from hellofresh.training.encoders import train_reward_encoder
+    from training import run
+    from training.encoders import train_reward_encoder
 
     monkeypatch.setattr(run, "SAVE_EVERY", 2)
     training = replace(training, beside=beside)

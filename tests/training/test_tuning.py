@@ -19,10 +19,10 @@ from hellofresh.judging.reward_judges import RuleJudge, open_watched
 from hellofresh.models import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
-from hellofresh.training.libraries import LIBRARIES, need_libraries
-from hellofresh.training.log import read_card, read_log
-from hellofresh.training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
+from training.libraries import LIBRARIES, need_libraries
+from training.log import read_card, read_log
+from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
 
 RECIPE = """
 name = "tiny"
@@ -214,13 +214,13 @@ class TestWithTorch:
 def test_without_the_extra_every_method_names_it(
     method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hellofresh.training.libraries.find_spec", lambda name: None)
+    monkeypatch.setattr("training.libraries.find_spec", lambda name: None)
     assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
     assert "hellofresh[train]" in capsys.readouterr().err.replace("\n", "")
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.training.libraries.find_spec", lambda name: name)
+    monkeypatch.setattr("training.libraries.find_spec", lambda name: name)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     need_libraries("x", online=True)
     assert "HF_HUB_OFFLINE" not in os.environ

@@ -59,7 +59,7 @@ def learn(moment: str) -> list[str]:
 
         os.environ["HELLOFRESH_NOW"] = moment
         main(["quarter", "run", "--dry-run"])
-        for name in ("hellofresh.cli.quarter", "hellofresh.leaderboard.export", "hellofresh.releases.publish"):
+        for name in ("hellofresh.cli.quarter", "leaderboard.export", "hellofresh.releases.publish"):
             importlib.import_module(name)
         with os.fdopen(write, "w") as pipe:
             pipe.write("\n".join(sys.modules))

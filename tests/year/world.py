@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from hellofresh.collectors.notes.tables import HISTORY, NOTES, DumpTable
+from collectors.notes.tables import HISTORY, NOTES, DumpTable
 from hellofresh.core.quarters import Quarter
 
 LOCKED_AFTER = timedelta(days=14)

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, DumpTable
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import write_bytes, write_jsonl
 

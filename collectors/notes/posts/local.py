@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
-from hellofresh.collectors.notes.posts.base import (
+from collectors.notes.posts.base import (
     BadReply,
     FoundPost,
     PostStatus,
@@ -26,7 +26,7 @@ from hellofresh.collectors.notes.posts.base import (
     posted_at,
     without_shown_note,
 )
-from hellofresh.collectors.notes.posts.services import (
+from collectors.notes.posts.services import (
     ApiPost,
     EmbedAnswer,
     post_from_api,

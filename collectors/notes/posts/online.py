@@ -24,9 +24,9 @@ from typing import Self
 
 import aiohttp
 
+from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
+from collectors.notes.posts.local import LocalPosts
 from hellofresh import __version__
-from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
-from hellofresh.collectors.notes.posts.local import LocalPosts
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.database import open_database

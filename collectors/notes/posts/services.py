@@ -18,7 +18,7 @@ from contextlib import suppress
 
 from pydantic import Field
 
-from hellofresh.collectors.notes.posts.base import (
+from collectors.notes.posts.base import (
     BadReply,
     FoundPost,
     Manners,

@@ -6,9 +6,9 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from collectors import LIVING, add_posts, add_ratings
 from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
-from hellofresh.collectors import LIVING, add_posts, add_ratings
 
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from collectors import add_posts
 from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option
-from hellofresh.collectors import add_posts
 
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"

@@ -6,15 +6,15 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from collectors import to_shard
 from hellofresh.cli.arguments.declare import command, option, to_pairs
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
-from hellofresh.collectors import to_shard
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `hellofresh.collectors.labelled`; a test compares them."""
+"""As in `hellofresh.rewards.base` and `collectors.labelled`; a test compares them."""
 METHODS = {
     "reranker": "train:train_reranker",
     "reward": "train:train_reward",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hellofresh.collectors.claims import ClaimsSettings, collect
+from collectors.claims import ClaimsSettings, collect
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.claims.collect import claim_clusters, same_claim_key
-from hellofresh.collectors.claims.feed import feed_items
-from hellofresh.collectors.claims.reviews import (
+from collectors.claims.collect import claim_clusters, same_claim_key
+from collectors.claims.feed import feed_items
+from collectors.claims.reviews import (
     ReviewRating,
     UnusableReviewError,
     as_moment,
@@ -25,7 +25,7 @@ from hellofresh.collectors.claims.reviews import (
     as_url,
     read_review,
 )
-from hellofresh.collectors.claims.verdicts import Reading, VerdictTable
+from collectors.claims.verdicts import Reading, VerdictTable
 from hellofresh.core.errors import ConfigError, HelloFreshError
 
 ITEM: dict[str, Any] = {
@@ -65,7 +65,7 @@ def test_all_forms_give_the_same_reviews(form: str, tmp_path: Path) -> None:
 
 
 def test_the_window_does_not_cut_elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hellofresh.collectors.claims.feed._PIECE", 7)
+    monkeypatch.setattr("collectors.claims.feed._PIECE", 7)
     items = [{"n": 123456789, "t": 'ab\\"}{[' * k} for k in range(40)]
     assert list(feed_items(feed(tmp_path / "a.json", [{"item": item} for item in items]))) == items
     (tmp_path / "b.json").write_text("\ufeff[1234567890123, 1.5e3, null, true]  ", encoding="utf-8")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from collectors import sample
+from collectors.claims import ClaimsSettings
+from collectors.jobs import claims_job, configured_jobs
 from hellofresh.cli import main
-from hellofresh.collectors import sample
-from hellofresh.collectors.claims import ClaimsSettings
-from hellofresh.collectors.jobs import claims_job, configured_jobs
 from hellofresh.config import Settings
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
@@ -84,8 +84,8 @@ def test_the_command_collects_and_says_what_is_missing(
 def test_the_api_gives_reviews_in_the_form_of_a_feed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api_server: Callable[[list[bytes]], str]
 ) -> None:
-    from hellofresh.collectors.claims.collect import collect
-    from hellofresh.collectors.claims.feed import fetch_reviews
+    from collectors.claims.collect import collect
+    from collectors.claims.feed import fetch_reviews
     from hellofresh.core.errors import SourceError
 
     review = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.claims import ClaimsSettings, VerdictTable, collect
-from hellofresh.collectors.claims.reviews import ReviewRating
-from hellofresh.collectors.claims.verdicts import Reading, gives_away
+from collectors.claims import ClaimsSettings, VerdictTable, collect
+from collectors.claims.reviews import ReviewRating
+from collectors.claims.verdicts import Reading, gives_away
 from hellofresh.core.quarters import Quarter
 
 KNOWN = {
@@ -69,7 +69,7 @@ def test_a_verdict_means_what_its_publisher_says(site, words, reading):
 
 
 def test_every_list_of_words_names_its_source_and_every_language_knows_true_and_false():
-    table = tomllib.loads(files("hellofresh.collectors.claims").joinpath("verdicts.toml").read_text("utf-8"))
+    table = tomllib.loads(files("collectors.claims").joinpath("verdicts.toml").read_text("utf-8"))
     sections = [table["common"], *table["languages"].values(), *table["publishers"].values()]
     assert all(section["source"].startswith("https://") for section in sections)
     assert all(section["false"] and section["true"] for section in table["languages"].values())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
 from hellofresh.cli import main
-from hellofresh.collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, get_dataset, read_dataset
+from collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, get_dataset, read_dataset
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.transfer import DownloadPolicy

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from collectors.labelled import IMPORTERS, read_judged
 from hellofresh.cli.arguments.training import CRITERIA, JUDGED
-from hellofresh.collectors.labelled import IMPORTERS, read_judged
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes.tables import HISTORY, NOTES, RATINGS, DumpTable
+from collectors.notes.tables import HISTORY, NOTES, RATINGS, DumpTable
 
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 UNDECIDED = "NEEDS_MORE_RATINGS"

@@ -8,7 +8,7 @@ from made.voters import draw_liked, draw_written
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from hellofresh.collectors.notes.writers import compare_writers
+from collectors.notes.writers import compare_writers
 from hellofresh.results.note_writers import LEAST_POSTS, WriterKind, standings_of_writers
 from hellofresh.stats.bridging import fit_bridging
 from hellofresh.stats.equal_exposure import LEAST_RATERS, WriterEffects, rated_both, writer_effects

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect_posts
+from collectors.notes.bridging import BRIDGED_NOTES
 from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect_posts
-from hellofresh.collectors.notes.bridging import BRIDGED_NOTES
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_jsonl

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.tables import HISTORY, NOTES
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
+from collectors.notes.tables import HISTORY, NOTES
 from hellofresh.core.errors import HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection

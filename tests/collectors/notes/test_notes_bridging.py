@@ -23,9 +23,8 @@ import pytest
 from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
-from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.bridging import (
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.bridging import (
     BRIDGED_NOTES,
     BridgedNote,
     BridgingReport,
@@ -33,7 +32,7 @@ from hellofresh.collectors.notes.bridging import (
     collect_bridging,
     voter_facts,
 )
-from hellofresh.collectors.notes.ratings import (
+from collectors.notes.ratings import (
     DUPLICATE,
     EARLY_CLOCK,
     NO_RATER,
@@ -41,6 +40,7 @@ from hellofresh.collectors.notes.ratings import (
     UNKNOWN_VALUE,
     DumpRatings,
 )
+from hellofresh.cli import main
 from hellofresh.core.errors import DataError, HelloFreshError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import read_candidates, write_candidates
@@ -350,8 +350,8 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(
 
 PROGRAM = """
 import sys, time
-import hellofresh.collectors.notes.ratings as ratings
-import hellofresh.collectors.notes.bridging as bridging
+import collectors.notes.ratings as ratings
+import collectors.notes.bridging as bridging
 for module, names in (
     (ratings, ("_coded", "write_parquet", "write_json")), (bridging, ("fit_bridging", "write_parquet", "write_json")),
 ):

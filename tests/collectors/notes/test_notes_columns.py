@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 4)

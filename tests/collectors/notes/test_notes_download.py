@@ -16,8 +16,8 @@ from random import Random
 
 import pytest
 
-from hellofresh.collectors.notes.dump_files import find_shards
-from hellofresh.collectors.notes.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
+from collectors.notes.dump_files import find_shards
+from collectors.notes.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
 from hellofresh.core.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
 from hellofresh.core.files import sha256_file
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.bridging import VOTER_FACTS
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
+from collectors.notes.bridging import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates import Collection

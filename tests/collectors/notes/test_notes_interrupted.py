@@ -38,7 +38,7 @@ at_once = 2
 # Says what it reads and then waits for a moment, so that it can be killed at that very point.
 PROGRAM = """
 import sys, time
-from hellofresh.collectors.notes import tables
+from collectors.notes import tables
 open_shard = tables.open_shard
 def slowly(shard):
     print("reading", shard.path.name, flush=True)

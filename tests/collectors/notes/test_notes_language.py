@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.notes.texts import KNOWN, is_foreign
+from collectors.notes.texts import KNOWN, is_foreign
 
 ENGLISH = [
     "The minister did not say that; the recording is from 2019.",

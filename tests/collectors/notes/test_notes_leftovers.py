@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.texts import has_page_leftovers, speaks_of_media
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.texts import has_page_leftovers, speaks_of_media
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
 

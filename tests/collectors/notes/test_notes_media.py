@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
+from collectors.notes.posts.base import ServiceReply
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.services import SERVICES
 from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect, with_pictures
-from hellofresh.collectors.notes.posts.base import ServiceReply
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.posts.services import SERVICES
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace

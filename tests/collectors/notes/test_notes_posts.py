@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import FoundPost, LocalPosts, PostStatus
+from collectors.notes import FoundPost, LocalPosts, PostStatus
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import snowflake_time
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.lines import check_lines, line_blocks
-from hellofresh.collectors.notes.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.lines import check_lines, line_blocks
+from collectors.notes.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
 from hellofresh.tasks.samples import to_json
@@ -152,7 +152,7 @@ def test_the_block_check_agrees_with_counting_tabs_line_by_line(
 ) -> None:
     block = "".join("\t".join(cells) + "\n" for cells in lines).encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hellofresh.collectors.notes.lines._CHECK_BYTES", part)
+        patch.setattr("collectors.notes.lines._CHECK_BYTES", part)
         found = check_lines(block, columns)
     if all(len(cells) == columns for cells in lines):
         assert found is not None

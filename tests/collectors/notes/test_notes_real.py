@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import LabelSource, NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.texts import is_foreign
+from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
+from collectors.notes.texts import is_foreign
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
 

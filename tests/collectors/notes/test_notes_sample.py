@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from made.sample.notes import AuthoredNote, AuthoredPost, read_sample
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.sample import write_notes_dump
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.sample import write_notes_dump
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates import Collection
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.lines import SHORTEST_LINE, Sieve, check_lines
-from hellofresh.collectors.notes.tables import HISTORY, RATINGS, TableReader, WantedColumns
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.lines import SHORTEST_LINE, Sieve, check_lines
+from collectors.notes.tables import HISTORY, RATINGS, TableReader, WantedColumns
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.dump_files import source_files
-from hellofresh.collectors.notes.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.dump_files import source_files
+from collectors.notes.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 

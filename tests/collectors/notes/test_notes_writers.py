@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.labels import AI_STATES
-from hellofresh.collectors.notes.tables import ENROLLMENT, NOTES
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.labels import AI_STATES
+from collectors.notes.tables import ENROLLMENT, NOTES
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, ServiceReply, posted_at
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.posts.services import SERVICES, request_token
+from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, ServiceReply, posted_at
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.services import SERVICES, request_token
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"

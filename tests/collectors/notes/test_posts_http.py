@@ -19,12 +19,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes.posts.base import FoundPost, Manners, PostStatus
+from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.online import ChainedPosts, Online
+from collectors.notes.posts.services import SERVICES
 from hellofresh.cli import main
-from hellofresh.collectors.notes import NotesSettings, NotesSource, collect
-from hellofresh.collectors.notes.posts.base import FoundPost, Manners, PostStatus
-from hellofresh.collectors.notes.posts.local import LocalPosts
-from hellofresh.collectors.notes.posts.online import ChainedPosts, Online
-from hellofresh.collectors.notes.posts.services import SERVICES
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
 

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
-from hellofresh.collectors.wikipedia.wikitext import Revision
+from collectors.wikipedia.wikitext import Revision
 
 EPOCH = datetime(2026, 4, 2, tzinfo=UTC)
 

@@ -12,10 +12,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from collectors.wikipedia.archive import ExportRequest, download_export
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia.archive import ExportRequest, download_export
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
 from hellofresh.core.net.transfer import DownloadPolicy
 from hellofresh.core.quarters import Quarter
@@ -102,7 +102,7 @@ def test_the_newest_finished_export_is_fetched_and_can_be_collected(server, page
 def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, tmp_path, monkeypatch, sizes):
     server.put(OLD, pages, sizes=sizes)
     full = shutil.disk_usage(tmp_path)._replace(free=100)
-    monkeypatch.setattr("hellofresh.collectors.wikipedia.archive.shutil.disk_usage", lambda _: full)
+    monkeypatch.setattr("collectors.wikipedia.archive.shutil.disk_usage", lambda _: full)
     monkeypatch.setattr("hellofresh.core.net.transfer._require_space", lambda *_: None)
     with pytest.raises(WorkspaceError, match="3 of 3 files to come") as caught:
         fetch(tmp_path, server)

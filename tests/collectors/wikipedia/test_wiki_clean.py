@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.collectors.wikipedia.clean import readable, spans
+from collectors.wikipedia.clean import readable, spans
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.stability import EditsSettings
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.executors import cluster_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import write_candidates

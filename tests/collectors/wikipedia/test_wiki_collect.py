@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
-from hellofresh.collectors.wikipedia.stability import MEANINGS
+from collectors.wikipedia.collect import EditsSettings, collect
+from collectors.wikipedia.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json

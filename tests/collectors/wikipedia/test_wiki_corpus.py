@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.wikipedia.corpus import chunks
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia.corpus import chunks
 
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
 <siteinfo><sitename>W</sitename><dbname>w</dbname></siteinfo>

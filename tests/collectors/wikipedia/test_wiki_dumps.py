@@ -17,7 +17,7 @@ from pathlib import Path
 import py7zr
 import pytest
 
-from hellofresh.collectors.wikipedia.export import THREAD, ExportReader, read_pages
+from collectors.wikipedia.export import THREAD, ExportReader, read_pages
 from hellofresh.core.errors import SourceError, UsageError
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.collectors.wikipedia.edits import (
+from collectors.wikipedia.edits import (
     changed_headings,
     changes_more_than,
     gaps,
     only_urls_differ,
     paragraph_changes,
 )
-from hellofresh.collectors.wikipedia.wikitext import Splitter
+from collectors.wikipedia.wikitext import Splitter
 
 ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)
 PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.stability import EditsSettings, Fate, decide
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors.jobs import live_source
+from collectors.wikipedia.collect import EditsFound, _Task
+from collectors.wikipedia.live import _follow, _Target
+from collectors.wikipedia.site import WikiAnswers
+from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
+from collectors.wikipedia.stability import EditsSettings
+from collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.cli import main
-from hellofresh.collectors.jobs import live_source
-from hellofresh.collectors.wikipedia.collect import EditsFound, _Task
-from hellofresh.collectors.wikipedia.live import _follow, _Target
-from hellofresh.collectors.wikipedia.site import WikiAnswers
-from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
-from hellofresh.collectors.wikipedia.stability import EditsSettings
-from hellofresh.collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.config import Settings as Configuration
 from hellofresh.config import WikiSourceSettings
 from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError

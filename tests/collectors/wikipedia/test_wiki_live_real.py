@@ -16,15 +16,15 @@ import pytest
 import requests
 from served import is_ready, served_wiki
 
+from collectors.wikipedia.collect import EditsSettings, collect
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.live import collect_live
+from collectors.wikipedia.polite import PoliteSession, WikiLimits
+from collectors.wikipedia.site import WikiAnswers, WikiSite
+from collectors.wikipedia.source import EditSampling, LiveSource
+from collectors.wikipedia.stability import Fate
+from collectors.wikipedia.wikitext import Kind
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.live import collect_live
-from hellofresh.collectors.wikipedia.polite import PoliteSession, WikiLimits
-from hellofresh.collectors.wikipedia.site import WikiAnswers, WikiSite
-from hellofresh.collectors.wikipedia.source import EditSampling, LiveSource
-from hellofresh.collectors.wikipedia.stability import Fate
-from hellofresh.collectors.wikipedia.wikitext import Kind
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from hellofresh.collectors.wikipedia.collect import EditsSettings, collect
+from collectors.wikipedia.collect import EditsSettings, collect
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 2)

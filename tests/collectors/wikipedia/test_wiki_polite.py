@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from hellofresh.collectors.wikipedia.polite import PoliteSession, WikiLimits
-from hellofresh.collectors.wikipedia.site import WikiAnswers, WikiSite
-from hellofresh.collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount
+from collectors.wikipedia.polite import PoliteSession, WikiLimits
+from collectors.wikipedia.site import WikiAnswers, WikiSite
+from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 
 CONTACT = "someone@example.org"

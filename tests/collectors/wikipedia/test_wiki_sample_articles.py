@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from made.sample.articles import read_article, states, write_history
 
-from hellofresh.collectors.sample import QUARTERS
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.export import ExportReader
-from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.sample import QUARTERS
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.export import ExportReader
+from collectors.wikipedia.stability import EditsSettings, Fate, decide
 
 
 @pytest.fixture(scope="session")

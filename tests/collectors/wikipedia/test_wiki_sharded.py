@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from collectors.wikipedia import merge_shards, write_shard
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.stability import EditsSettings
 from hellofresh.cli import main
-from hellofresh.collectors.wikipedia import merge_shards, write_shard
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import named_pool
 from hellofresh.core.quarters import Quarter

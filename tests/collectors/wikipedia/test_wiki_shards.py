@@ -6,9 +6,9 @@ import hashlib
 
 import pytest
 
-from hellofresh.collectors.wikipedia.collect import collect
-from hellofresh.collectors.wikipedia.export import shards
-from hellofresh.collectors.wikipedia.stability import EditsSettings
+from collectors.wikipedia.collect import collect
+from collectors.wikipedia.export import shards
+from collectors.wikipedia.stability import EditsSettings
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 

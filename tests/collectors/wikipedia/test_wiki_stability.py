@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.collectors.wikipedia.edits import changed_headings, changes_more_than, paragraph_changes
-from hellofresh.collectors.wikipedia.export import read_pages
-from hellofresh.collectors.wikipedia.stability import MEANINGS, EditsSettings, Fate, Follower, decide
-from hellofresh.collectors.wikipedia.wikitext import Kind, Revision, Splitter, collapse_runs
+from collectors.wikipedia.edits import changed_headings, changes_more_than, paragraph_changes
+from collectors.wikipedia.export import read_pages
+from collectors.wikipedia.stability import MEANINGS, EditsSettings, Fate, Follower, decide
+from collectors.wikipedia.wikitext import Kind, Revision, Splitter, collapse_runs
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Label

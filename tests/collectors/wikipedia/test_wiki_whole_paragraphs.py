@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.collectors.wikipedia.edits import changed_headings, paragraph_changes
-from hellofresh.collectors.wikipedia.stability import EditsSettings, Fate, decide
-from hellofresh.collectors.wikipedia.wikitext import Kind, Splitter
+from collectors.wikipedia.edits import changed_headings, paragraph_changes
+from collectors.wikipedia.stability import EditsSettings, Fate, decide
+from collectors.wikipedia.wikitext import Kind, Splitter
 from hellofresh.core.errors import ConfigError
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)

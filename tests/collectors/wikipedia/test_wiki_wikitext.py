@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.collectors.wikipedia.wikitext import Splitter, normalise
+from collectors.wikipedia.wikitext import Splitter, normalise
 
 MARKS = ["=", "==", "\n", "\n\n", "{{", "}}", "{|", "|}", "<!--", "-->", "<ref>", "</ref>", "* ", "[[File:a|b]]",
          "a ", "b c", "== H ==", "\n== H ==\n", "\n=", "<pre>", "</pre>", "\u00a0", "|}}",

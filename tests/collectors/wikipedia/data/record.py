@@ -14,7 +14,7 @@ import zlib
 from itertools import takewhile
 from pathlib import Path
 
-from hellofresh.collectors.wikipedia.export import read_pages
+from collectors.wikipedia.export import read_pages
 
 HERE = Path(__file__).parent
 REVERTS = ("anarchism_2005_1000revs.xml.xz", "anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz")
