@@ -173,7 +173,7 @@ SAMPLE = {
 SALT = "a" * 64
 LABEL = {"id": "xn-1", "label": 1, "salt": SALT}
 MANIFEST = {
-    "format": 1, "version": 1, "task": "x-notes", "quarter": "2023Q2", "code": "hellofresh", "source": "dump",
+    "format": 1, "version": 1, "task": "x-notes", "edition": "2023Q2", "code": "hellofresh", "source": "dump",
     "commitments": "SHA-256", "collection": {
         "sources": [], "parameters": {}, "warnings": [],
         "funnel": {"unit": "notes", "rows_in": 0, "drops": [], "kept": {}, "context": {}},
