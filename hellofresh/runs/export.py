@@ -139,7 +139,6 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
     shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
     return RunRecord.model_validate(
         {
-            "version": 2,
             "evaluation": named,
             "number": number,
             **{name: prepared.identity[name] for name in system if name in prepared.identity},
