@@ -36,7 +36,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     text = (Path(standings.__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
     section = text[text.index("## A column from another package") :]
     names: dict[str, Any] = {}
-    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], names)  # type: ignore[index]  # noqa: S102
+    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], names)  # type: ignore[index]
     monkeypatch.setattr(standings, "plugins", lambda group: {"groups": names["groups"]} if "columns" in group else {})
     return names
 
