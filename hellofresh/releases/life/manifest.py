@@ -37,7 +37,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.collection import CollectionFacts
-from hellofresh.tasks.samples import EditionName, Split, SplitName
+from hellofresh.tasks.samples import Split, SplitName
 
 MANIFEST = "manifest.json"
 FORMAT: Literal[1] = 1
@@ -219,7 +219,7 @@ class Manifest(_Part):
     format: Literal[1]
     version: PositiveInt
     task: str
-    edition: EditionName
+    edition: str
     split: SplitName = Split.MAIN
     code: str
     source: str
