@@ -60,7 +60,7 @@ RENAMED: dict[str, str] = {
     "rate judges": "rate report --kind judges",
     "rate prepare --edition 2026Q2 --task x-posts": "rate assign --edition 2026Q2 --task x-posts --prepare",
     "rate standings": "rate report --kind standings",
-    "report": "analyse all --html",
+    "report": "analyse all",
     "runs list": "runs show",
     "sample write": "archive sample --to",
 }

@@ -30,7 +30,7 @@ RANK = "rank_correlation"
 """Spearman's, of stated probabilities of class 1 with a fact of labels."""
 FORECAST = ("brier_index", "log_score")
 """Metrics of forecasts, of which a prospective split has the first as its headline."""
-METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", RANK, *RANKED, *FORECAST)
+METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
 _LEAST_CHANCE = 0.01
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods that a score may name."""
@@ -72,7 +72,7 @@ class Metric:
             return True
         if colon or kind in OF_ONE:
             return kind in OF_ONE and (of in self.classes if colon else len(self.classes) == 2)
-        return kind in (*OVERALL, "micro_f1", *FORECAST) and len(self.classes) > 1
+        return kind in (*OVERALL, *FORECAST) and len(self.classes) > 1
 
     @property
     def span(self) -> float:
@@ -137,8 +137,6 @@ class Metric:
             n = self.size(sums)
             return None if kind == "brier_index" else (np.clip(n - sums[..., 1] / self.limits[0], 0, n), n)
         right, wrong, missed = self._cells(sums)
-        if kind == "micro_f1":
-            return 2 * right.sum(axis=-1), (2 * right + wrong + missed).sum(axis=-1)
         if kind == "accuracy":
             return right.sum(axis=-1), self.size(sums)
         if kind not in OF_ONE:

@@ -29,7 +29,7 @@ RENAMED: Mapping[str, str] = {
     "rate rewards": "judge --by rewards",
     "rate standings": "rate report --kind standings",
     "release resolve": "release prospective --quarter Q --resolve",
-    "report": "analyse all --html",
+    "report": "analyse all",
     "resume": "runs resume RUN",
     "runs list": "runs show",
     "sample write": "archive sample --to DIR",

@@ -128,7 +128,7 @@ COMMANDS = (
     ("score", "--quarter", "2026Q3"),
     ("score", "--quarter", "2026Q3", "--json"),
     ("analyse", "ranking", "--quarter", "2026Q3"),
-    ("analyse", "all", "--html", "--quarter", "2026Q3"),
+    ("analyse", "all", "--quarter", "2026Q3"),
     ("board", "build"),
     ("board", "build", "--json"),
     ("release", "publish"),

@@ -140,9 +140,6 @@ COMMANDS = (
         edition(),
         option("--task T", "only this task (default: all that are released)"),
         option("--system S", "only this system", many=True),
-        option(
-            "--html FILE", "with all: write one page (default: report.html beside the analyses)", nargs="?", const=True
-        ),
         PRIVATE,
         submissions="own",
     ),
