@@ -16,7 +16,7 @@ from typing import Any, Protocol
 LABEL_SOURCES = ("locked", "current")
 KINDS = ("prose", "list", "table", "template", "file", "reference", "quote", "comment", "links")
 DEFAULT_KINDS = ("prose", "list")
-SERVICES = ("embed", "api-v2")
+SERVICES = ("api-v2",)
 """As in the collectors, which help must not wait for; a test compares them."""
 
 
