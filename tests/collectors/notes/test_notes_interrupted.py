@@ -51,8 +51,6 @@ def slowly(shard):
     time.sleep(0.3)
     return open_shard(shard)
 tables.open_shard = slowly
-from collectors import notes
-from collectors.notes.posts.services import SERVICES
 from hellofresh.cli import main
 sys.exit(main())
 """
