@@ -18,6 +18,7 @@ from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
+from hellofresh.models.catalogue import is_baseline
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.collection import CollectionJob
@@ -105,21 +106,34 @@ def run_release(
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
-    for edition in sorted(by_edition):
-        for task in by_edition[edition]:
-            if task.classes:  # what models write is judged by others
-                for regime, model in product(settings.evaluate.regimes, models):
-                    ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
-        steps.score(edition)
+    # Rules and models of words answer in seconds: a first board stands before a language model is asked.
+    baselines = [model for model in models if is_baseline(model)]
+    others = [model for model in models if model not in baselines]
+    for round_of_models in filter(None, (baselines, others)):
+        for edition in sorted(by_edition):
+            for task in by_edition[edition]:
+                if task.classes:  # what models write is judged by others
+                    for regime, model in product(settings.evaluate.regimes, round_of_models):
+                        ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
+            steps.score(edition)
+        if round_of_models is baselines and others:
+            _say_board(steps, "first board")
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
         steps.analyse()
-    board = build_board(workspace)
-    state = "unchanged, skipped" if board.skipped else "written"
-    steps.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    _say_board(steps, "board")
     publish_opened(steps)
     steps.say(f"Finished in {time.monotonic() - start:.0f} s.")
+
+
+def _say_board(steps: Steps, what: str) -> None:
+    """Build the board from what is scored by now, and say where it is."""
+    board = build_board(steps.workspace)
+    state = "unchanged, skipped" if board.skipped else "written"
+    steps.say(
+        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it with: make leaderboard"
+    )
 
 
 def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Edition, str]]:
