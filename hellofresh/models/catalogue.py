@@ -403,6 +403,16 @@ def open_model(name: str, context: ModelContext) -> Model:
     return known[name].open(context)
 
 
+def is_baseline(name: str) -> bool:
+    """Whether a name is a rule's or a model's of words, which answers in seconds and reads no prompt."""
+    known = CATALOGUE.get(name)
+    return (
+        any(name in always_names(task.classes) for task in TASKS.values())
+        if known is None
+        else known.kind == "baseline"
+    )
+
+
 def check_model_name(name: str) -> None:
     """Whether a name may be a model's, before anything is done for it.
 
