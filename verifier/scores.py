@@ -58,7 +58,7 @@ _FORMERLY = {"quarter": "edition", "lane": "provenance"}
 """Parts by the names that earlier versions gave them."""
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
-_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by")
 """What an entry says of itself, in one way in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
@@ -70,6 +70,7 @@ _COMMON = {
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
     **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), int),
     "effective_clusters": float,
+    "replayed_by?": int,
 }
 _ENDS = {"value": "", "low": "_low", "high": "_high"}
 _SCORE = {**_COMMON, "metric": str, **dict.fromkeys(_ENDS, float), "method": str}
@@ -336,7 +337,7 @@ class ScoreCheck:
             fields = fields or sorted(row)
             self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
             provenance = provenance_of(row, row["origin"], main=self.content.manifest.is_main)
-            common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
+            common = {"settings": "", "replayed_by": 0, **row, "edition": row.get("edition", row.get("quarter", ""))}
             common["provenance"] = provenance
             if "metric" in row:
                 yield common
@@ -419,6 +420,8 @@ class ScoreCheck:
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
         if row["provenance"] not in may_be:
             yield f"the provenance of a {kind[:40]!r} is {' or '.join(may_be)}, not {row['provenance'][:40]!r}"
+        if (row["provenance"] == REPLAYED) != bool(row.get("replayed_by", 0) > 0):
+            yield "an entry is replayed where others replayed it, and nowhere else"
         if row["provenance"] == REPLAYED:
             self.unchecked.add("whether replayed entries were replayed")
         if handed_in != (row["origin"].count("/") == 1):

@@ -52,8 +52,8 @@ _MEANINGS = {
     "predictions.",
     "Judged": "samples that the system judged, out of all samples; a dotted line marks a system that judged only a "
     "part.",
-    "Provenance": "run here (journal and transcripts kept), replayed (uploaded, then run again here on some samples "
-    "without disagreement), or uploaded (predictions only).",
+    "Provenance": "run here (journal and transcripts kept), replayed (uploaded, then run again by so many other teams "
+    "on some samples without disagreement), or uploaded (predictions only).",
     "Regime": "what a system may use: zero-shot has nothing but the sample; web-search may search.",
     "Cutoff": "the end of the system's training data as its makers state it. If it is later than the quarter, the "
     "system may have seen the outcome, and is marked.",
@@ -206,7 +206,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         "Cost": _cost(facts),
         "First": f"{standing.first:.0%}" if standing else DASH,
         "Regime": regime_cell(entry.regime),
-        "Provenance": provenance_cell(entry.provenance),
+        "Provenance": provenance_cell(entry.provenance, result.replayed_by),
         "Cutoff": cutoff_cell(result.knowledge_cutoff, may_know=may_know),
         "Entered": (visible(facts.entered, 10) if facts else "") or DASH,
     }
@@ -234,9 +234,15 @@ def regime_cell(regime: str) -> Cell:
     return DASH if regime == "none" else named(regime, 30)
 
 
-def provenance_cell(provenance: str) -> Cell:
-    """Who made the answers."""
-    return PROVENANCES.get(provenance, visible(provenance, 20))
+def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
+    """Who made the answers, and how many others found the same."""
+    said = PROVENANCES.get(provenance, visible(provenance, 20))
+    return (said, by_others(replayed_by)) if replayed_by else said
+
+
+def by_others(number: int) -> str:
+    """By how many other teams an entry was replayed."""
+    return "by 1 other" if number == 1 else f"by {number} others"
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
