@@ -24,7 +24,8 @@ from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
-from hellofresh.submissions.replays import Replay, public_value, replayed, replays_of
+from hellofresh.submissions.released import public_value
+from hellofresh.submissions.replays import Replay, replayed, replays_of
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status

@@ -35,8 +35,9 @@ from hellofresh.runs.regimes.agents import Proxy
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.stats.agreement import FurtherRepetition, further_repetition
 from hellofresh.submissions.names import FOLDER_NAME
-from hellofresh.submissions.released import due_in
-from hellofresh.submissions.replays import REPLAYS, PublicValue, Replay, add_replay, public_value, signing_key
+from hellofresh.submissions.receipts import REPLAYS
+from hellofresh.submissions.released import due_in, public_value
+from hellofresh.submissions.replays import PublicValue, Replay, add_replay, signing_key
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import MAIN, Sample

@@ -23,8 +23,8 @@ from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.submissions.check import Due, DueOf
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
-from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
-from hellofresh.submissions.replays import REPLAYS, TEAMS, read_replays, read_teams
+from hellofresh.submissions.receipts import REPLAYS, Receipt, known_teams, look_alike, read_receipt
+from hellofresh.submissions.replays import TEAMS, read_replays, read_teams
 from hellofresh.submissions.standings import SubmissionStanding, standings
 from hellofresh.tasks.samples import MAIN, Split
 

@@ -58,6 +58,8 @@ from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
+REPLAYS = "replays.jsonl"
+"""In a team's folder: what came of running others' systems again, see `hellofresh.submissions.replays`."""
 
 
 @dataclass(frozen=True, slots=True)

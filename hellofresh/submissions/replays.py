@@ -11,7 +11,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,24 +18,21 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import Field, StringConstraints, ValidationError
 
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, SubmissionError, UsageError
 from hellofresh.core.files import (
     as_model,
     canonical_json,
     parse_toml,
-    sha256_file,
     sha256_text,
     strict_json,
     write_bytes,
 )
 from hellofresh.core.strict import Strict
-from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS, calendar_of, read_manifest
 from hellofresh.submissions.format import read_plain
+from hellofresh.submissions.receipts import REPLAYS
 
-REPLAYS, TEAMS = "replays.jsonl", "TEAMS.toml"
+TEAMS = "TEAMS.toml"
 _MAX_BYTES = 1_000_000
 _Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, StringConstraints(max_length=200)]
@@ -54,17 +50,6 @@ class PublicValue(Strict):
     def order(self, entry: str, sample: str) -> str:
         """Samples of an entry's content are drawn in the order of this."""
         return sha256_text(f"{self.sha256}:{entry}:{sample}")
-
-
-def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
-    """The first release that opened after an entry was closed, of its own task if there is one; None before that."""
-    for edition, name in sorted(workspace.released(), key=lambda one: (one[0], one[1] != task, one[1])):
-        folder = workspace.release(edition, name)
-        if edition.is_living and closed <= calendar_of(read_manifest(folder), folder).opens <= now():
-            first = folder / PREVIOUS / "1.json"
-            made = sha256_file(first if first.is_file() else folder / MANIFEST)
-            return PublicValue(edition=str(edition), task=name, sha256=made)
-    return None
 
 
 class Replay(Strict):

@@ -35,8 +35,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.format import Fault, has_split
 from hellofresh.submissions.names import skeleton
-from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked, read_receipt
-from hellofresh.submissions.replays import REPLAYS
+from hellofresh.submissions.receipts import REPLAYS, Receipt, find_submissions, is_linked, read_receipt
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.samples import MAIN, Split
 
