@@ -50,8 +50,8 @@ def made(workspace: Workspace) -> int:
     skill = random.normal(6, 1, SYSTEMS)
     overall = np.clip(np.round(random.normal(skill, 2, (POSTS, SYSTEMS))), 0, 10).ravel()
     ratings = [
-        Rating(row.sample, row.response, "", f"rater-{(number // SYSTEMS) % 10}", "person", criterion,
-               float(overall[number]) if criterion == "overall" else 1.0, 1.0, "main", "", "")
+        Rating(sample=row.sample, response=row.response, judge=f"rater-{(number // SYSTEMS) % 10}", kind="person",
+               criterion=criterion, value=float(overall[number]) if criterion == "overall" else 1.0)
         for number, row in enumerate(key) for criterion in CRITERIA
     ]  # fmt: skip
     responses = (BlindedResponse(row.response, row.sample, "A text of some words.") for row in key)

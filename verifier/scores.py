@@ -39,6 +39,7 @@ from verifier.statistics import (
     Metric,
     Place,
     RankMetric,
+    bootstrap_interval,
     differences,
     first_places,
     forecast_sums,
@@ -72,7 +73,8 @@ _COMMON = {
     "effective_clusters": float,
 }
 _ENDS = {"value": "", "low": "_low", "high": "_high"}
-_SCORE = {**_COMMON, "metric": str, **dict.fromkeys(_ENDS, float), "method": str}
+_BOOTSTRAP = ("bootstrap_low", "bootstrap_high")
+_SCORE = {**_COMMON, "metric": str, **dict.fromkeys((*_ENDS, *_BOOTSTRAP), float), "method": str}
 _WIDE_METRICS, _COUNTS = (
     ("precision", "recall", "f1", "accuracy"),
     {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)},
@@ -390,6 +392,7 @@ class ScoreCheck:
             table = table_of(content, entry, prompt, metric, where)
             effective = metric.effective(table)
             found |= dict(zip(_ENDS, interval(table, metric), strict=True))
+            found |= dict(zip(_BOOTSTRAP, bootstrap_interval(table, metric), strict=True))
             known = FISHER if isinstance(metric, RankMetric) else WILSON
             found["method"] = known if sizes.size > 1 else NONE
         else:
@@ -400,17 +403,20 @@ class ScoreCheck:
 
     def _differences(self, row: Row, made: Row) -> Iterator[str]:
         """What a score says otherwise than it was made here."""
-        said = {**row, "silent": row["none"] + row["blocked"]}
-        other = [name for name, value in made.items() if name in said and name not in _ENDS and said[name] != value]
+        said, numbers = {**row, "silent": row["none"] + row["blocked"]}, (*_ENDS, *_BOOTSTRAP)
+        other = [name for name, value in made.items() if name in said and name not in numbers and said[name] != value]
         if any(
             isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in made.get("effective_clusters", ())
         ):
             other.remove("effective_clusters")
         if other or min(row["none"], row["blocked"]) < 0:
             yield f"{', '.join(other) or 'none and blocked'} are not those of the predictions"
-        stated, computed = ([one[name] for name in _ENDS if name in one] for one in (row, made))
-        if computed and not agree(stated, computed):
-            yield f"{row['metric']} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
+        for what, names in (("", tuple(_ENDS)), (" by the bootstrap", ("value", *_BOOTSTRAP))):
+            if names[-1] not in row:  # a row of an earlier version
+                continue
+            stated, computed = ([one[name] for name in names if name in one] for one in (row, made))
+            if computed and not agree(stated, computed):
+                yield f"{row['metric']}{what} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
 
     def _impossible(self, row: Row) -> Iterator[str]:
         """What cannot be said of an entry of its kind."""

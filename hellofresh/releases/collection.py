@@ -140,7 +140,7 @@ def collect_quarter(
     """
     inputs = {
         "source": job.source,
-        "files": [_stamp(path) for path in job.files],
+        "files": [stamp(path) for path in job.files],
         "parameters": to_json(job.parameters),
     }
     stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
@@ -199,7 +199,7 @@ def _no_candidates(job: CollectionJob, why: str) -> SourceError:
     )
 
 
-def _stamp(path: Path) -> list[str | int]:
+def stamp(path: Path) -> list[str | int]:
     """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
     try:
         status = path.stat()

@@ -24,7 +24,8 @@ class Score(SystemId):
         none, blocked: samples without a readable answer, and with a refusal.
         metric: its name; a task's metrics follow each other in the task's order, the headline metric first.
         value, low, high: of the first repetition (or of the vote), with the limits of its interval over samples.
-        method: how the interval was made.
+        bootstrap_low, bootstrap_high: limits of the bootstrap's interval, see `hellofresh.stats.bootstrap_limits`.
+        method: how the interval from `low` to `high` was made.
         repetitions: how often the system was asked, copies apart.
         mean, mean_low, mean_high: over repetitions, with the limits of its interval over repetitions; None where there
             is one repetition.
@@ -46,6 +47,8 @@ class Score(SystemId):
     value: float
     low: float
     high: float
+    bootstrap_low: float
+    bootstrap_high: float
     method: str
     repetitions: int = 1
     mean: float | None = None

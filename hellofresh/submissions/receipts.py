@@ -55,7 +55,7 @@ from hellofresh.submissions.format import (
     read_predictions,
 )
 from hellofresh.submissions.names import FOLDER_NAME, skeleton
-from hellofresh.tasks.samples import MAIN, EditionName, Split
+from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
 REPLAYS = "replays.jsonl"
@@ -95,7 +95,7 @@ class Receipt:
 
 
 class _One(Strict):
-    edition: Annotated[EditionName, StringConstraints(max_length=MAX_EDITION)]
+    edition: Annotated[str, StringConstraints(max_length=MAX_EDITION)]
     tasks: list[Annotated[str, StringConstraints(max_length=80)]] = Field(max_length=20)
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     received: Annotated[str, StringConstraints(max_length=20)]

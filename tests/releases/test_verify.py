@@ -328,6 +328,16 @@ def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(reve
     assert "stated" in found["figure"][0]
 
 
+@pytest.mark.parametrize("end", ["bootstrap_low", "bootstrap_high"])
+def test_a_bootstrap_limit_that_was_changed_is_found(revealed: Path, end: str) -> None:
+    def change(rows: list[dict[str, object]]) -> None:
+        rows[0][end] = float(rows[0][end]) + 1e-6
+
+    edit_rows(revealed / "scores.jsonl", change)
+    consistent(revealed)
+    assert any("by the bootstrap" in fault for fault in faults(revealed)["scores"])
+
+
 def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
     assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
 

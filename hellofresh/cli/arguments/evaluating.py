@@ -98,7 +98,7 @@ COMMANDS = (
         "Resume a run; refused if its inputs have changed.",
         "runs:resume",
         _RUN,
-        *fields("budget_usd", "drop_damaged", "replay", "otel"),
+        *fields("budget_usd", "drop_damaged", "replay"),
         timed=True,
     ),
     command(

@@ -25,7 +25,7 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and what each accepts."""
-    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:collect_ratings"}
+    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
     tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "keep undecided samples too, for 'hellofresh release prospective'"

@@ -37,7 +37,7 @@ from hellofresh.core.files import (
 )
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.collection import CollectionFacts
-from hellofresh.tasks.samples import EditionName, Split, SplitName
+from hellofresh.tasks.samples import Split, SplitName
 
 MANIFEST = "manifest.json"
 FORMAT: Literal[2] = 2
@@ -225,7 +225,7 @@ class Manifest(_Part):
     format: Literal[1, 2]
     version: PositiveInt
     task: str
-    edition: EditionName
+    edition: str
     split: SplitName = Split.MAIN
     code: str
     source: str

@@ -172,8 +172,7 @@ class PublishedPart:
         """The samples as they were released, with their answers where labels are public; null for one that has none."""
         answers, unknown = dict(self._answers()), dict.fromkeys(self._answer_columns)
         for row in read_jsonl(self.folder / _SAMPLES):
-            named = {"edition" if name == "quarter" else name: value for name, value in row.items()}
-            yield {**named, **unknown, **answers.get(str(row["id"]), {})}
+            yield {**row, **unknown, **answers.get(str(row["id"]), {})}
 
     @property
     def columns(self) -> Columns:
