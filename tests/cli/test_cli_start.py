@@ -16,6 +16,7 @@ from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
+from tests.conftest import Cli
 
 HEAVY = (
     "numpy",
