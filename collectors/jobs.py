@@ -23,7 +23,14 @@ from collectors.settings import NotesAsked, told
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, HelloFreshError, SourceError, UnknownNameError, UsageError
+from hellofresh.core.errors import (
+    ConfigError,
+    HelloFreshError,
+    SourceError,
+    UnknownNameError,
+    UsageError,
+    missing_extra,
+)
 from hellofresh.core.executors import Pool, asked_pool, process_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
@@ -128,11 +135,7 @@ def live_edits_job(
     try:
         from collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
-        raise UsageError(
-            f"the live API needs a package that is not installed ({error.name})",
-            fix="Install it with: pip install 'hellofresh[live]'",
-            code="missing-extra",
-        ) from error
+        raise missing_extra("the live API", str(error.name), "live") from error
     folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
     collect = partial(collect_live, quarter, source, settings, folder=folder, refresh=refresh, pending=pending)
     parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}

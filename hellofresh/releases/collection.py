@@ -83,8 +83,7 @@ def _checksum(content: dict[str, object]) -> str:
 def read_account_file(path: Path) -> CollectionAccount:
     """Read an account; raises DataError if it is missing or damaged."""
     content = read_json(path)
-    stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
-    if stated is not None and stated != _checksum(content):
+    if content.pop(_CHECKSUM, None) != _checksum(content):
         raise DataError(
             "the account of the collection is not as it was written",
             where=str(path),

@@ -182,7 +182,6 @@ COMMANDS = (
         ),
         option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
-        option("--exported DIR", "a folder that 'release export' wrote: check that it is what the release gives"),
     ),
     command(
         "release takedown",
