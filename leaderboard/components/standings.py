@@ -12,6 +12,7 @@ from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import Scale, figure
 from leaderboard.components.tables import (
     FIRST,
@@ -21,10 +22,12 @@ from leaderboard.components.tables import (
     cell,
     definitions,
     grouped_table,
+    interval,
     score,
     scrolled,
     table,
 )
+from leaderboard.components.vega import Values, cost_chart, interval_chart, scored
 from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
 GROUPS = {
@@ -39,6 +42,8 @@ GROUPS = {
 _USUAL = {"Cost": "number", "Cutoff": "text", "Provenance": "text"}
 """Columns that are shown unless others are chosen, with their kinds; the others come after them."""
 _FURTHER = {"No answer": "number", "Judged": "number", "First": "number", "Regime": "text", "Entered": "text"}
+FEWEST_COSTS = 3
+"""Known costs that are worth a chart."""
 PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
 _MEANINGS = {
     "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
@@ -198,8 +203,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
     shown = (str(line.rank) if line.rank else DASH) if ranked else None
     between = None
     if ranked and standing:
-        limits = f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
-        between = el("small", limits)
+        between = el("small", _rank_limits(standing))
     may_know = facts is not None and facts.contamination == "possible"
     cells: dict[str, Cell] = {
         **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
@@ -311,6 +315,86 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "knowledge_cutoff": result.knowledge_cutoff,
         "contamination": facts.contamination if facts else None,
     }
+
+
+def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
+    """The table as values, in the order of the lines within each group; a ticked row opens the system's page."""
+    split, scale = view.split, view.scale
+    lines = [line for kind in GROUPS for line in lines if group_of(line.result) == kind]
+    entries = [line.result.entry for line in lines]
+    kinds = [GROUPS[group_of(line.result)][0] for line in lines]
+    metrics = [line.result.headline for line in lines]
+    provenances = [entry.provenance for entry in entries]
+    systems = [source for source, kind in zip(provenances, kinds, strict=True) if kind == GROUPS["system"][0]]
+    narrow = "uploaded" in provenances and any(source != "uploaded" for source in systems)
+    usual = "".join(str(int(source != "uploaded")) for source in provenances)
+    chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
+    costs = [line.facts.cost_usd if line.facts and line.facts.judged else None for line in lines]
+    judged = [line.facts.judged if line.facts else 0 for line in lines]
+    per_thousand = [cost and 1000 * cost / n for cost, n in zip(costs, judged, strict=True)]
+    priced: Values = {
+        "cost": [*per_thousand],
+        "price": ["unknown" if cost is None else money(cost) for cost in per_thousand],
+    }
+    charts = [interval_chart(scale, chart)]
+    charts += [cost_chart(scale, chart | priced)] if sum(bool(cost) for cost in per_thousand) >= FEWEST_COSTS else []
+    return DataTable(
+        f"Systems by {scale.title} with 95% intervals",
+        _data_columns(lines, view, kinds),
+        keys=[entry.origin for entry in entries],
+        picks=["system"] if view.links.to("system", split, system=entries[0].origin) else [],
+        opens="system",
+        find="Find a system or team",
+        texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
+        filters=[
+            Filter.of("Regime", [entry.regime.replace("none", "") for entry in entries], "All regimes"),
+            Filter.of("Provenance", provenances, "All sources",
+                      usual=("Run or replayed here", usual) if narrow else None),
+            Filter.of("Kind", kinds, "All kinds"),
+        ],
+        charts=charts,
+    )  # fmt: skip
+
+
+def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
+    scale, meanings = view.scale, dict(_meanings(view.scale))
+    hidden = hidden_columns(lines, scale)
+    results, facts = [line.result for line in lines], [line.facts for line in lines]
+    ranks = [line.rank or None if group_of(line.result) == "system" and not view.bundled else None for line in lines]
+    limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]
+    form = "%.1f" if figure(0.0, scale.title) == "0.0" else "%.3f"
+    further: dict[str, tuple[Sequence[Value], str]] = {
+        "Cost": ([one.cost_usd if one else None for one in facts], "$%.4g"),
+        "Cutoff": (["" if one.knowledge_cutoff == "none" else one.knowledge_cutoff for one in results], ""),
+        "Provenance": ([PROVENANCES.get(one.entry.provenance, one.entry.provenance) for one in results], ""),
+        **{title: ([metric.value if (metric := one.metric(name)) else None for one in results], "%.3f")
+           for name, title in scale.others},
+        "No answer": ([100 * one.no_answer for one in results], "%.1f%%"),
+        "Judged": ([one.n for one in results], ""),
+        "First": ([100 * line.standing.first if line.standing else None for line in lines], "%.0f%%"),
+        "Regime": (["" if one.entry.regime == "none" else one.entry.regime for one in results], ""),
+        "Entered": ([one.entered if one else "" for one in facts], ""),
+    }  # fmt: skip
+    ranked = [
+        DataColumn("#", ranks, help=meanings["Rank"], pinned=True),
+        DataColumn("System", [one.entry.name for one in results], pinned=True),
+        DataColumn(scale.title, [one.headline.value for one in results], form, meanings[scale.title]),
+        DataColumn("95% interval", [interval(one.headline) for one in results], help=meanings["Small figures"]),
+        DataColumn("Ranks", limits, help=meanings["Rank"]),
+        DataColumn("Team", [one.entry.team for one in results]),
+    ]
+    kept = [one for one in ranked if one.title not in ("#", "Ranks") or any(ranks)]
+    kept += [
+        DataColumn(name, values, form, meanings.get(name, ""), name not in hidden)
+        for name, (values, form) in further.items()
+    ]
+    return [*kept, DataColumn("Kind", kinds, shown=len({*kinds}) > 1)]
+
+
+def _rank_limits(standing: Standing | None) -> str:
+    if standing is None:
+        return DASH
+    return f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
 
 
 def period_figures(

@@ -6,12 +6,11 @@ load anything.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hellofresh import __version__
-from leaderboard.components.markup import Html, bundled_notice, el, named, page_header
+from leaderboard.components.markup import Html, bundled_notice, el, inline_picture, named, page_header
 from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.export.copy import document, style
 from leaderboard.views.analyses import analysis_section, questions
@@ -66,11 +65,6 @@ def report_page(edition: str, tasks: Sequence[ReportTask]) -> str:
     )
 
 
-def _inline(svg: bytes) -> str:
-    """The address of a picture that stands within the page itself; empty if absent."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" if svg else ""
-
-
 def _task(task: ReportTask) -> Html:
     """The task's questions, then each with its figure; what is to be known of all is said once."""
     texts = [one.text for one in task.analyses]
@@ -88,7 +82,7 @@ def _task(task: ReportTask) -> Html:
         el("ul", *(el("li", named(note, 1000)) for note in common), class_="hf-notes") if common else None,
         questions(own, lambda name: f"./report.html#{task.name}-{name}"),
         *(
-            analysis_section(one, _inline(one.svg()), el("p", _FILES), anchor=f"{task.name}-{one.text.name}")
+            analysis_section(one, inline_picture(one.svg()), el("p", _FILES), anchor=f"{task.name}-{one.text.name}")
             for one in own
         ),
         id=task.name,

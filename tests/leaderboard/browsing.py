@@ -118,7 +118,7 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
     with log.open("wb") as output:
         server = subprocess.Popen(command, cwd=root, env=environment, stdout=output, stderr=output)
     try:
-        wait_for_site(f"http://localhost:{port}/submit/_stcore/health", server, log)
+        wait_for_site(f"http://localhost:{port}/_stcore/health", server, log)
         yield f"http://localhost:{port}"
         assert "Traceback" not in log.read_text()
     finally:
