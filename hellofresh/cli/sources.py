@@ -11,9 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from collectors import sample
-from collectors.jobs import asked_job, collect_shard, notes_source
+from collectors.jobs import asked_job, collect_ratings, collect_shard, notes_source
 from collectors.notes import fill_texts
-from collectors.notes.bridging import collect_bridging
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from collectors.wikipedia.archive import PUBLIC_URL as EXPORTS_URL
 from collectors.wikipedia.archive import ExportRequest, download_export
@@ -25,7 +24,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool, process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter
-from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
@@ -71,7 +69,7 @@ def run_job(
         return collect_quarter(workspace, job, force=force, progress=bar.line)
 
 
-def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
+def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """What thousands of ratings say of a quarter's notes."""
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
@@ -82,12 +80,10 @@ def collect_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         pool = process_pool(jobs)
     path = workspace.bridging(options.quarter)
     with output.progress(f"collect ratings {options.quarter}") as bar:
-        report = collect_bridging(
+        report = collect_ratings(
+            workspace,
             options.dump[0],
             options.quarter,
-            output=path,
-            folder=workspace.root / "private" / "ratings",
-            key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
             pool=pool,
             afresh=options.force,
             claims=options.claims,

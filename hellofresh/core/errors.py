@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class HelloFreshError(Exception):
@@ -106,3 +107,30 @@ class PromptError(DataError):
 
 class RunError(DataError):
     """An evaluation run that cannot go on."""
+
+
+def missing_extra(what: str, package: str, extra: str, *, where: str = "", instead: str = "") -> UsageError:
+    """The error that a package is not installed; `instead` is a sentence that says how to do without."""
+    return UsageError(
+        f"{what} needs {package}, which is not installed",
+        where=where,
+        fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'{instead and f'. {instead}'}",
+        code="missing-extra",
+    )
+
+
+def missing_file(path: Path | str, *, fix: str = "") -> DataError:
+    """The error that a file of our own making is not there."""
+    return DataError("no such file", where=str(path), fix=fix, code="missing-file")
+
+
+def unwritable(
+    path: Path | str, error: OSError, *, instead: str = "set HELLOFRESH_DATA to another folder"
+) -> WorkspaceError:
+    """The error that a file or folder cannot be written; `instead` is what else to do."""
+    return WorkspaceError(
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        fix=f"Check the folder's permissions and free space, or {instead}.",
+        code="unwritable",
+    )

@@ -13,7 +13,7 @@ from importlib import import_module
 from multiprocessing import get_context
 from typing import TypeVar
 
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
 _CONNECT_S = 10
@@ -42,11 +42,7 @@ def cluster_pool(address: str) -> Pool:
     try:
         import distributed
     except ImportError:
-        raise UsageError(
-            "a cluster needs Dask distributed, which is not installed",
-            fix="Install it with: pip install 'hellofresh[cluster]'",
-            code="missing-extra",
-        ) from None
+        raise missing_extra("a cluster", "Dask distributed", "cluster") from None
 
     @contextmanager
     def opened() -> Iterator[Executor]:

@@ -21,7 +21,7 @@ from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
-from hellofresh.runs.regimes import REGIMES, renamed_setting
+from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.submissions.replays import Seal, conduct_of, is_replayed, replays_of
@@ -180,8 +180,8 @@ def _settings(record: RunRecord) -> str:
     """What was chosen besides the model and the regime: agent, search, settings that are not usual, roles, domains."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
     usual = {} if regime is None else dict(regime.settings)
-    named = (renamed_setting(f"{name}={value}").partition("=") for name, value in sorted(record.settings.items()))
-    chosen = [f"{name}={value}" for name, _, value in named if str(usual.get(name, value)) != value]
+    settings = sorted(record.settings.items())
+    chosen = [f"{name}={value}" for name, value in settings if str(usual.get(name, value)) != str(value)]
     roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
     blocked = [f"without {domain}" for domain in asked.blocked] + [f"with {group}" for group in asked.allowed]
     heat = "" if asked.temperature is None else f"temperature {asked.temperature:g}"

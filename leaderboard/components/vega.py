@@ -22,7 +22,7 @@ _LINES = ["#2f7ec7", "#d5711e", "#0b9a72", "#a24c86", "#c9b458", "#88929d"]
 def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Values:
     """Columns of the names, of values with their limits, and of what the pointer is told."""
     values: Values = {"name": [visible(name, 48) for name in names]}
-    for end in ("value", "low", "high"):
+    for end in MetricValue._fields[1:]:
         values[end] = [None if metric is None else getattr(metric, end) for metric in metrics]
     values["said"] = [None if metric is None else _said(metric) for metric in metrics]
     return values
@@ -56,11 +56,11 @@ def interval_chart(scale: Scale, values: Values) -> Chart:
         "color": _by_kind(values),
         "tooltip": told,
     }
-    across = _number("low", scale.title)
+    across = _number("lower", scale.title)
     layers: list[dict[str, Any]] = [
         {
             "mark": {"type": "bar", "height": 8, "opacity": 0.35, "cornerRadius": 4},
-            "encoding": {**common, "x": across, "x2": {"field": "high"}},
+            "encoding": {**common, "x": across, "x2": {"field": "upper"}},
         },
         {
             "mark": {"type": "point", "filled": True, "shape": "circle", "size": 60, "opacity": 1},
@@ -81,7 +81,16 @@ def interval_chart(scale: Scale, values: Values) -> Chart:
     first = [{"window": [{"op": "row_number", "as": "row"}]}, {"filter": f"datum.row <= {_MOST}"}]
     most = f", of the first {_MOST}" if len(values["name"]) > _MOST else ""
     title = f"{scale.title} with 95% intervals{most}{line}."
-    return Chart(title, {"height": {"step": 22}, "transform": first, "layer": layers}, values)
+    # One box, drawn by Vega, shows the bootstrap's interval instead.
+    other = any(end is not None for end in values["bootstrap_low"])
+    bind = {"input": "checkbox", "name": "Draw bootstrap intervals "}
+    params = [{"name": "bootstrap", "value": False, **({"bind": bind} if other else {})}]
+    ends = [
+        {"calculate": f"bootstrap ? datum.bootstrap_{end} : datum.{end}", "as": limit}
+        for end, limit in (("low", "lower"), ("high", "upper"))
+    ]
+    spec = {"height": {"step": 22}, "params": params, "transform": [*first, *ends], "layer": layers}
+    return Chart(title, spec, values)
 
 
 def cost_chart(scale: Scale, values: Values) -> Chart:

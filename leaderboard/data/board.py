@@ -88,12 +88,14 @@ class BoardEntry(NamedTuple):
 
 
 class MetricValue(NamedTuple):
-    """The value of a metric with the limits of its 95% interval."""
+    """The value of a metric with the limits of its 95% interval, and of the bootstrap's where there is one."""
 
     name: str
     value: float
     low: float
     high: float
+    bootstrap_low: float | None = None
+    bootstrap_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +401,7 @@ def _cells(scores: pl.DataFrame) -> pl.DataFrame:
     Entries are written one after the other, so equal ones come in a fixed order.
     """
     cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
-    several = ["metric", "value", "low", "high"]
+    several = ["metric", *MetricValue._fields[1:]]
     numbered = scores.with_columns(pl.int_range(pl.len()).over([*cell[:-1], "metric"]).alias("number"))
     same = [pl.col(name).first() for name in scores.columns if name not in (*cell, *several)]
     return numbered.group_by(cell, maintain_order=True).agg(*several, *same)
@@ -429,7 +431,7 @@ def _only(rows: pl.DataFrame, entry: BoardEntry) -> pl.DataFrame:
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
             "blocked", "method")  # fmt: skip
-    metrics = zip(row["metric"], row["value"], row["low"], row["high"], strict=True)
+    metrics = zip(row["metric"], *(row[name] for name in MetricValue._fields[1:]), strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},

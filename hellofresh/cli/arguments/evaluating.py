@@ -98,7 +98,7 @@ COMMANDS = (
         "Resume a run; refused if its inputs have changed.",
         "runs:resume",
         _RUN,
-        *fields("budget_usd", "drop_damaged", "replay", "otel"),
+        *fields("budget_usd", "drop_damaged", "replay"),
         timed=True,
     ),
     command(
@@ -140,9 +140,6 @@ COMMANDS = (
         edition(),
         option("--task T", "only this task (default: all that are released)"),
         option("--system S", "only this system", many=True),
-        option(
-            "--html FILE", "with all: write one page (default: report.html beside the analyses)", nargs="?", const=True
-        ),
         PRIVATE,
         submissions="own",
     ),

@@ -34,11 +34,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError, SourceError
+from hellofresh.core.errors import DataError, SourceError, missing_extra
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import canonical_json, read_json, sha256_text, write_bytes, write_json
 from hellofresh.core.shards import Shard, ShardRecord, begin_shard, finish_shard, own_units, read_shards, shard_files
-from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best, lower_bound, missing_extra
+from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best, lower_bound
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import read_documents
 from hellofresh.tasks.outputs import Ranking
@@ -88,7 +88,7 @@ def _stemmer() -> Callable[[str], str]:
     try:
         from Stemmer import Stemmer
     except ImportError:
-        raise missing_extra("an index of words", "PyStemmer") from None
+        raise missing_extra("an index of words", "PyStemmer", "retrieval") from None
     stem: Callable[[str], str] = Stemmer("english").stemWord
     return stem
 
