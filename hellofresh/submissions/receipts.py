@@ -59,7 +59,7 @@ from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
 REPLAYS = "replays.jsonl"
-"""What came of running a submitted system again, see `hellofresh.submissions.replays`; a new version keeps it."""
+"""In a team's folder: what came of running others' systems again, see `hellofresh.submissions.replays`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,7 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         for name, content in canonical_files(submission, split).items():
             write_bytes(new / name, content)
         write_receipt(new, receipt, split)
-        for name in (REPLAYS, *(name for other in Split if other is not split for name in FILES[other])):
+        for name in (name for other in Split if other is not split for name in FILES[other]):
             if (place / name).is_file() and not (place / name).is_symlink():
                 write_bytes(new / name, (place / name).read_bytes())
         _swap(new, place)
