@@ -22,11 +22,17 @@ from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, HelloFreshError, SourceError, UnknownNameError, UsageError
+from hellofresh.core.errors import (
+    ConfigError,
+    HelloFreshError,
+    SourceError,
+    UnknownNameError,
+    UsageError,
+    missing_extra,
+)
 from hellofresh.core.executors import Pool, asked_pool, process_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.shards import shard_files
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
@@ -126,11 +132,7 @@ def live_edits_job(
     try:
         from collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
-        raise UsageError(
-            f"the live API needs a package that is not installed ({error.name})",
-            fix="Install it with: pip install 'hellofresh[live]'",
-            code="missing-extra",
-        ) from error
+        raise missing_extra("the live API", str(error.name), "live") from error
     folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
     collect = partial(collect_live, quarter, source, settings, folder=folder, refresh=refresh, pending=pending)
     parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}
@@ -337,16 +339,6 @@ def asked_edits(
     """Paragraph edits, as a command asks for them."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
-    if options.merge:
-        if options.shard or dumps or options.api:
-            raise UsageError(
-                "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
-            )
-        files = shard_files(
-            workspace.raw("wikipedia-edits", str(quarter)) / "shards", "hellofresh collect wikipedia-edits ..."
-        )
-        merge = partial(wikipedia.merge_shards, files, quarter, rule, pending=pending)
-        return CollectionJob(_EDITS, quarter, DUMP, files, asdict(rule) | _PENDING[pending], lambda _: merge())
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -361,28 +353,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(
-        quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster, options.executor), pending=pending
-    )
-
-
-def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
-    """Collect the shard of edits that a command asks for; its folder."""
-    if not options.dump or options.merge or options.explain:
-        raise UsageError(
-            "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
-        )
-    return wikipedia.write_shard(
-        workspace.raw("wikipedia-edits", str(options.quarter)) / "shards",
-        options.shard,
-        options.quarter,
-        options.dump,
-        edits_rule(options),
-        jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=asked_pool(options.cluster, options.executor),
-        progress=progress,
-        pending=options.pending,
-    )
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)
 
 
 def edits_rule(options: argparse.Namespace) -> wikipedia.EditsSettings:
