@@ -28,7 +28,6 @@ EDITION = re.compile(r"[12][0-9]{3}Q[1-4]|[a-z0-9]+(-[a-z0-9]+)*@[a-z0-9]+([.-][
 """A quarter, or a version of a data set."""
 
 _SOURCES = [{"name": str, "size": COUNT, "sha256": str}]
-_BY_LABEL: Form = {"positives?": (COUNT, None), "others?": [COUNT]}
 _DRAWN = {"seed": str, "period": str, "rule": str}
 _DROPS = [{"reason": str, "meaning": str, "count": COUNT}]
 _FUNNEL = {"unit": str, "rows_in": COUNT, "drops": _DROPS, "kept": {"*": {"*": COUNT}}, "*": object}
@@ -38,10 +37,10 @@ _MAY_HAVE: dict[str, Form] = {
     "selection": {
         **_DRAWN,
         "cap_per_class_and_period": range(1, COUNT.stop),
-        "periods": {"*": {**_BY_LABEL, "negatives?": (COUNT, None), "taken_per_class": COUNT}},
+        "periods": {"*": {"taken_per_class": COUNT}},
         "classes?": range(1, 128),
     },
-    "counts": {"*": {**_BY_LABEL, "negatives": COUNT}},
+    "counts": {"*": {"negatives": COUNT, "positives?": (COUNT, None), "others?": [COUNT]}},
     "prospective": {
         **_DRAWN,
         "cap_per_period": range(1, COUNT.stop),
@@ -64,7 +63,7 @@ _MAY_HAVE: dict[str, Form] = {
     },
 }
 _FORM: Form = {
-    "format": range(1, 3),
+    "format": range(1, 2),
     "version": range(1, COUNT.stop),
     "task": str,
     "edition": EDITION,
@@ -178,8 +177,6 @@ def read_manifest(path: Path) -> Manifest:
     if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise ValueError(f"larger than {MAX_MANIFEST_BYTES:,} bytes")
     said = strict_json(path.read_bytes(), _MOST_LEVELS)
-    if isinstance(said, dict) and "quarter" in said and "edition" not in said:
-        said["edition"] = said.pop("quarter")
     if wrong := misfit(said, _FORM):
         raise ValueError(wrong)
     assert isinstance(said, dict)
@@ -224,12 +221,14 @@ def _dataset_faults(manifest: Manifest) -> Iterator[str]:
 
 def _quarter_faults(manifest: Manifest) -> Iterator[str]:
     calendar = manifest["calendar"]
-    if calendar is not None and not calendar["opens"] < calendar["deadline"] <= calendar["reveals"]:
+    if calendar is None:
+        yield "it does not say when the quarter opens, closes and is revealed"
+    elif not calendar["opens"] < calendar["deadline"] <= calendar["reveals"]:
         yield "the calendar must have the opening before the deadline, and the reveal not before the deadline"
     selection, drawn = manifest["selection"], manifest["prospective"]
     if (selection is not None, drawn is not None) != (manifest.is_main, not manifest.is_main):
         yield f"a release of the {manifest['split']} split must say how that split was drawn, and nothing of another"
-    if manifest.is_main and manifest["draw"] is None and selection is not None and manifest["calendar"] is not None:
+    if manifest.is_main and manifest["draw"] is None:
         yield "it does not say what the key of the draw was committed to"
     if not manifest.is_main and manifest["revealed"]:
         yield "a prospective split is resolved, never revealed"
@@ -244,7 +243,7 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
 
 
 def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
-    """What of each label was there is private until the reveal; releases of earlier versions said it at once."""
+    """What of each label was there is private until the reveal."""
     counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
     if counts is not None and not manifest["revealed"]:
         yield "the counts by label are there before the reveal"
@@ -252,13 +251,12 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
         yield "the counts by label are not of the periods that were drawn from"
     kept = (manifest.funnel or {}).get("kept", {})
     for period, item in selection["periods"].items():
-        found = (counts or {}).get(period, item)
-        negatives, positives = found.get("negatives"), found.get("positives")
-        if negatives is None or (positives is None and classes > 1):
+        if (found := (counts or {}).get(period)) is None:
             if manifest["revealed"]:
                 yield f"{period[:20]} does not say how many candidates of each label there were"
             continue
-        offered = [count for count in (positives, negatives, *found.get("others", ())) if count is not None]
+        offered = [found["negatives"], *found.get("others", ())]
+        offered += [found["positives"]] if found.get("positives") is not None else []
         if len(offered) != classes:
             yield f"{period[:20]} has counts of {len(offered)} labels, and there are {classes}"
         if (taken := item["taken_per_class"]) != min(cap, *offered):

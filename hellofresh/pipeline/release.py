@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Protocol
 
+from collectors.jobs import configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
@@ -19,7 +20,7 @@ from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, Unk
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline
-from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
+from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
@@ -203,6 +204,11 @@ def publish_opened(steps: Steps) -> None:
 
 def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -> list[Built]:
     found = []
+    sourced = settings.model_copy(update={"sources": asked.named or settings.sources})
+    if sourced.sources.x_notes is not None:
+        for quarter in collected_quarters(steps.workspace, sourced, asked):
+            if said := fit_voters(steps, sourced, quarter):
+                steps.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
         # A task that is collected from another one's source need not have samples there in every quarter.
         named = bool(asked.quarters) and job.task.source == job.task.name
@@ -211,6 +217,12 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
     if not found and (settings.sources.any or asked.named or asked.sample):
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(found, key=lambda built: (built.quarter, built.task))
+
+
+def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
+    """Fit what the ratings of the configured notes say of a quarter, before it is collected; a sentence, if any."""
+    with steps.progress(f"collect ratings {quarter}") as bar:
+        return configured_ratings(steps.workspace, settings, quarter, bar.line)
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:

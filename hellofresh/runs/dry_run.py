@@ -22,7 +22,6 @@ from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
-from hellofresh.runs.batch import price_share
 from hellofresh.runs.journal import Journal, JournalKey, Scope
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import Estimate
@@ -99,10 +98,8 @@ class Forecast:
         return sum_known(role.most_usd for role in self.roles.values())
 
 
-def forecast(
-    assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None, *, batch: bool = False
-) -> Forecast:
-    """Estimate what a run will take; by batches, at their part of the price. The assignment's web is not used."""
+def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:
+    """Estimate what a run will take. The assignment's web is not used."""
     entries = [] if journal is None else list(journal.entries())
     asked: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for entry in entries:
@@ -122,16 +119,15 @@ def forecast(
     roles, times = {}, []
     for role, ceiling in most.ledgers.by_role.items():
         usual = _expected(taken.by_role[role], left / len(whole), ceiling) if measured else ceiling
-        share = price_share(ceiling.spec) if batch else 1.0
         expected, highest = (ledger.price(ledger.tokens_in, ledger.tokens_out) for ledger in (usual, ceiling))
         roles[role] = RoleForecast(
             model=ceiling.spec.name,
             calls=usual.answers,
             tokens_in=usual.tokens_in,
             tokens_out=usual.tokens_out,
-            cost_usd=None if expected is None else expected * share,
+            cost_usd=expected,
             most_calls=ceiling.answers,
-            most_usd=None if highest is None else highest * share,
+            most_usd=highest,
         )
         limits = usual.spec.limits
         times.append(usual.answers * SECONDS_A_CALL / limits.in_flight)

@@ -243,9 +243,15 @@ def regime_cell(regime: str) -> Cell:
     return DASH if regime == "none" else named(regime, 30)
 
 
-def provenance_cell(provenance: str) -> Cell:
-    """Who made the answers."""
-    return PROVENANCES.get(provenance, visible(provenance, 20))
+def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
+    """Who made the answers, and how many others found the same."""
+    said = PROVENANCES.get(provenance, visible(provenance, 20))
+    return (said, by_others(replayed_by)) if replayed_by else said
+
+
+def by_others(number: int) -> str:
+    """By how many other teams an entry was replayed."""
+    return "by 1 other" if number == 1 else f"by {number} others"
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
@@ -316,9 +322,9 @@ _COLUMNS = (
         (8.25, 5.5), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
     ),
     BoardColumn(
-        "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again here on "
-        "some samples without disagreement), or uploaded (predictions only).",
-        lambda line: provenance_cell(line.result.entry.provenance),
+        "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again by others "
+        "on some samples without disagreement), or uploaded (predictions only).",
+        lambda line: provenance_cell(line.result.entry.provenance, line.result.replayed_by),
         lambda line: {"provenance": line.result.entry.provenance}, (7.25, 6), shown=True,
     ),
     BoardColumn(

@@ -24,7 +24,6 @@ import polars as pl
 import pytest
 
 import verifier
-from hellofresh.api.harnesses.lm_eval_scores import write_folder
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import canonical_json, sha256_file, write_json
@@ -32,7 +31,6 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
-from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.reveal import publish_results
@@ -340,33 +338,6 @@ def test_no_name_of_a_rater_and_no_text_of_a_response_is_among_the_ratings(publi
     content = b"".join(path.read_bytes() for path in folder.iterdir())
     assert b"_user" not in content and b"answers, on two lines" not in content
     assert set(pl.read_parquet(folder / "corrections.parquet")["judge"]) == {"pair1-rater1", "pair1-rater2"}
-
-
-@pytest.mark.parametrize("change", [
-    lambda folder: (folder / "utils.py").write_text((folder / "utils.py").read_text() + "import os\n"),
-    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(label=1 - rows[0]["label"])),
-    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows[0].update(group="x-1")),
-    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.pop()),
-    lambda folder: edit(folder / "samples.jsonl", lambda rows: rows.append(rows[0])),
-    lambda folder: next(folder.glob("h*.yaml")).unlink(),
-    lambda folder: (folder / "more.yaml").write_text("task: x"),
-    lambda folder: next(folder.glob("h*.yaml")).write_text("task: x"),
-])  # fmt: skip
-def test_a_change_of_an_exported_folder_is_found(make: Maker, tmp_path: Path, change: Callable[[Path], object]) -> None:
-    make.release(make.notes(3, 3), source=BUNDLED)
-    workspace, task = make.workspace(), get_task("x-notes")
-    reveal(workspace, QUARTER, task, CalendarRule().of(QUARTER).reveals)
-    write_folder(workspace, QUARTER, task, tmp_path / "exported")
-    releases = [workspace.release(QUARTER, "x-notes")]
-    assert verifier.exported_checks(tmp_path / "exported", releases)[0].ok
-    change(tmp_path / "exported")
-    assert not verifier.exported_checks(tmp_path / "exported", releases)[0].ok
-
-
-def edit(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> None:
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    change(rows)
-    path.write_text("".join(f"{canonical_json(row)}\n" for row in rows))
 
 
 def test_a_label_that_is_a_text_is_found_and_stops_no_other_check(published: Path) -> None:

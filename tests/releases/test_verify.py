@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -305,21 +304,6 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
         assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
-@pytest.mark.parametrize("field", ["tp", "fn", "f1", "recall_low", "accuracy_high", "interval_seed", "interval_method"])
-def test_whatever_a_score_of_an_earlier_version_says_otherwise_is_found(tmp_path: Path, field: str) -> None:
-    """Its rows have four metrics and four counts."""
-
-    def change(rows: list[dict[str, Any]]) -> None:
-        rows[0][field] = f"{rows[0][field]}x" if isinstance(rows[0][field], str) else rows[0][field] + 1
-
-    with tarfile.open(Path(__file__).parents[1] / "earlier" / "workspace-format-1.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "releases" / "2026Q2" / "x-notes"
-    figure = verify_release(folder, figures=[FigureName.parse("system=coin,metric=recall")])[-1]
-    assert figure.ok and len(figure.figures) == 1
-    assert "scores" in tampered(folder / "scores.jsonl", change)
-
-
 def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
     edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(low=row["low"] - 0.01) for row in rows])
     consistent(revealed)
@@ -561,25 +545,8 @@ def test_an_entry_of_another_kind_than_its_predictions_show_is_found(
     assert "scores" in found
 
 
-@pytest.mark.parametrize(
-    ("lane", "passes"), [("harness", True), ("submitted", False), ("prospective", False), (None, False)]
-)
-def test_rows_of_an_earlier_version_have_a_lane_in_place_of_their_provenance(
-    revealed: Path, lane: str | None, passes: bool
-) -> None:
-    def older(rows: list[dict[str, Any]]) -> None:
-        for row in rows:
-            row.pop("provenance")
-            row.update({"lane": lane} if lane else {})
-
-    for name in ("scores.jsonl", "predictions.jsonl"):
-        edit_rows(revealed / name, older)
-    consistent(revealed)
-    assert (faults(revealed) == {}) is passes
-
-
 def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
-    said = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
+    said: dict[str, Any] = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
 
     def renamed(rows: list[dict[str, Any]], origin: str, **more: Any) -> None:
         for row in rows:
@@ -589,8 +556,9 @@ def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
     edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
     edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
     consistent(revealed)
-    for other, passes in (("replayed", True), ("run", False), ("uploaded", True)):
-        said["provenance"] = other
+    for other, by, passes in (("replayed", 2, True), ("replayed", 0, False), ("run", 0, False), ("uploaded", 1, False),
+                              ("uploaded", 0, True)):  # fmt: skip
+        said |= {"provenance": other, "replayed_by": by}
         edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
         edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
         consistent(revealed)
@@ -671,8 +639,8 @@ def test_a_calendar_whose_days_are_not_in_order_is_refused(opened: Path, change:
     *(lambda _, content=content: content for content in ("", "{", "[]", "{}", "null", "[" * 100_000, "\x00")),
     lambda text: "\ufeff" + text,
     lambda text: text.encode("utf-16"),
-    lambda text: text.replace('"format": 2', '"format": 99'),
-    lambda text: text.replace('"format": 2', '"format": "1"'),
+    lambda text: text.replace('"format": 1', '"format": 99'),
+    lambda text: text.replace('"format": 1', '"format": "1"'),
 ])  # fmt: skip
 def test_a_manifest_that_parsers_read_differently_is_refused(
     opened: Path, change: Callable[[str], str | bytes]
