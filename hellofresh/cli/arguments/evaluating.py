@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hellofresh.cli.arguments.declare import (
     BASE_URL,
     DRY_RUN,
@@ -128,6 +130,27 @@ COMMANDS = (
         PRIVATE,
         timed=True,
         submissions="own",
+    ),
+    command(
+        "compare",
+        "Is first place real? Compare systems in a table of scores: ranks, all pairs, and what the items can tell.",
+        "compare:run",
+        option(
+            "files FILE",
+            "CSV, TSV, Parquet, JSON Lines (item, system, score; or a column a system), inspect logs, sample files of "
+            "lm-eval, records of Every Eval Ever; or a file a system",
+            Path,
+            nargs="+",
+        ),
+        option("--item COLUMN", "the column of items (this and the next are guessed)", default=""),
+        option("--system COLUMN", "the column of systems", default=""),
+        option("--score COLUMN", "the column of scores", default=""),
+        option("--cluster COLUMN", "items of one cluster belong together, such as questions on one text", default=""),
+        option("--repeat COLUMN", "tells repetitions of an item apart; their mean counts", default=""),
+        option("--baseline NAME", "compare the others with this system only", default=""),
+        option("--lower-is-better", "of errors and costs"),
+        option("--out FILE", "also write it: .html (one page), .svg, .tex or .md", Path),
+        epilog="Example: hellofresh compare scores.csv --cluster article --out compared.html",
     ),
     command(
         "analyse",
