@@ -380,7 +380,7 @@ def benchmark_faults(made: Publication) -> Iterator[str]:
     """An `eval.yaml` that says otherwise than the releases."""
     tasks = [{"id": f"{part.config}-{part.split}", "config": part.config, "split": part.split} for part in made.parts]
     about = "A living benchmark: language models predict fresh, real decisions of people."
-    head = {"name": _title(made), "description": about, "evaluation_framework": "hellofresh", "tasks": tasks}
+    head = {"name": _title(made), "description": about, "evaluation_framework": "inspect-ai", "tasks": tasks}
     lines = (made.root / BENCHMARK).read_text().replace("'", "").replace('"', "").splitlines()
     if lines != _yaml(head):
         yield f"{BENCHMARK} has another title or other tasks than the releases"

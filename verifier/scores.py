@@ -45,7 +45,7 @@ _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
-_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by")
 """What an entry says of itself, in one way in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
@@ -57,7 +57,7 @@ _SCORE = {
     **dict.fromkeys(_TEXTS, str),
     **dict.fromkeys((*_ENDS, *_BOOTSTRAP), float),
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
-    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), int),
+    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "replayed_by"), int),
     "effective_clusters": float,
 }
 
@@ -374,6 +374,8 @@ class ScoreCheck:
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
         if row["provenance"] not in may_be:
             yield f"the provenance of a {kind[:40]!r} is {' or '.join(may_be)}, not {row['provenance'][:40]!r}"
+        if (row["provenance"] == REPLAYED) != (row["replayed_by"] > 0):
+            yield "an entry is replayed where others replayed it, and nowhere else"
         if row["provenance"] == REPLAYED:
             self.unchecked.add("whether replayed entries were replayed")
         if handed_in != (row["origin"].count("/") == 1):

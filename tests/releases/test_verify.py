@@ -546,7 +546,7 @@ def test_an_entry_of_another_kind_than_its_predictions_show_is_found(
 
 
 def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
-    said = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
+    said: dict[str, Any] = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
 
     def renamed(rows: list[dict[str, Any]], origin: str, **more: Any) -> None:
         for row in rows:
@@ -556,8 +556,9 @@ def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
     edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
     edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
     consistent(revealed)
-    for other, passes in (("replayed", True), ("run", False), ("uploaded", True)):
-        said["provenance"] = other
+    for other, by, passes in (("replayed", 2, True), ("replayed", 0, False), ("run", 0, False), ("uploaded", 1, False),
+                              ("uploaded", 0, True)):  # fmt: skip
+        said |= {"provenance": other, "replayed_by": by}
         edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
         edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
         consistent(revealed)

@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from hellofresh.core.calendar import Calendar
-from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.errors import DataError, ReleaseError, missing_file
 from hellofresh.core.files import (
     BadJsonError,
     model_fault,
@@ -291,7 +291,7 @@ def read_version(path: Path) -> Manifest:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     return _parsed(content, path)
 
 
