@@ -73,8 +73,9 @@ class Witness:
         others = [Event(parse_utc(known), "a witness", str(record))] if known else []
         others += [event for event in self._dumps() if event.at <= moment]
         newest = max(others, key=lambda event: event.at, default=next(iter(events), None))
-        for event in events if newest is not None else ():  # what follows a gap may be of a clock that was wrong
-            newest = event if newest.at < event.at <= newest.at + LONGEST_GAP else newest
+        for event in events:  # what follows a gap may be of a clock that was wrong
+            if newest is not None and newest.at < event.at <= newest.at + LONGEST_GAP:
+                newest = event
         if newest is not None and moment - newest.at <= LONGEST_GAP:
             return
         if self.day == moment.date() or any(abs(_said_by(server) - moment) <= _NEAR for server in self.servers):
