@@ -147,6 +147,8 @@ def _add_reading(accept: Accept) -> None:
 def add_ratings(accept: Accept) -> None:
     """Options of ratings."""
     accept("--dump", **_DUMP)
+    about = "ratings: in place of --dump and --quarter, votes of any people: a table rater,item,vote (CSV)"
+    accept("--table", type=Path, metavar="FILE", help=about)
     about = "ratings: folder of names that note writers claim, a JSON file each (docs/method.md)"
     accept("--claims", type=Path, metavar="DIR", help=about)
     _add_reading(accept)

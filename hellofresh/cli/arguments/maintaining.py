@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from collectors import LIVING, add_posts, add_ratings
-from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
+from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day, to_quarter
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
@@ -30,6 +30,8 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
             accept("--date", group=group, type=to_day, metavar="D", help=about)
             accept("--ratings", group=group, action="store_true", help=_RATINGS)
     add_ratings(partial(tasks.accept, "ratings"))
+    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
 
 
 def _add_archive(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +63,6 @@ COMMANDS = (
         "collect",
         f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
         "",
-        QUARTER,
         option("--force", "collect again even if nothing has changed"),
         more=_add_collect,
     ),
