@@ -10,7 +10,6 @@ import asyncio
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from urllib.request import urlopen
 
 from aiohttp import web
 
+from hellofresh.core.children import plain_environment, python_command
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.net.local_site import LocalSite
 from hellofresh.core.workspace import Workspace
@@ -210,9 +210,9 @@ class SubmitServer:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
-        command = [sys.executable, "-m", "streamlit", "run", str(Path(__file__).with_name("app.py"))]
+        command = python_command("streamlit", "run", str(Path(__file__).with_name("app.py")))
         command += [f"--server.port={self._port}", "--server.address=127.0.0.1"]
-        environment = {**os.environ, BOARD_VARIABLE: str(self.board.resolve())}
+        environment = {**plain_environment("HELLOFRESH_", "STREAMLIT_"), BOARD_VARIABLE: str(self.board.resolve())}
         self._process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own page
         for _ in range(int(_STARTED_S / 0.2)):
             with (
