@@ -315,9 +315,14 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     return _any_holds(come, taken) or _any_holds(gone, given)
 
 
-def long_pieces(text: str) -> Iterator[str]:
-    """All pieces of a text that can hardly stand in two paragraphs by chance, each as short as it may be."""
-    return _pieces(text.split())
+def long_pieces(text: str, before: str = "") -> Iterator[str]:
+    """All pieces of a text that can hardly stand in two paragraphs by chance, each as short as it may be.
+
+    Those that lie where it is the same as a text before are left out, as far as these are known at no cost.
+    """
+    start = _common_start(before, text)
+    end = len(text) - _common_end(before, text, min(len(before), len(text)) - start)
+    return _pieces(text[max(0, start - 3 * _MOVED) : end + 3 * _MOVED].split())
 
 
 def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:

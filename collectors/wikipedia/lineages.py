@@ -27,24 +27,28 @@ class Lineages:
 
     def add(self, revision: int, gone: Collection[str], come: Collection[str]) -> None:
         """Take a revision by its id, the paragraphs that it took from the page, and those that it put in."""
+        replaced = next(iter(gone)) if len(gone) == len(come) == 1 else ""
         for paragraph in sorted(come):
-            self._place(paragraph, revision)
-        pairs = [(old, new) for old in gone for new in come] if len(gone) * len(come) <= _MOST_PAIRS else []
+            self._place(paragraph, revision, replaced)
+        pairs = ((old, new) for old in gone for new in come) if len(gone) * len(come) <= _MOST_PAIRS else ()
         for old, new in pairs:
-            if len(pairs) == 1 or alike(old, new):
-                self._join(old, new)
+            numbers = sorted({self._find(self._of[hash(old)]), self._find(self._of[hash(new)])})
+            if len(numbers) == 2 and (replaced or alike(old, new)):
+                self._merge(*numbers)
 
     def names(self, change: ParagraphChange) -> tuple[str, ...]:
         """The names of the lineages of both paragraphs of a change, sorted; nearly always they are of one."""
         found = {self._find(self._of[hash(text)]) for text in (change.before, change.after) if text}
         return tuple(sorted(name for number in found for name in self._names[number]))
 
-    def _place(self, paragraph: str, revision: int) -> None:
+    def _place(self, paragraph: str, revision: int, before: str) -> None:
         # Strings remember their hashes; the numbers never leave the process.
         if hash(paragraph) in self._of:
             return
-        marks = {hash(paragraph), *map(hash, long_pieces(paragraph))}
-        known = {self._find(self._of[mark]) for mark in marks if mark in self._of}
+        marks = {hash(paragraph), *map(hash, long_pieces(paragraph, before))}
+        known = {self._find(number) for mark in marks if (number := self._of.get(mark)) is not None}
+        if before:
+            known.add(self._find(self._of[hash(before)]))
         if known:
             number = min(known)
             for other in known - {number}:
@@ -55,11 +59,6 @@ class Lineages:
             self._names[number] = (f"{revision}.{sha256_text(paragraph)[:8]}",)
         for mark in marks:
             self._of.setdefault(mark, number)
-
-    def _join(self, one: str, other: str) -> None:
-        numbers = sorted({self._find(self._of[hash(one)]), self._find(self._of[hash(other)])})
-        if len(numbers) == 2:
-            self._merge(*numbers)
 
     def _merge(self, number: int, other: int) -> None:
         self._parents[other] = number
