@@ -266,10 +266,10 @@ def test_in_ten_thousand_worlds_the_attacker_stays_at_chance(tmp_path: Path, fas
 def release_quotes(make: Maker, seed: int) -> tuple[list[Row], dict[str, int]]:
     """Two quarters of notes that quote each other, posts and claims, all about the same things with one fate each."""
     choose, workspace, truth = random.Random(seed), make.workspace(f"quotes {seed}"), dict[str, int]()
-    fates = [choose.random() < 0.5 for _ in range(40)]
-    said = {thing: [f"t{thing}a{k} t{thing}b{k} t{thing}c{k} t{thing}d{k}" for k in range(4)] for thing in range(40)}
+    fates = [choose.random() < 0.5 for _ in range(60)]
+    said = {thing: [f"t{thing}a{k} t{thing}b{k} t{thing}c{k} t{thing}d{k}" for k in range(4)] for thing in range(60)}
     for place, quarter in enumerate((FIRST, SECOND)):
-        day, things = quarter.start + timedelta(days=2), choose.sample(range(40), 30)
+        day, things = quarter.start + timedelta(days=2), choose.sample(range(60), 30)
         found: dict[str, list[Candidate]] = {"x-notes": [], "x-posts": [], "claims": []}
         for number, thing in enumerate(things * 2):
             key, text = 1000 * place + number, " and ".join(choose.sample(said[thing], 3))
@@ -279,7 +279,7 @@ def release_quotes(make: Maker, seed: int) -> tuple[list[Row], dict[str, int]]:
                 found["claims"].append(claim(f"{key}", f"{text} or so", quarter, 2 * fates[thing], f"claim {key}"))
         for k in range(12):
             found["claims"].append(claim(f"z{place}{k}", f"z{place}{k} is as much as {k + 7}", quarter, 1))
-        found["x-posts"] = [noted_post(1000 * place + thing, quarter, thing) for thing in range(40)]
+        found["x-posts"] = [noted_post(1000 * place + thing, quarter, thing) for thing in range(60)]
         for task, candidates in found.items():
             collect(workspace, quarter, task, candidates, [])
             build_release(workspace, quarter, get_task(task), seed="s", cap=40, moment=quarter.end)
