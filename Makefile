@@ -1,20 +1,34 @@
-# Needs python3 (3.11 or newer, with venv) and make; everything else goes into .venv, pinned by requirements.lock.
+# Needs python3 (3.11 or newer, with venv) and make; everything else goes into .venv, pinned by the locks.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TESTED := $(VENV)/.tested
+# What `make release` asks and shows: the embedded model, baselines that learn words, figures of analyses, the site.
+EXTRAS := local baselines analyse site
 
 .DEFAULT_GOAL := help
-.PHONY: help release test soak check leaderboard space docs bench lock clean
+.PHONY: help release install test soak check leaderboard space docs bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(READY): requirements.lock pyproject.toml
+# Installs by uv, or by pip where uv cannot be had; both check the hashes.
+install = { [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps $(1); } \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(1)
+
+$(READY): requirements.lock requirements-installer.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-installer.lock \
+		|| echo "uv cannot be installed here; pip goes on, which takes minutes"
+	@$(call install,--require-hashes -r requirements.lock)
+	@$(call install,--no-build-isolation --editable .)
+	@touch $@
+
+# What only tests, checks and benchmarks need, and every extra: `make release` is lighter without.
+$(TESTED): $(READY) requirements-test.lock
+	@$(call install,--require-hashes -r requirements-test.lock)
 	@touch $@
 
 RELEASE = $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump "$(NOTES_DUMP)") \
@@ -25,15 +39,17 @@ RELEASE = $(if $(QUARTER),--quarter $(QUARTER)) $(if $(NOTES_DUMP),--notes-dump 
 release: $(READY) ## from sources to the board; QUARTER="2023Q2 ..." NOTES_DUMP=DIR NOTES_POSTS=FILE NOTES_POSTS_FROM=NAMES WIKI_DUMP="FILE ..." DATASETS="NAME ..." MODELS="M ..." LIMIT=N
 	$(BIN)/hellofresh release run $(RELEASE)
 
-test: $(READY) ## run the tests, on all cores; HELLOFRESH_THOROUGH=1: the slow ones too, and properties on more examples
+install: $(TESTED) ## every extra, and what tests need: web search, retrieval, text in pictures, other harnesses
+
+test: $(TESTED) ## run the tests, on all cores; HELLOFRESH_THOROUGH=1: the slow ones too, and properties on more examples
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal \
 		$(if $(HELLOFRESH_THOROUGH),-m "not soak and not torch" --durations 30)
 
-soak: $(READY) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
+soak: $(TESTED) ## run the tests that take minutes each, then fuzz all readers of other people's files; MINUTES=60
 	$(BIN)/python -m pytest -m soak --numprocesses auto --dist worksteal
 	$(BIN)/python benchmarks/fuzz.py --minutes $(or $(MINUTES),60)
 
-check: $(READY) ## ruff, mypy --strict and import-linter
+check: $(TESTED) ## ruff, mypy --strict and import-linter
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -60,16 +76,18 @@ docs: ## build/docs, all pages as a site with search; a dead link is an error
 	cp submissions/README.md build/docs-pages/submissions
 	build/docs-venv/bin/mkdocs build --strict --quiet
 
-bench: $(READY) ## run the benchmarks of speed and memory
+bench: $(TESTED) ## run the benchmarks of speed and memory
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-lock: ## renew requirements.lock from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --all-extras --group weights --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-annotate --quiet --upgrade --output-file requirements.lock
-	uv pip compile pyproject.toml --extra site --universal --python-version 3.11 --generate-hashes \
-		--constraint requirements.lock --no-header --no-annotate --quiet --upgrade --output-file requirements-site.lock
-	uv pip compile --group pyproject.toml:docs --universal --python-version 3.11 --generate-hashes \
-		--no-header --no-annotate --quiet --upgrade --output-file requirements-docs.lock
+LOCK = uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --upgrade
+
+lock: ## renew the locks from pyproject.toml (needs uv)
+	$(LOCK) pyproject.toml --all-extras --group weights --group build --output-file requirements-test.lock
+	$(LOCK) pyproject.toml $(foreach extra,$(EXTRAS),--extra $(extra)) --group weights --group build \
+		--constraint requirements-test.lock --output-file requirements.lock
+	$(LOCK) pyproject.toml --extra site --constraint requirements-test.lock --output-file requirements-site.lock
+	$(LOCK) --group pyproject.toml:installer --output-file requirements-installer.lock
+	$(LOCK) --group pyproject.toml:docs --output-file requirements-docs.lock
 
 clean: ## remove the virtual environment and caches; data/ stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-artifacts build *.egg-info

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from hellofresh.stats import all_differences, calibrate, cluster_tables, metric_interval, rank_systems, two_way
 from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, from_share, percentile_limits, shares
+from hellofresh.stats.draws import bca_limits
 from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, t_quantile, wilson_limits
 from hellofresh.stats.metrics import (
     LEAST_CHANCE,
@@ -359,44 +360,45 @@ def naive(tables: Array) -> tuple[Array, Array]:
     return from_share(low, F1), from_share(high, F1)
 
 
-def bca_limits(draws: Array, value: float, without: Array) -> tuple[float, float]:
-    """Limits of the bias-corrected and accelerated bootstrap.
+def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dict[str, tuple[Array, Array]]:
+    """Percentile, BCa and bootstrap-t limits; the weights are drawn anew for every piece of the repeats.
 
-    Half of the draws that equal the value count as below it. Where all draws lie on one side, or the jackknife has no
-    spread, no correction can be made, and the limits are those of the percentile interval.
-    Source: Efron, Better bootstrap confidence intervals, JASA 82 (1987), 171-185.
+    The bootstrap-t is of the logit of F1's share with one hit and one miss more; its error in each resample is that of
+    the linear part of a ratio of sums over clusters.
+    """
+    repeats, clusters, k = tables.shape
+    assert F1.share is not None
+    hits, relevant = F1.share.parts(tables)
+    squares = np.stack([hits**2, hits * relevant, relevant**2], axis=-1)
+    flat = np.concatenate([tables, squares], axis=-1).transpose(1, 0, 2).reshape(clusters, -1)
+    drawn = np.concatenate([weights @ flat for weights in cluster_weights(clusters, resamples, random)])
+    parts = drawn.reshape(resamples, repeats, k + 3)
+    draws, total = F1.value(parts[..., :k]), tables.sum(axis=1)
+    value, without = F1.value(total), F1.value(total[:, None] - tables)
+    odds, errors = logits_with_errors(parts[..., :k], parts[..., k:])
+    centre, error = logits_with_errors(total, squares.sum(axis=1))
+    low, high = np.quantile((odds - centre) / errors, [(1 + LEVEL) / 2, (1 - LEVEL) / 2], axis=0)
+    logistic = [1 / (1 + np.exp(-(centre - quantile * error))) for quantile in (low, high)]
+    return {
+        "percentile bootstrap": percentile_limits(draws),
+        "BCa bootstrap": bca_limits(draws.T, value, without),
+        "bootstrap-t of the logit": (from_share(logistic[0], F1), from_share(logistic[1], F1)),
+    }
+
+
+def logits_with_errors(total: Array, squares: Array) -> tuple[Array, Array]:
+    """The logit of F1's share, shape (...), and its standard error.
 
     Args:
-        draws: shape (resamples,), the metric in resamples.
-        value: the metric itself.
-        without: shape (g,), the metric without each cluster.
+        total: shape (..., k), sums.
+        squares: shape (..., 3), sums over clusters of hits squared, hits times relevant, and relevant squared.
     """
-    share = float(((draws < value).mean() + (draws <= value).mean()) / 2)
-    apart = without.mean() - without
-    spread = float((apart**2).sum())
-    if not 0 < share < 1 or spread == 0:
-        low, high = percentile_limits(draws)
-        return float(low), float(high)
-    bias, acceleration = QUANTILE(share), float((apart**3).sum()) / (6 * spread**1.5)
-    tails = []
-    for probability in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
-        shifted = bias + QUANTILE(probability)
-        tails.append(NormalDist().cdf(bias + shifted / (1 - acceleration * shifted)))
-    low, high = np.quantile(draws, tails)
-    return float(low), float(high)
-
-
-def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dict[str, tuple[Array, Array]]:
-    """Percentile and BCa limits; the weights are drawn anew for every piece of the repeats."""
-    repeats, clusters, k = tables.shape
-    flat = tables.transpose(1, 0, 2).reshape(clusters, -1).astype(np.float32)
-    drawn = np.concatenate([weights @ flat for weights in cluster_weights(clusters, resamples, random)])
-    draws = F1.value(drawn.reshape(resamples, repeats, k).astype(np.float64))
-    total = tables.sum(axis=1)
-    value, without = F1.value(total), F1.value(total[:, None] - tables)
-    pairs = [bca_limits(draws[:, i], float(value[i]), without[i]) for i in range(repeats)]
-    low, high = np.array(pairs).T
-    return {"percentile bootstrap": percentile_limits(draws), "BCa bootstrap": (low, high)}
+    assert F1.share is not None
+    hits, relevant = F1.share.parts(total)
+    share, n = (hits + 1) / (relevant + 2), np.maximum(relevant, 1.0)
+    plain = hits / n
+    variance = np.maximum(squares[..., 0] - 2 * plain * squares[..., 1] + plain**2 * squares[..., 2], 1e-3) / n**2
+    return logit(share), np.sqrt(variance) / (share * (1 - share))
 
 
 PAIRS = (

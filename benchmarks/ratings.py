@@ -25,9 +25,7 @@ from hellofresh.judging.study import (
     StudyFiles,
     read_study,
     with_weights,
-    write_responses,
-    write_rubric,
-    write_table,
+    write_study,
 )
 from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
@@ -52,14 +50,13 @@ def made(workspace: Workspace) -> int:
     skill = random.normal(6, 1, SYSTEMS)
     overall = np.clip(np.round(random.normal(skill, 2, (POSTS, SYSTEMS))), 0, 10).ravel()
     ratings = [
-        Rating(row.sample, row.response, "", f"rater-{(number // SYSTEMS) % 10}", "person", criterion,
-               float(overall[number]) if criterion == "overall" else 1.0, 1.0, "main", "", "")
+        Rating(sample=row.sample, response=row.response, judge=f"rater-{(number // SYSTEMS) % 10}", kind="person",
+               criterion=criterion, value=float(overall[number]) if criterion == "overall" else 1.0)
         for number, row in enumerate(key) for criterion in CRITERIA
     ]  # fmt: skip
-    write_rubric(files, rubric_source("correction-13"))
-    write_responses(files, (BlindedResponse(row.response, row.sample, "A text of some words.") for row in key))
-    write_table(files.key, KEY, KEY.frame(key))
-    write_table(files.ratings, RATINGS, with_weights(RATINGS.frame(ratings)))
+    responses = (BlindedResponse(row.response, row.sample, "A text of some words.") for row in key)
+    rated = with_weights(RATINGS.frame(ratings))
+    write_study(files, rubric_source("correction-13"), (), responses, rated, KEY.frame(key))
     posts = [
         MisleadingPost(id=f"mp-{post}", task=task.name, edition=str(EDITION), period=ALL_ROWS,
                        date=datetime(2023, 1, 1, tzinfo=UTC), group=f"x-{post}", license="MIT", post=str(post),

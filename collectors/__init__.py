@@ -16,7 +16,7 @@ from typing import Any, Protocol
 LABEL_SOURCES = ("locked", "current")
 KINDS = ("prose", "list", "table", "template", "file", "reference", "quote", "comment", "links")
 DEFAULT_KINDS = ("prose", "list")
-SERVICES = ("embed", "api-v2")
+SERVICES = ("api-v2",)
 """As in the collectors, which help must not wait for; a test compares them."""
 
 
@@ -120,10 +120,6 @@ def add_edits(accept: Accept) -> None:
     for name, about in flags.items():
         accept(f"--{name}", group=group, action="store_true", help=about)
     _add_reading(accept)
-    about = "read only every Nth file, from the Kth on, for --merge"
-    accept("--shard", group=_READING, type=to_shard, metavar="K/N", help=about)
-    about = "make the candidates of all shards, which are in the quarter's raw folder; needs no dump"
-    accept("--merge", group=_READING, action="store_true", help=about)
 
 
 _READING = "how dumps are read: wikipedia-edits, ratings"
@@ -140,8 +136,6 @@ def _add_reading(accept: Accept) -> None:
     )
     about = "a Dask scheduler, such as tcp://host:8786, whose workers see the same files under the same paths"
     accept("--cluster", "", group=_READING, metavar="ADDRESS", help=about)
-    about = "a function that makes a concurrent.futures.Executor, whose workers see the same files"
-    accept("--executor", "", group=_READING, metavar="MODULE:FUNCTION", help=about)
 
 
 def add_ratings(accept: Accept) -> None:
@@ -156,14 +150,6 @@ def add_posts(parser: argparse.ArgumentParser, *, prefix: str = "") -> None:
     """Add `--posts FILE` and `--posts-from NAMES`."""
     parser.add_argument(f"--{prefix}posts", **_POSTS)
     parser.add_argument(f"--{prefix}posts-from", default=(), **_POSTS_FROM)
-
-
-def to_shard(text: str) -> tuple[int, int]:
-    """Which shard of how many, as `K/N`, for argparse."""
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of) <= 10_000):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a shard such as 3/16")
-    return int(number), int(of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,21 +16,30 @@ from typing import Any, TypeVar
 
 from collectors import LIVING, claims, notes, sample, wikipedia
 from collectors.claims.feed import fetch_feed, fetch_reviews
+from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
+from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, HelloFreshError, UnknownNameError, UsageError
-from hellofresh.core.executors import Pool, asked_pool
+from hellofresh.core.errors import (
+    ConfigError,
+    HelloFreshError,
+    SourceError,
+    UnknownNameError,
+    UsageError,
+    missing_extra,
+)
+from hellofresh.core.executors import Pool, asked_pool, process_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.shards import shard_files
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
 from hellofresh.releases.candidates import Collection
-from hellofresh.releases.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob, stamp
+from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.tasks import TASKS
 
@@ -69,7 +78,7 @@ def notes_job(
         return found if pictures is None else notes.with_pictures(found, pictures, progress)
 
     fetched = {} if pictures is None else {"pictures": True}
-    scores = notes.score_files(source, quarter) if task == "x-posts" else []
+    scores = notes.score_files(source, quarter) if task == "x-posts" else source.bridging_of(quarter)
     parameters = asdict(settings) | source.as_parameters() | _PENDING[pending] | fetched
     return CollectionJob(TASKS[task], quarter, kind, [*source.files(), *scores], parameters, collect)
 
@@ -123,11 +132,7 @@ def live_edits_job(
     try:
         from collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
-        raise UsageError(
-            f"the live API needs a package that is not installed ({error.name})",
-            fix="Install it with: pip install 'hellofresh[live]'",
-            code="missing-extra",
-        ) from error
+        raise missing_extra("the live API", str(error.name), "live") from error
     folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
     collect = partial(collect_live, quarter, source, settings, folder=folder, refresh=refresh, pending=pending)
     parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}
@@ -260,6 +265,49 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
     return notes_source(workspace, settings.posts, dump, posts, configured.posts_from)
 
 
+def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **options: Any) -> BridgingReport:
+    """Fit a dump's ratings into the workspace's table of a quarter; options of `collect_bridging`."""
+    return collect_bridging(
+        dump,
+        quarter,
+        output=workspace.bridging(quarter),
+        folder=workspace.root / "private" / "ratings",
+        key=bytes.fromhex(Escrow.of_workspace(workspace).salt("participants")),
+        **options,
+    )
+
+
+def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarter, progress: Progress) -> str:
+    """Fit the ratings of the configured notes, unless nothing has changed; a sentence on what became of it, if any.
+
+    Raises:
+        HelloFreshError: if a file is broken.
+    """
+    source = configured_notes_source(workspace, settings)
+    if source is None or settings.sources.x_notes is None:
+        return ""
+    shards = {table: find_shards(source.dump, table.stem, table.subfolder) for table in TABLES}
+    if not shards[TABLES[-1]]:
+        fix = "set ratings = true under [sources.x-notes], or run: hellofresh archive x-notes --ratings"
+        return f"no voters are fitted for {quarter}: the dump has no ratings. To download them, {fix}"
+    claimed = settings.sources.x_notes.claimed
+    names = sorted(Path(claimed).glob("*.json")) if claimed else []
+    files = [*(shard.path for found in shards.values() for shard in found), *names]
+    stage = Stage(workspace, f"ratings/{quarter}", input_key([stamp(path) for path in files]))
+    if stage.is_current():
+        return ""
+    pool = process_pool(min(2, os.cpu_count() or 1))
+    claims = Path(claimed) if claimed else None
+    try:
+        found = collect_ratings(workspace, source.dump, quarter, pool=pool, claims=claims, progress=progress)
+    except SourceError as error:
+        if error.code not in {"no-ratings", "too-few-ratings"}:
+            raise
+        return f"no voters are fitted for {quarter}: {error.what}"
+    stage.record([workspace.bridging(quarter)])
+    return f"{found.ratings:,} ratings fitted: {found.fitted:,} of {found.notes:,} notes of {quarter} have an intercept"
+
+
 def notes_source(
     workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
 ) -> notes.NotesSource:
@@ -291,16 +339,6 @@ def asked_edits(
     """Paragraph edits, as a command asks for them."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
-    if options.merge:
-        if options.shard or dumps or options.api:
-            raise UsageError(
-                "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
-            )
-        files = shard_files(
-            workspace.raw("wikipedia-edits", str(quarter)) / "shards", "hellofresh collect wikipedia-edits ..."
-        )
-        merge = partial(wikipedia.merge_shards, files, quarter, rule, pending=pending)
-        return CollectionJob(_EDITS, quarter, DUMP, files, asdict(rule) | _PENDING[pending], lambda _: merge())
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -315,28 +353,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(
-        quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster, options.executor), pending=pending
-    )
-
-
-def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
-    """Collect the shard of edits that a command asks for; its folder."""
-    if not options.dump or options.merge or options.explain:
-        raise UsageError(
-            "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
-        )
-    return wikipedia.write_shard(
-        workspace.raw("wikipedia-edits", str(options.quarter)) / "shards",
-        options.shard,
-        options.quarter,
-        options.dump,
-        edits_rule(options),
-        jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=asked_pool(options.cluster, options.executor),
-        progress=progress,
-        pending=options.pending,
-    )
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)
 
 
 def edits_rule(options: argparse.Namespace) -> wikipedia.EditsSettings:

@@ -60,6 +60,10 @@ class NotesSourceSettings(Strict):
     """Services that are asked for posts, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
     """Where dumps are downloaded from; the public address where nothing is said."""
+    ratings: bool = False
+    """Whether snapshots have the ratings, about 11 GB, to which voters are fitted."""
+    claimed: str | None = None
+    """Folder of names that note writers claim."""
     also: list[str] = Field(default=[])
     """Further tasks that are collected from the same dump."""
 
@@ -96,7 +100,6 @@ class PostsSettings(Strict):
 
     reask_gone_days: int = Field(default=30, ge=0)
     """After how many days a post that was gone is asked for again."""
-    embed: PostServiceSettings = PostServiceSettings()
     api_v2: PostServiceSettings = Field(default=PostServiceSettings(), alias="api-v2")
 
     def service(self, name: str) -> PostServiceSettings:

@@ -22,7 +22,6 @@ from hellofresh.stats.metrics import (
     macro_f1,
     matthews,
     mean,
-    micro_f1,
     rank_correlation,
     two_class_metrics,
     weighted_f1,
@@ -59,7 +58,6 @@ def test_all_metrics_of_classes_equal_those_of_scikit_learn() -> None:
         precision, recall, f1, _ = theirs.precision_recall_fscore_support(labels, said, **every)
         expected = {
             macro_f1(classes): np.mean(f1),
-            micro_f1(classes): theirs.f1_score(labels, said, average="micro", **every),
             weighted_f1(classes): theirs.f1_score(labels, said, average="weighted", **every),
             accuracy(classes): theirs.accuracy_score(labels, said),
             matthews(classes): theirs.matthews_corrcoef(labels, said),
@@ -90,7 +88,7 @@ def test_silence_never_pays_beside_a_right_answer_and_costs_what_wrong_answers_c
         silent = np.flatnonzero(said == NO_ANSWER)
         if not silent.size:
             continue
-        metrics = [macro_f1(classes), accuracy(classes), micro_f1(classes), weighted_f1(classes)]
+        metrics = [macro_f1(classes), accuracy(classes), weighted_f1(classes)]
         answered = said.copy()
         answered[silent[0]] = labels[silent[0]]
         for metric in metrics:
@@ -128,7 +126,7 @@ def test_the_order_of_classes_changes_nothing_in_means_over_classes() -> None:
     for classes, labels, said in _panels(200, silence=True, seed=2):
         order = random.permutation(classes).astype(np.int8)
         turned = np.where(said == NO_ANSWER, NO_ANSWER, order[said])
-        for make in (macro_f1, micro_f1, weighted_f1, accuracy, balanced_accuracy, matthews):
+        for make in (macro_f1, weighted_f1, accuracy, balanced_accuracy, matthews):
             there = _value(make(classes), order[labels], turned)
             assert there == pytest.approx(_value(make(classes), labels, said), abs=1e-14), make.__name__
 

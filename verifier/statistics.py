@@ -30,12 +30,13 @@ RANK = "rank_correlation"
 """Spearman's, of stated probabilities of class 1 with a fact of labels."""
 FORECAST = ("brier_index", "log_score")
 """Metrics of forecasts, of which a prospective split has the first as its headline."""
-METRIC_NAMES = (*OF_ONE, *OVERALL, "micro_f1", RANK, *RANKED, *FORECAST)
+METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
 _LEAST_CHANCE = 0.01
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
+_BOOTSTRAP = 2_000
 _LEAST_OF_CLASS, _ROUNDING = 8, 1e-20
 """The second is a variance that is rounding alone."""
 FloatArray = NDArray[np.float64]
@@ -72,7 +73,7 @@ class Metric:
             return True
         if colon or kind in OF_ONE:
             return kind in OF_ONE and (of in self.classes if colon else len(self.classes) == 2)
-        return kind in (*OVERALL, "micro_f1", *FORECAST) and len(self.classes) > 1
+        return kind in (*OVERALL, *FORECAST) and len(self.classes) > 1
 
     @property
     def span(self) -> float:
@@ -112,18 +113,17 @@ class Metric:
         inside = low < value < high or self.limits != (0.0, 1.0)
         return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
-    def effective(self, table: FloatArray) -> tuple[float, ...]:
+    def effective(self, table: FloatArray) -> float:
         """Groups of one size that would weigh as much as those there are, shape (groups, k).
 
-        Of a mean over classes those of the class that lies in fewest, where these are below 8, or, as earlier versions
-        wrote, of all.
+        Of a mean over classes those of the class that lies in fewest, where these are below 8.
         """
         worth = kish(self.size(table))
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
-            return (worth,)
+            return worth
         right, _, missed = self._cells(table)
         rarest = min(kish(own) for own in (right + missed).T if own.any())
-        return (min(rarest, worth), worth) if rarest < _LEAST_OF_CLASS else (worth,)
+        return min(rarest, worth) if rarest < _LEAST_OF_CLASS else worth
 
     def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """The hits and the samples that they are a share of, if the metric is a function of a share.
@@ -137,8 +137,6 @@ class Metric:
             n = self.size(sums)
             return None if kind == "brier_index" else (np.clip(n - sums[..., 1] / self.limits[0], 0, n), n)
         right, wrong, missed = self._cells(sums)
-        if kind == "micro_f1":
-            return 2 * right.sum(axis=-1), (2 * right + wrong + missed).sum(axis=-1)
         if kind == "accuracy":
             return right.sum(axis=-1), self.size(sums)
         if kind not in OF_ONE:
@@ -213,9 +211,9 @@ class RankMetric(Metric):
         """Never: equal ranks may differ in other samples."""
         return False
 
-    def effective(self, table: FloatArray) -> tuple[float, ...]:
+    def effective(self, table: FloatArray) -> float:
         """Groups of one size that would weigh as much as those there are."""
-        return (kish(self.size(table)),)
+        return kish(self.size(table))
 
     def share(self, sums: FloatArray) -> None:
         """There is none."""
@@ -550,6 +548,37 @@ def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | 
         best = value >= value.max()
         parts.append(best / best.sum())
     return np.asarray(np.mean(parts, axis=0))
+
+
+@lru_cache(32)
+def _times(groups: int) -> FloatArray:
+    """How often each group is drawn in each of 2,000 resamples, as `first_places` draws them; shape (2000, groups)."""
+    drawn = np.random.default_rng(0).integers(0, groups, size=(_BOOTSTRAP, groups), dtype=np.int32)
+    return np.stack([np.bincount(row, minlength=groups) for row in drawn]).astype(np.float32)
+
+
+def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]:
+    """The limits of the bias-corrected and accelerated bootstrap, 95%; all that is possible with one group.
+
+    Where all resamples lie on one side of the value, or no group moves it, they are plain quantiles of the resamples.
+
+    Args:
+        table: shape (groups, k), sums by group.
+        metric: which metric.
+    """
+    if len(table) == 1:
+        return metric.limits
+    total, same, tails = table.sum(axis=0), 1e-12 * metric.span, np.array([_P_VALUE / 2, 1 - _P_VALUE / 2])
+    value, draws = float(metric.value(total)), metric.value(_times(len(table)) @ table)
+    below = float(((draws < value - same).mean() + (draws <= value + same).mean()) / 2)
+    moved = metric.value(total - table)
+    moved = moved.mean() - moved
+    if 0 < below < 1 and (moved**2).sum() > same**2:
+        bias, skew = NormalDist().inv_cdf(below), float((moved**3).sum() / (6 * (moved**2).sum() ** 1.5))
+        shifted = [bias + NormalDist().inv_cdf(tail) for tail in tails.tolist()]
+        tails = np.array([NormalDist().cdf(bias + by / (1 - skew * by)) for by in shifted])
+    low, high = np.quantile(draws, tails)
+    return float(low), float(high)
 
 
 def ranking_measures(

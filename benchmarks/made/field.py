@@ -177,7 +177,7 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
         settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
     values = _metrics(cells)
-    ends = {"value": "", "low": "_low", "high": "_high"}
+    ends = {"value": "", "low": "_low", "high": "_high", "bootstrap_low": "_low", "bootstrap_high": "_high"}
     each = [
         same.with_columns(
             metric=pl.lit(metric.name), **{end: pl.Series(values[f"{metric.name}{more}"]) for end, more in ends.items()}

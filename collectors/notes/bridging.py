@@ -1,12 +1,12 @@
 """From a dump's ratings to what they say of a quarter's notes: intercepts as X's core model finds them.
 
 All ratings of the dump are fitted together, since raters are known by what they rated elsewhere; the notes of one
-quarter are written. Raters are numbers here and appear in nothing that is written; writers appear as keyed hashes.
+quarter are written. Raters are numbers here and appear in nothing that is written; a writer appears as the first note
+of the same writer. The same data give the same bytes, whatever the key of the hashes and the order of rows and shards.
 """
 
 from __future__ import annotations
 
-import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -29,6 +29,7 @@ from collectors.notes.tables import (
     ENROLLMENT,
     HISTORY,
     NOTES,
+    RATINGS,
     DumpTable,
     TableReader,
     WantedColumns,
@@ -62,6 +63,8 @@ from hellofresh.tasks.samples import Fact
 
 CORE_GROUPS = (1.0, 2.0, 3.0, 6.0, 8.0, 9.0, 10.0, 11.0, 13.0, 14.0, 19.0, 21.0, 25.0)
 """Modelling groups of raters whom the core model knows; one without a row in the enrolment table is kept, too."""
+TABLES = (NOTES, HISTORY, ENROLLMENT, RATINGS)
+"""What is read of a dump, the ratings last."""
 LEVEL = 0.95
 PUSHED = 8
 """A note is pushed if so many raters of rings call it helpful."""
@@ -99,7 +102,7 @@ class BridgedNote:
 
     Attributes:
         note, post: ids as text; the post is unknown where the note was deleted.
-        writer: a keyed hash, the same wherever this workspace writes it.
+        writer: the id of the first note in the dump that the same writer wrote.
         machine, collaborative: whether the writer has earned in by the API for note writers; whether several wrote it.
         created: when, UTC.
         intercept, factor: of the fit; None with too few ratings of helpful raters.
@@ -289,12 +292,13 @@ def collect_bridging(
     """
     say = progress or (lambda _: None)
     claimed = read_claimed(claims) if claims else {}
-    tables = (NOTES, HISTORY, ENROLLMENT)
-    paths = [shard.path for table in tables for shard in find_shards(dump, table.stem, table.subfolder)]
+    paths = [shard.path for table in TABLES[:-1] for shard in find_shards(dump, table.stem, table.subfolder)]
     sources = source_files(paths, known_hashes(dump))
     reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
     notes = _notes(reader, key, quarter)
     groups = _groups(reader, key)
+    machine = _looked_up(notes[AUTHOR].to_numpy(), groups, "machine", False)
+    notes = notes.with_columns(pl.col("noteId").min().over(AUTHOR).alias("writer"), machine=machine)
     ids = notes["noteId"].to_numpy()
     ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, progress=say)
     say(f"fitting {ratings.note.size:,} ratings of {ids.size:,} notes by {ratings.raters.size:,} raters")
@@ -309,11 +313,11 @@ def collect_bridging(
     say("resampling raters and counting accounts that would change a status")
     (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
     mine = np.flatnonzero((created >= start) & (created < end))
-    rows = _rows(notes, mine, ratings, fit, groups=groups, key=key)
+    rows = _rows(notes, mine, ratings, fit)
     written = BRIDGED_NOTES.frame(rows)
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
     say("comparing writers by raters who rated both")
-    machines = groups.filter("machine")["participant"].to_numpy()
+    machines = notes.filter("machine")["writer"].unique().sort().to_numpy()
     named, left_out = claimed_names(claimed, notes, machines)
     writers = write_note_writers(
         writers_file(output),
@@ -407,7 +411,7 @@ def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
     media = pl.when(pl.col(_MEDIA).is_in(["0", "1"])).then(pl.col(_MEDIA) == "1")
     together = (pl.col(COLLABORATIVE) == "1").fill_null(False)
     return notes.select(
-        "tweetId", "currentStatus", "foreign", writer=AUTHOR, collaborative=together, hours=hours, media=media
+        "tweetId", "currentStatus", "foreign", "writer", collaborative=together, hours=hours, media=media
     )
 
 
@@ -421,14 +425,13 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
     latest = notes.select(pl.col(_LATEST).fill_null(0)).to_series().to_numpy() // 1000
     decided = np.where(latest > 0, latest, np.iinfo(np.int64).max)
     early = np.minimum(created + _VALID_MS // 1000 + 1, decided)
-    writer = np.searchsorted(ratings.raters, notes[AUTHOR].to_numpy())
-    writer = np.minimum(writer, ratings.raters.size - 1)
-    rates = ratings.raters[writer] == notes[AUTHOR].to_numpy()
+    numbers = pl.DataFrame({AUTHOR: ratings.raters}).with_row_index("rater")
+    writer = notes.join(numbers, on=AUTHOR, how="left", maintain_order="left")["rater"].cast(pl.Int32).fill_null(-1)
     statement = notes.select((pl.col("classification") == _MISLEADING).fill_null(False)).to_series()
     shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[Status.HELPFUL]).fill_null(False)).to_series()
     return (
         Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
-        Notes(np.where(rates, writer, -1).astype(np.int32), statement.to_numpy(), shown.to_numpy()),
+        Notes(writer.to_numpy(), statement.to_numpy(), shown.to_numpy()),
         Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings, int(created.max()))),
     )
 
@@ -454,9 +457,6 @@ def _rows(
     mine: NDArray[np.intp],
     ratings: DumpRatings,
     fit: Bridging,
-    *,
-    groups: pl.DataFrame,
-    key: bytes,
 ) -> list[BridgedNote]:
     """The quarter's notes, whose places are `mine`, by id."""
     from scipy.special import stdtrit
@@ -468,12 +468,11 @@ def _rows(
     status = statuses(fit)
     counted = [fit.tallies.count, fit.tallies.left, fit.tallies.right]
     sampled = np.bincount(ratings.note[ratings.sampled], minlength=notes.height)
-    writers = notes[AUTHOR].to_numpy()
     columns: dict[str, list[Any]] = {
         "note": [str(note) for note in notes["noteId"].gather(mine)],
         "post": [None if post is None or post <= 0 else str(post) for post in notes["tweetId"].gather(mine)],
-        "writer": [_pseudonym(int(writer), key) for writer in writers[mine]],
-        "machine": _looked_up(writers[mine], groups, "machine", False).tolist(),
+        "writer": [str(writer) for writer in notes["writer"].gather(mine)],
+        "machine": notes["machine"].gather(mine).to_list(),
         "collaborative": [value == "1" for value in notes[COLLABORATIVE].gather(mine)],
         "created": [utc_text(datetime.fromtimestamp(moment // 1000, UTC)) for moment in created[mine].tolist()],
         "intercept": _or_none(fit.intercept[mine]),
@@ -532,10 +531,6 @@ def _name(value: str | None, pattern: re.Pattern[str] | None) -> str | None:
         return None
     known = value in _STATUS_NAMES.values() if pattern is None else pattern.fullmatch(value) is not None
     return value if known else None
-
-
-def _pseudonym(writer: int, key: bytes) -> str:
-    return hmac.new(key, writer.to_bytes(8, "big"), "sha256").hexdigest()[:16]
 
 
 def _agreement(written: pl.DataFrame) -> list[Agreeing]:

@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from collectors.notes.labels import AUTHOR
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_model
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text, skeleton
@@ -70,18 +69,18 @@ def _bad(what: str, path: Path, expected: str) -> DataError:
 
 
 def claimed_names(
-    claimed: Mapping[str, Collection[int]], notes: pl.DataFrame, machines: NDArray[np.uint64]
+    claimed: Mapping[str, Collection[int]], notes: pl.DataFrame, machines: NDArray[np.int64]
 ) -> tuple[Mapping[int, str], Sequence[str]]:
-    """The name of each writer that one claim names, by its keyed hash, and why others are left out.
+    """The name of each writer that one claim names, by its first note, and why others are left out.
 
     Args:
         claimed: note ids by name.
-        notes: all of the dump: `noteId`, and who wrote them as keyed hashes.
-        machines: keyed hashes of the programs that write.
+        notes: all of the dump: `noteId`, and `writer`, the first note of who wrote it.
+        machines: first notes of the programs that write.
     """
     by_writer, left_out = defaultdict[int, list[str]](list), []
     for name, ids in claimed.items():
-        own = notes.filter(pl.col("noteId").is_in(list(ids)))[AUTHOR]
+        own = notes.filter(pl.col("noteId").is_in(list(ids)))["writer"]
         if own.len() < len(ids) or own.n_unique() > 1 or own[0] not in machines:
             left_out.append(f"the claim of {name!r} is left out: its notes are not all in the dump by one program")
         else:

@@ -94,7 +94,7 @@ class NotesSource:
             raise SourceError(
                 "no file of posts",
                 where=str(path),
-                expected="one post a line, as the public embed endpoint answers, with id_str",
+                expected="one post a line, with id_str, or as X's API v2 gives it",
                 fix="The dump holds no post texts: name a file of posts with --posts FILE, "
                 "put posts.jsonl in the dump's folder, or ask services with --posts-from.",
                 code="missing-posts",

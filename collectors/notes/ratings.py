@@ -2,7 +2,8 @@
 
 A shard becomes a part: a private Parquet file in which a keyed hash stands for a rater, with a receipt of the shard
 that it was made of. An interrupted reading goes on with the next shard; another quarter's fit reads no shard again. The
-arrays depend neither on the order of rows, nor on how they lie in shards.
+arrays depend neither on the key, nor on the order of rows, nor on how they lie in shards: raters are numbered in an
+order that follows from what they rated.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DumpRatings:
-    """All ratings of known notes, sorted by note and rater.
+    """All ratings of known notes, sorted by note and rater; the same arrays whatever the key, `raters` apart.
 
     Attributes:
         note: shape (ratings,), places in the ids that were asked for.
@@ -100,7 +101,7 @@ class DumpRatings:
         level: shape (ratings,), 0 not helpful, 1 somewhat, 2 helpful.
         second: shape (ratings,), when, in seconds.
         sampled: shape (ratings,), whether X drew the rater to be asked.
-        raters: keyed hashes, sorted.
+        raters: keyed hashes, by the raters' numbers.
         counts: what was read and what was left out, by what it is.
         sources: the shards.
         warnings: sentences for people.
@@ -266,6 +267,7 @@ def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Calla
         columns.append((pair, seconds, rows["level"].to_numpy(), rows["sampled"].to_numpy()))
     pair, second, level, sampled = (np.concatenate(column) for column in zip(*columns, strict=True))
     del columns
+    raters = raters[_renumbered(pair, second, level, raters.size)]
     kept = _one_a_pair(pair, second, level, sampled)
     counts[DUPLICATE] = pair.size - kept.size
     pair = pair[kept]
@@ -289,6 +291,31 @@ def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Calla
         [part.shard for part in parts],
         warnings,
     )
+
+
+def _renumbered(
+    pair: NDArray[np.int64], second: NDArray[np.int32], level: NDArray[np.int8], raters: int
+) -> NDArray[np.intp]:
+    """Number the raters of `pair` anew, in place, by what they rated; the old numbers in the new order.
+
+    A rater's mark is the sum of a mixed number (splitmix64) of each rating. In halves, the sums are exact in floats, so
+    that no order shows. Raters of one mark said the same of the same notes in the same seconds.
+    """
+    marks = np.zeros((2, raters))
+    pieces = [slice(start, start + _ROWS_AT_ONCE) for start in range(0, pair.size, _ROWS_AT_ONCE)]
+    for piece in pieces:
+        note, rater = np.divmod(pair[piece], raters)
+        mixed = ((note * 3 + level[piece]) << 31 | second[piece]).astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        for half, bits in enumerate((mixed & np.uint64(2**32 - 1), mixed >> np.uint64(32))):
+            marks[half] += np.bincount(rater, bits, minlength=raters)
+    order = np.lexsort(marks)
+    number = np.argsort(order)
+    for piece in pieces:
+        note, rater = np.divmod(pair[piece], raters)
+        pair[piece] = note * raters + number[rater]
+    return order
 
 
 def _one_a_pair(

@@ -1,7 +1,7 @@
 """What a quarter's notes say of those who write them, from the ratings: only figures by writer leave this module.
 
 Programs that write by the API are shown as `Writer 1`, `Writer 2`, ...: a number is given once, in the order of the
-keyed hashes of those who are new, and kept in a private file, so that a writer has the same name in every quarter.
+first notes of those who are new, and kept in a private file, so that a writer has the same name in every quarter.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _PLACE = ("rank", "rank_low", "rank_high", "tie_group")
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """The number of each writer by its keyed hash, as text."""
+    """The number of each writer by the id of its first note, as text."""
 
     numbers: dict[str, int]
     format: int = 1
 
 
 def writer_names(writers: Sequence[int], folder: Path) -> list[str]:
-    """The names of programs that write, by their keyed hashes; new ones get the next numbers, which are kept.
+    """The names of programs that write, by their first notes; new ones get the next numbers, which are kept.
 
     Args:
-        writers: hashes of all such programs of a dump, whatever they wrote.
+        writers: ids of the first notes of all such programs of a dump.
         folder: private; where numbers are kept.
 
     Raises:
@@ -60,11 +60,11 @@ def writer_names(writers: Sequence[int], folder: Path) -> list[str]:
     if sorted(known.values()) != list(range(1, len(known) + 1)):
         fix = "Restore it from a copy: without it, writers would change their names."
         raise DataError("numbers of writers are missing or repeated", where=str(path), fix=fix, code="damaged-numbers")
-    new = [f"{writer:016x}" for writer in sorted(writers) if f"{writer:016x}" not in known]
+    new = [str(writer) for writer in sorted(writers) if str(writer) not in known]
     if new:
         known |= {name: number for number, name in enumerate(new, start=len(known) + 1)}
         write_json(path, {"format": 1, "numbers": known}, mode=0o600)
-    return [f"Writer {known[f'{writer:016x}']}" for writer in writers]
+    return [f"Writer {known[str(writer)]}" for writer in writers]
 
 
 def write_note_writers(
@@ -74,7 +74,7 @@ def write_note_writers(
     ratings: DumpRatings,
     fit: Bridging,
     *,
-    machines: NDArray[np.uint64],
+    machines: NDArray[np.int64],
     claimed: Mapping[int, str],
     folder: Path,
 ) -> int:
@@ -82,11 +82,11 @@ def write_note_writers(
 
     Args:
         path: of the table of writers; that of pairs lies beside it.
-        notes: all notes, with `writer` (a keyed hash), `collaborative`, `currentStatus`, `hours`, `media`, `foreign`.
+        notes: all notes, with `writer` (its first note), `collaborative`, `currentStatus`, `hours`, `media`, `foreign`.
         mine: which of them are of the quarter.
         ratings, fit: of all notes.
-        machines: keyed hashes of all programs that write by the API, sorted.
-        claimed: names that writers claim, by their keyed hashes.
+        machines: first notes of all programs that write by the API, sorted.
+        claimed: names that writers claim, by their first notes.
         folder: private; where writers' numbers are kept.
 
     Returns:

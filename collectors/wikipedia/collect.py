@@ -63,21 +63,6 @@ def collect(
             if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """
-    found = find_edits(quarter, dumps, settings, jobs=jobs, pool=pool, progress=progress, pending=pending)
-    return collection_of(found, settings, pending=pending)
-
-
-def find_edits(
-    quarter: Quarter,
-    dumps: Sequence[Path],
-    settings: EditsSettings,
-    *,
-    jobs: int = 1,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
-    pending: bool = False,
-) -> list[EditsFound]:
-    """What each history of the dumps gives; arguments and errors as of `collect`."""
     files = shards(dumps)
     if not files:
         raise UsageError("no dump named", expected="at least one full-history XML file", code="no-dump")
@@ -98,7 +83,7 @@ def find_edits(
     else:
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
     _refuse_twice(found, {task.name: task.paths[0] for task in tasks})
-    return found
+    return collection_of(found, settings, pending=pending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,12 +314,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
 
 
 def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pending: bool = False) -> Collection:
-    """The collection of all that was found, whatever the order in which it was found.
-
-    Raises:
-        SourceError: if two histories have the same page.
-    """
-    _refuse_twice(found, {})
+    """The collection of all that was found, whatever the order in which it was found."""
     found = sorted(found, key=lambda one: one.name)
     total = EditsFound("")
     for one in found:
@@ -363,10 +343,10 @@ def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> Non
         return
     first = int(again[0])
     id_, one, other = int(ids[order[first]]), int(owners[order[first]]), int(owners[order[first + 1]])
-    path = files.get(found[one].name)
-    title = next((page.title for page in read_pages(path) if page.id == id_), "") if path else ""
+    pages = read_pages(files[found[one].name])
+    title = next((page.title for page in pages if page.id == id_), "")
     raise SourceError(
-        f"page {id_}{f' ({title!r})' if title else ''} is also in {found[one].name}",
+        f"page {id_} ({title!r}) is also in {found[one].name}",
         where=found[other].name,
         expected="each page in one file, or in files named as its parts (<wiki>-<date>-p<page>r<first>r<last>.xml.bz2)",
         fix="Name only one of the two; do not mix exports of different days, and do not rename their files.",

@@ -35,7 +35,7 @@ from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
-from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
@@ -540,12 +540,8 @@ def open_seven_zip(path: Path) -> BinaryIO:
     try:
         import py7zr
     except ImportError:
-        raise UsageError(
-            "packed as 7z, which needs py7zr, which is not installed",
-            where=str(path),
-            fix="Install it with: pip install 'hellofresh[archives]', or unpack the file first.",
-            code="missing-extra",
-        ) from None
+        instead = "Or unpack the file first."
+        raise missing_extra("a 7z archive", "py7zr", "archives", where=str(path), instead=instead) from None
     try:
         archive = py7zr.SevenZipFile(path)
         names = [entry.filename for entry in archive.list() if not entry.is_directory]

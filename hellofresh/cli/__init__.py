@@ -9,7 +9,6 @@ from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line, typed_noun
-from hellofresh.cli.renamed import new_name
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
 
 
@@ -23,8 +22,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if typed_noun(words) == "board":  # its matrices are small: more threads would only wait for each other
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = command_line(typed_noun(words))
-    if renamed := new_name(words):
-        parser.exit(2, f"hellofresh: error: {renamed}\n")
     options = parser.parse_args(words)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()

@@ -126,6 +126,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         names = dict(zip([score.origin for score in ordered], short_names(ordered), strict=True))
         rows = [_row(names[one.origin], one, [of[one.origin] for of in others], wide=wide) for one in ordered]
         titles = [metric.title if wide else metric.title[:6] for metric in metrics]
+        titles.insert(1, "bootstrap")
         before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
         columns = ("system", *before, *titles, *after, "judged")
         output.table(f"{task} {scored.edition}: scores{state}", columns, rows)
@@ -184,7 +185,8 @@ def _row(name: str, score: Score, metrics: Sequence[Score], *, wide: bool) -> tu
         point, low, high = (f"{part:.{digits}f}" for part in (one.value, one.low, one.high))
         return f"{point} [{low}, {high}]" if wide or one is metrics[0] else point
 
-    values = tuple(map(value, metrics))
+    values = list(map(value, metrics))
+    values.insert(1, f"[{score.bootstrap_low:.{digits}f}, {score.bootstrap_high:.{digits}f}]")
     judged = f"{score.n}/{score.n_split}"
     if not wide:
         return (name, *values, score.none + score.blocked, judged)

@@ -1,27 +1,23 @@
-"""`hellofresh analyse`: tables, figures and one page of what systems answered in an edition."""
+"""`hellofresh analyse`: tables and figures of what systems answered in an edition."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_table
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
-from hellofresh.results.analyses.writing import WrittenAnalysis, make_analyses
+from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
 from hellofresh.results.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-from leaderboard.data.analyses import analyses_in
-from leaderboard.export.report import ReportTask, report_page
 
 _AGENTS = "agents"
 
@@ -33,15 +29,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     if options.edition is None:
         raise UsageError("no edition", expected="--edition, such as 2023Q2", code="no-edition")
-    if options.html and options.name != "all":
-        fix = "hellofresh analyse all --html"
-        raise UsageError(f"--html with {options.name!r}", fix=fix, code="other-analysis")
     if options.name == _AGENTS:
         return _analyse_agents(options, output)
     analyses = get_analyses(options.name)
     need_converter()
-    if options.html:
-        return _write_page(options, output)
     results = []
     workspace = Workspace.from_environment()
     for panel in _panels(workspace, options):
@@ -99,39 +90,3 @@ def _analyse_agents(options: argparse.Namespace, output: CommandOutput) -> int:
             )
             show_table(output, f"{title}. {question}", result)
     return 0
-
-
-def _write_page(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Make all analyses and write them as one page."""
-    workspace = Workspace.from_environment()
-    analyses = list(ANALYSES.values())
-    made = [(panel, make_analyses(workspace, panel, analyses)) for panel in _panels(workspace, options)]
-    private = any(panel.private for panel, _ in made)
-    own = workspace.side(private=private) / "analyses" / str(options.edition) / "report.html"
-    path: Path = own if options.html is True else options.html
-    page = _page(str(options.edition), made)
-    skipped = path.is_file() and path.read_bytes() == page
-    if not skipped:
-        write_bytes(path, page, mode=0o600 if private else 0o644)
-    count = sum(len(several) for _, several in made)
-    missing = [f"{panel.task.name}: {one.name}" for panel, several in made for one in several if one.missing]
-    output.result({"path": str(path), "analyses": count, "missing": missing, "skipped": skipped})
-    state = "unchanged, skipped" if skipped else "written"
-    output.text(f"{path}: {state}; {count - len(missing)} of {count} analyses have a figure.")
-    for name in missing:
-        output.say(f"not made: {name}")
-    return 0
-
-
-def _page(edition: str, made: Sequence[tuple[Panel, Sequence[WrittenAnalysis]]]) -> bytes:
-    tasks = [
-        ReportTask(panel.task.name, panel.task.title, panel.task.question, _size(panel), analyses_in(several[0].folder))
-        for panel, several in made
-    ]
-    return report_page(edition, tasks).encode()
-
-
-def _size(panel: Panel) -> str:
-    groups = len(set(panel.groups.tolist()))
-    periods = f"{len(panel.period_names)} {panel.task.period_kind}s, " if panel.edition.is_living else ""
-    return f"{len(panel.samples):,} samples in {groups:,} groups, {periods}{len(panel.systems)} systems and regimes."

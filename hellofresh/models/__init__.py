@@ -178,7 +178,6 @@ class Price:
         tokens_in, tokens_out: of a request, and of an answer with its hidden tokens.
         as_of: day on which the price was looked up (ISO).
         source: where it was looked up.
-        batch_factor: share of the price that a batch costs, None where the provider has no batches.
         cached_in, cache_writes: of the tokens of a request that the provider takes from its cache, and that it puts
             there; None where they cost as much as others.
     """
@@ -187,7 +186,6 @@ class Price:
     tokens_out: float
     as_of: str
     source: str
-    batch_factor: float | None = None
     cached_in: float | None = None
     cache_writes: float | None = None
 

@@ -34,7 +34,6 @@ from hellofresh.models.baselines import (
     WordRegression,
     always_names,
 )
-from hellofresh.models.batches import Batches
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.models.local.folders import FolderModel
 from hellofresh.models.scripted import PREFIX, ScriptedModel
@@ -131,7 +130,7 @@ class HostedModel:
             return self.table.price.price()
         if self.service.prices is None or self.free or self.abilities.search:
             return None
-        return listed_price(self.service.prices, self.table.model, self.service.batch_factor)
+        return listed_price(self.service.prices, self.table.model)
 
     @property
     def key_variable(self) -> str | None:
@@ -208,20 +207,6 @@ class HostedModel:
         client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(_CLIENTS[self.kind])
         return client(self.spec, endpoint, self.abilities)
 
-    def open_batches(self, *, only_known: bool = False) -> Batches:
-        """Its provider's way of taking batches; without its key if nothing will be handed in.
-
-        Raises:
-            UsageError: if the provider takes none, or the key or the extra that it needs is not there.
-        """
-        if not self.service.batches:
-            raise _no_batches(self.name, self.provider)
-        endpoint = self.endpoint(keyless=only_known)
-        way: Callable[[ModelSpec, Endpoint, Abilities], Batches] = resolve_name(
-            f"hellofresh.models.providers.{'gemini:GeminiBatches' if self.kind == 'gemini' else 'chat:ChatBatches'}"
-        )
-        return way(self.spec, endpoint, self.abilities)
-
 
 _CLIENTS: Mapping[ProviderKind, str] = {
     "openai-compatible": "hellofresh.models.providers.chat:ChatModel",
@@ -229,16 +214,6 @@ _CLIENTS: Mapping[ProviderKind, str] = {
     "gemini": "hellofresh.models.providers.gemini:GeminiModel",
     "anthropic": "hellofresh.models.providers.anthropic:AnthropicModel",
 }
-
-
-def _no_batches(name: str, provider: str) -> UsageError:
-    return UsageError(
-        f"{name!r} does not support batches",
-        where=provider or "this machine",
-        expected="a model of a provider with batches = true",
-        fix="Leave --batch out.",
-        code="no-batches",
-    )
 
 
 def _key(variable: str, model: str) -> str:
@@ -333,10 +308,6 @@ class HostedTables(Strict):
     models: dict[Name, ModelTable] = Field(default_factory=dict)
 
 
-_PRICING = ("prices", "batch_factor")
-"""What a table of the user's that has a known provider's name takes from it where it says nothing."""
-
-
 @cache
 def _bundled() -> HostedTables:
     content = parse_toml(files("hellofresh.models").joinpath("catalogue.toml").read_bytes())
@@ -381,10 +352,9 @@ def _providers(bundled: Mapping[str, ProviderTable], own: Mapping[str, ProviderT
     address = os.environ.get(_ADDRESS, "").strip()
     providers = {**bundled, **own}
     for name, known in bundled.items():
-        if name in own:
-            unsaid = {item: getattr(known, item) for item in _PRICING if item not in own[name].model_fields_set}
-            providers[name] = own[name].model_copy(update=unsaid)
-        elif address and known.base_url == _OPENAI:
+        if name in own and "prices" not in own[name].model_fields_set:
+            providers[name] = own[name].model_copy(update={"prices": known.prices})
+        elif name not in own and address and known.base_url == _OPENAI:
             providers[name] = as_model(
                 ProviderTable,
                 known.model_dump(exclude_unset=True) | {"base_url": address},
@@ -431,6 +401,16 @@ def open_model(name: str, context: ModelContext) -> Model:
     if name not in known:
         return AlwaysClass.of(context.task, name)
     return known[name].open(context)
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a name is a rule's or a model's of words, which answers in seconds and reads no prompt."""
+    known = CATALOGUE.get(name)
+    return (
+        any(name in always_names(task.classes) for task in TASKS.values())
+        if known is None
+        else known.kind == "baseline"
+    )
 
 
 def check_model_name(name: str) -> None:
@@ -503,16 +483,3 @@ def endpoint_model(name: str) -> HostedModel:
     except ValidationError as error:
         raise _bad_endpoint(model_fault(error), name) from None
     return HostedModel(f"{ENDPOINT}{model}", "endpoint", table, service)
-
-
-def open_batches(name: str, *, only_known: bool = False) -> Batches:
-    """Get a model's batches ready; without its key if nothing will be handed in.
-
-    Raises:
-        UsageError: if it takes none, or what it needs is not there.
-        ConfigError: if the user's own tables are wrong.
-    """
-    hosted = hosted_models()
-    if name not in hosted:
-        raise _no_batches(name, "")
-    return hosted[name].open_batches(only_known=only_known)

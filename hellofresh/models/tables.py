@@ -52,10 +52,6 @@ class ProviderTable(Strict):
     headers: dict[str, str] = Field(default_factory=dict)
     free: bool = False
     """Whether asking costs nothing, as on one's own machine."""
-    batches: bool = False
-    """Whether it takes batches in the way of OpenAI (`/files`, `/batches`) or, for its kind, of Gemini."""
-    batch_factor: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
-    """Share of the price that a batch costs, for models without a price of their own."""
     prices: str | None = Field(default=None, min_length=1, max_length=60)
     """What the package genai-prices calls it, for models without a price of their own; None for unknown prices."""
     timeout_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
@@ -73,8 +69,6 @@ class ProviderTable(Strict):
             raise ValueError("base_url must be an http(s) address without user, password and query")
         if self.key_variable and not may_carry_key(self.base_url):
             raise ValueError("base_url must begin with https:// where a key is sent")
-        if self.kind in ("anthropic", "openai-responses") and self.batches:
-            raise ValueError(f"batches of the kind {self.kind} are not supported")
         return self
 
 
@@ -85,7 +79,6 @@ class PriceTable(Strict):
     tokens_out: _Dollars
     as_of: date
     source: str = Field(min_length=1, max_length=300)
-    batch_factor: float | None = Field(default=None, gt=0, le=1, allow_inf_nan=False)
     cached_in: _Dollars | None = None
     cache_writes: _Dollars | None = None
 
@@ -95,13 +88,12 @@ class PriceTable(Strict):
 
 
 @cache
-def listed_price(provider: str, model: str, batch_factor: float | None) -> Price | None:
+def listed_price(provider: str, model: str) -> Price | None:
     """The price of a model that takes requests of the length of ours, by the offline data of genai-prices.
 
     Args:
         provider: as the package calls it.
         model: its id at the provider.
-        batch_factor: as in `Price`.
     """
     from genai_prices import Usage, calc_price  # 0.2 s of CPU time, which only prices need
 
@@ -118,7 +110,6 @@ def listed_price(provider: str, model: str, batch_factor: float | None) -> Price
         tokens_out=million(output_tokens=1000),
         as_of=now().date().isoformat(),
         source=f"genai-prices {version('genai-prices')}",
-        batch_factor=batch_factor,
         cached_in=million(input_tokens=1000, cache_read_tokens=1000),
         cache_writes=million(input_tokens=1000, cache_write_tokens=1000),
     )
@@ -197,7 +188,6 @@ class Abilities(Strict):
 class AbilitiesTable(Abilities):
     """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
 
-    usual_hidden_tokens: int | None = Field(default=None, ge=0, le=200_000)
     image_tokens: int | None = Field(default=None, ge=0, le=200_000)
 
     def abilities(self, kind: ProviderKind) -> Abilities:

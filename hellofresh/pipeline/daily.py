@@ -41,6 +41,7 @@ from hellofresh.pipeline.release import (
     ask,
     collect_and_build,
     drop_gone,
+    fit_voters,
     publish_opened,
     reveal_if_due,
     run_lane,
@@ -50,6 +51,7 @@ from hellofresh.pipeline.release import (
 from hellofresh.pipeline.sources import (
     DAYS_WAITED,
     SourceRequest,
+    collected_quarters,
     collection_jobs,
     living,
     missed_quarters,
@@ -194,12 +196,14 @@ class Day:
     def _archive(self, url: str) -> bool:
         """Take a snapshot of a source that keeps its dumps for days only, unless one is there that is new enough."""
         folder, today = self.workspace.snapshots("x-notes"), now().date()
+        configured = self.settings.sources.x_notes
+        ratings = configured is not None and configured.ratings
 
         def take() -> None:
             if wanted := _wanted_snapshot(self.workspace, self.settings, url):
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
                 with self.steps.progress("download x-notes") as bar:
-                    download(folder, DumpRequest(day, False, url), today=today, progress=bar.line)
+                    download(folder, DumpRequest(day, ratings, url), today=today, progress=bar.line)
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
@@ -207,8 +211,11 @@ class Day:
         def failed(what: str, error: HelloFreshError) -> None:
             self._record(StepResult(what, StepState.FAILED, str(error)))
 
+        request = SourceRequest(settled=True, sample=self.sample)
+        if self.settings.sources.x_notes is not None:
+            for quarter in collected_quarters(self.workspace, self.settings, request):
+                self.attempt(f"collect ratings {quarter}", partial(fit_voters, self.steps, self.settings, quarter))
         try:
-            request = SourceRequest(settled=True, sample=self.sample)
             jobs = collection_jobs(self.workspace, self.settings, request, failed)
         except HelloFreshError as error:
             failed("collect", error)

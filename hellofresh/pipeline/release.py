@@ -12,13 +12,15 @@ from itertools import product
 from pathlib import Path
 from typing import Protocol
 
+from collectors.jobs import configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
 from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.sources import SourceRequest, collection_jobs, living
+from hellofresh.models.catalogue import is_baseline
+from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
@@ -105,21 +107,34 @@ def run_release(
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
-    for edition in sorted(by_edition):
-        for task in by_edition[edition]:
-            if task.classes:  # what models write is judged by others
-                for regime, model in product(settings.evaluate.regimes, models):
-                    ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
-        steps.score(edition)
+    # Rules and models of words answer in seconds: a first board stands before a language model is asked.
+    baselines = [model for model in models if is_baseline(model)]
+    others = [model for model in models if model not in baselines]
+    for round_of_models in filter(None, (baselines, others)):
+        for edition in sorted(by_edition):
+            for task in by_edition[edition]:
+                if task.classes:  # what models write is judged by others
+                    for regime, model in product(settings.evaluate.regimes, round_of_models):
+                        ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
+            steps.score(edition)
+        if round_of_models is baselines and others:
+            _say_board(steps, "first board")
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
         steps.analyse()
-    board = build_board(workspace)
-    state = "unchanged, skipped" if board.skipped else "written"
-    steps.say(f"Board of {', '.join(board.quarters)} in {board.folder}: {state}. Look at it with: make leaderboard")
+    _say_board(steps, "board")
     publish_opened(steps)
     steps.say(f"Finished in {time.monotonic() - start:.0f} s.")
+
+
+def _say_board(steps: Steps, what: str) -> None:
+    """Build the board from what is scored by now, and say where it is."""
+    board = build_board(steps.workspace)
+    state = "unchanged, skipped" if board.skipped else "written"
+    steps.say(
+        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it with: make leaderboard"
+    )
 
 
 def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Edition, str]]:
@@ -189,6 +204,11 @@ def publish_opened(steps: Steps) -> None:
 
 def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -> list[Built]:
     found = []
+    sourced = settings.model_copy(update={"sources": asked.named or settings.sources})
+    if sourced.sources.x_notes is not None:
+        for quarter in collected_quarters(steps.workspace, sourced, asked):
+            if said := fit_voters(steps, sourced, quarter):
+                steps.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
         # A task that is collected from another one's source need not have samples there in every quarter.
         named = bool(asked.quarters) and job.task.source == job.task.name
@@ -197,6 +217,12 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
     if not found and (settings.sources.any or asked.named or asked.sample):
         raise DataError("no quarter could be released", fix="Name one that the sources cover.", code="no-candidates")
     return sorted(found, key=lambda built: (built.quarter, built.task))
+
+
+def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
+    """Fit what the ratings of the configured notes say of a quarter, before it is collected; a sentence, if any."""
+    with steps.progress(f"collect ratings {quarter}") as bar:
+        return configured_ratings(steps.workspace, settings, quarter, bar.line)
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:

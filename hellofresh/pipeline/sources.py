@@ -100,14 +100,19 @@ def collection_jobs(
                 )
         return [job for job in jobs if job.quarter in (request.quarters or known)]
     current, jobs = Quarter.containing(now()), []
-    missed = {quarter for quarter, _ in missed_quarters(workspace, settings, now())}
-    for quarter in request.quarters or sorted({*missed, current.previous(), current}):
+    for quarter in collected_quarters(workspace, settings, request):
         found = configured_jobs(workspace, settings, quarter, afresh=request.settled, failed=failed)
         recent = bool(request.quarters) or quarter >= current.previous()
         for job in found:
             if recent or not (workspace.release(quarter, job.task.name) / MANIFEST).is_file():
                 jobs.append(job)
     return jobs
+
+
+def collected_quarters(workspace: Workspace, settings: Settings, request: SourceRequest) -> Sequence[Quarter]:
+    """The quarters that are collected: those that are named, else the current and the last one and what was missed."""
+    current, missed = Quarter.containing(now()), missed_quarters(workspace, settings, now())
+    return request.quarters or sorted({*(quarter for quarter, _ in missed), current.previous(), current})
 
 
 def living(workspace: Workspace) -> list[tuple[Quarter, str]]:

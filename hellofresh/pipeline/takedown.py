@@ -121,9 +121,6 @@ class Everywhere:
         for folder in sorted(path.parent for path in self.workspace.runs.glob("*/journal.sqlite")):
             with Journal(folder):  # takes in what a process that was killed left beside the database
                 pass
-        for path in self.workspace.runs.glob("*/journal.tail-[01]"):  # of an early version; nothing reads them any more
-            if self.erasure.is_named_in(path) or self.erasure.is_held_by(path):
-                remove_file(path)
         # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))

@@ -82,8 +82,7 @@ def _checksum(content: dict[str, object]) -> str:
 def read_account_file(path: Path) -> CollectionAccount:
     """Read an account; raises DataError if it is missing or damaged."""
     content = read_json(path)
-    stated = content.pop(_CHECKSUM, None)  # those of earlier versions have none
-    if stated is not None and stated != _checksum(content):
+    if content.pop(_CHECKSUM, None) != _checksum(content):
         raise DataError(
             "the account of the collection is not as it was written",
             where=str(path),
@@ -139,7 +138,7 @@ def collect_quarter(
     """
     inputs = {
         "source": job.source,
-        "files": [_stamp(path) for path in job.files],
+        "files": [stamp(path) for path in job.files],
         "parameters": to_json(job.parameters),
     }
     stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
@@ -198,7 +197,7 @@ def _no_candidates(job: CollectionJob, why: str) -> SourceError:
     )
 
 
-def _stamp(path: Path) -> list[str | int]:
+def stamp(path: Path) -> list[str | int]:
     """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
     try:
         status = path.stat()

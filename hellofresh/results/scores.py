@@ -7,7 +7,8 @@ samples, so nothing compares their scores or ranks them together. There, choices
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt, period (`all` for the whole edition) and metric. A missing or blocked answer counts as
 wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Intervals take groups of samples as the unit
-(see `hellofresh.stats.intervals` for the method, the one that covers best).
+(see `hellofresh.stats.intervals` for the method, the one that covers best); those of the bootstrap stand beside them
+(`hellofresh.stats.draws`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,6 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
@@ -39,14 +40,14 @@ from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import counted_entries, scorable
 from hellofresh.results.tables import SCORES, Score
-from hellofresh.stats import metric_interval, repetition_interval
-from hellofresh.stats.metrics import NO_ANSWER, Statistics
+from hellofresh.stats import bootstrap_limits, metric_interval, repetition_interval
+from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
-VERSION = 11
+VERSION = 12
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -294,7 +295,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         for task in tasks:
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
-    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, Escrow.seal_of(workspace))
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, workspace)
     entries, waiting = {}, {}
     for release in releases:
         name = release.task.name
@@ -315,7 +316,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
         due = due_in(workspace, edition, PROSPECTIVE)
-        handed_in, about = entries_of_submissions(submissions, due, moment, {}, Escrow.seal_of(workspace))
+        handed_in, about = entries_of_submissions(submissions, due, moment, {}, workspace)
         notes += about
     entries = {}
     for release in releases:
@@ -335,62 +336,103 @@ def _scores_of(
         release.task, release.edition, release.samples, labels, entries, split=split, bundled=release.bundled
     )
     systems = {system.origin: system for system in panel.systems}
-    for entry in entries:
-        for number, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
-            for period in [ALL_PERIODS, *panel.period_names]:
-                where = np.ones(said.asked.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
+    found: dict[tuple[int, int, int], list[Score]] = {}
+    for place, period in enumerate([ALL_PERIODS, *panel.period_names]):
+        where = np.ones(panel.labels.shape, dtype=np.bool_) if period == ALL_PERIODS else panel.periods == period
+        cells: dict[tuple[int, int, int], _Cell] = {}
+        for number, entry in enumerate(entries):
+            for k, (prompt, said) in enumerate(zip(entry.outputs, systems[entry.origin].said, strict=True)):
                 if (said.asked & where).any():
-                    yield from _cell(panel, entry, said, where, prompt=prompt, period=period, headline=number == 0)
+                    cells[number, k, place] = _Cell(panel, entry, said, prompt, period, where, headline=k == 0)
+        limits = _bootstrapped(list(cells.values()))
+        found |= {key: list(cell.scores(limits)) for key, cell in cells.items()}
+    for key in sorted(found):
+        yield from found[key]
 
 
-def _cell(
-    panel: Panel,
-    entry: Entry,
-    said: PromptOutputs,
-    where: NDArray[np.bool_],
-    *,
-    prompt: str,
-    period: str,
-    headline: bool,
-) -> Iterator[Score]:
-    """One score for each metric of the task."""
-    judged = said.asked & where
-    tables: dict[Statistics, NDArray[np.float64]] = {}
-    for metric in panel.metrics:
-        key = None if metric.of_numbers else metric.statistics
-        table = panel.table(said, judged, metric) if key not in tables else tables[key]
-        if key is not None:
-            tables[key] = table
-        if not table.any():  # of a fact that nothing here has
-            continue
-        made = metric_interval(table, metric, n=int(judged.sum()))
-        again = None
-        # numbers are given for the first repetition only, and a forecast is made of all of them
-        if said.repeated and not metric.of_numbers and not metric.of_forecasts:
-            tables_of = (panel.table(one, one.asked & judged, metric) for one in (said, *said.repeated))
-            values = np.array([float(metric.value(one.sum(axis=0))) for one in tables_of])
-            again = repetition_interval(values, limits=metric.limits)
-        yield Score(
-            edition=str(panel.edition),
-            task=panel.task.name,
-            **entry.identity,
-            prompt=prompt,
-            period=period,
-            headline=headline,
-            bundled=panel.bundled,
-            n=made.n,
-            n_split=int(where.sum()),
-            clusters=made.clusters,
-            effective_clusters=made.effective_clusters,
-            none=int((said.answers[where] == NO_ANSWER).sum()),
-            blocked=int((said.answers[where] == BLOCKED).sum()),
-            metric=metric.name,
-            value=float(metric.value(table.sum(axis=0))),
-            low=made.low,
-            high=made.high,
-            method=str(made.method),
-            repetitions=1 if again is None else again.repetitions,
-            mean=None if again is None else again.mean,
-            mean_low=None if again is None else again.low,
-            mean_high=None if again is None else again.high,
-        )
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cell:
+    """What an entry said with one prompt in one period: one score for each metric of the task.
+
+    Attributes:
+        where: shape (n,), the samples of the period.
+        headline: whether the prompt stands for the entry.
+        tables: sums by cluster, see `table`.
+    """
+
+    panel: Panel
+    entry: Entry
+    said: PromptOutputs
+    prompt: str
+    period: str
+    where: NDArray[np.bool_]
+    headline: bool
+    tables: dict[object, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> NDArray[np.bool_]:
+        """Shape (n,), where it was asked."""
+        return self.said.asked & self.where
+
+    def table(self, metric: Metric) -> NDArray[np.float64]:
+        """A metric's sums by cluster, shape (g, k), made once for all metrics of these statistics."""
+        key = _statistics_of(metric)
+        if key not in self.tables:
+            self.tables[key] = self.panel.table(self.said, self.judged, metric)
+        return self.tables[key]
+
+    def scores(self, limits: Mapping[tuple[_Cell, str], NDArray[np.float64]]) -> Iterator[Score]:
+        """The scores; `limits` has those of the bootstrap by cell and metric."""
+        common = {
+            "edition": str(self.panel.edition),
+            "task": self.panel.task.name,
+            **self.entry.identity,
+            "prompt": self.prompt,
+            "period": self.period,
+            "headline": self.headline,
+            "bundled": self.panel.bundled,
+            "n_split": int(self.where.sum()),
+            "none": int((self.said.answers[self.where] == NO_ANSWER).sum()),
+            "blocked": int((self.said.answers[self.where] == BLOCKED).sum()),
+        }
+        for metric in self.panel.metrics:
+            if not (table := self.table(metric)).any():  # of a fact that nothing here has
+                continue
+            made = metric_interval(table, metric, n=int(self.judged.sum()))
+            low, high = limits[self, metric.name].tolist()
+            own = {name: getattr(made, name) for name in ("n", "clusters", "effective_clusters", "low", "high")}
+            yield Score(
+                **common, **own, metric=metric.name, value=float(metric.value(table.sum(axis=0))),
+                bootstrap_low=low, bootstrap_high=high, method=str(made.method), **self._over_repetitions(metric),
+            )  # fmt: skip
+
+    def _over_repetitions(self, metric: Metric) -> Mapping[str, Any]:
+        """Numbers are given for the first repetition only, and a forecast is made of all of them."""
+        if not self.said.repeated or metric.of_numbers or metric.of_forecasts:
+            return {}
+        tables = (self.panel.table(one, one.asked & self.judged, metric) for one in (self.said, *self.said.repeated))
+        values = np.array([float(metric.value(one.sum(axis=0))) for one in tables])
+        again = repetition_interval(values, limits=metric.limits)
+        return {"repetitions": again.repetitions, "mean": again.mean, "mean_low": again.low, "mean_high": again.high}
+
+
+def _statistics_of(metric: Metric) -> object:
+    """The same for metrics of which one table gives all."""
+    return metric.statistics, metric.fact, metric.name if metric.of_numbers else ""
+
+
+def _bootstrapped(cells: Sequence[_Cell]) -> dict[tuple[_Cell, str], NDArray[np.float64]]:
+    """The bootstrap's limits by cell and metric; resamples are joint for those who judged the same samples."""
+    together: dict[bytes, list[_Cell]] = {}
+    for cell in cells:
+        together.setdefault(cell.judged.tobytes(), []).append(cell)
+    metrics: dict[object, list[Metric]] = {}
+    for metric in cells[0].panel.metrics if cells else ():
+        metrics.setdefault(_statistics_of(metric), []).append(metric)
+    found: dict[tuple[_Cell, str], NDArray[np.float64]] = {}
+    for those in together.values():
+        for same in metrics.values():
+            limits = bootstrap_limits(np.stack([cell.table(same[0]) for cell in those]), same)
+            for row, metric in enumerate(same):
+                found |= {(cell, metric.name): limits[row, number] for number, cell in enumerate(those)}
+    return found

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from hellofresh.core.parquet import Table
-from hellofresh.core.systems import IDENTITY, Provenance, SystemId
+from hellofresh.core.systems import IDENTITY, SystemId
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,8 @@ class Score(SystemId):
         none, blocked: samples without a readable answer, and with a refusal.
         metric: its name; a task's metrics follow each other in the task's order, the headline metric first.
         value, low, high: of the first repetition (or of the vote), with the limits of its interval over samples.
-        method: how the interval was made.
+        bootstrap_low, bootstrap_high: limits of the bootstrap's interval, see `hellofresh.stats.bootstrap_limits`.
+        method: how the interval from `low` to `high` was made.
         repetitions: how often the system was asked, copies apart.
         mean, mean_low, mean_high: over repetitions, with the limits of its interval over repetitions; None where there
             is one repetition.
@@ -46,6 +45,8 @@ class Score(SystemId):
     value: float
     low: float
     high: float
+    bootstrap_low: float
+    bootstrap_high: float
     method: str
     repetitions: int = 1
     mean: float | None = None
@@ -53,12 +54,7 @@ class Score(SystemId):
     mean_high: float | None = None
 
 
-_FROM_KIND = (
-    pl.when(pl.col("kind") == "submission")
-    .then(pl.lit(str(Provenance.UPLOADED)))
-    .otherwise(pl.lit(str(Provenance.RUN)))
-)
-SCORES = Table(Score, earlier={"provenance": _FROM_KIND})
+SCORES = Table(Score)
 """A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")

@@ -14,20 +14,19 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from hellofresh.core.clock import now
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import RunError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
-from hellofresh.runs.batch import BatchRecord, asks_once, run_batch
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
-from hellofresh.runs.prepare import PreparedRun, prepare, sampling_notes
-from hellofresh.runs.regimes import MAIN, get_regime
-from hellofresh.runs.runner import Assignment, RunResult, Tally, run
+from hellofresh.runs.prepare import prepare, sampling_notes
+from hellofresh.runs.regimes import MAIN
+from hellofresh.runs.runner import Tally, run
 
 
 def evaluate(
@@ -67,7 +66,7 @@ def evaluate(
         for note in sampling_notes(specs, evaluation.repeat, evaluation.temperature):
             tell(note)
         spec = specs[MAIN]
-        if "provider" in spec.parameters and prepared.batches is None:
+        if "provider" in spec.parameters:
             tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         before = read_plan(prepared.folder)  # again: now that the run is locked, no other process writes it
         if before is not None:
@@ -80,7 +79,7 @@ def evaluate(
         )
         plan.write(prepared.folder)
         assignment = replace(prepared.equipped(workspace, web), watch=watch)
-        result = _ask(prepared, assignment, journal, progress)
+        result = run(assignment, prepared.samples, journal, progress)
         return export(prepared, plan.number, result, journal)
 
 
@@ -92,25 +91,6 @@ def asked_at(specs: Mapping[str, ModelSpec]) -> str:
         host = urlsplit(address).netloc if address else "this machine, nothing is sent away"
         places.setdefault(host, {})[spec.name] = None
     return "; ".join(f"{', '.join(names)}: asked at {host}" for host, names in places.items())
-
-
-def _ask(
-    prepared: PreparedRun, assignment: Assignment, journal: Journal, progress: Callable[[Tally], None]
-) -> RunResult:
-    samples, folder = prepared.samples, prepared.folder
-    if prepared.batches is not None:
-        return run_batch(assignment, samples, journal, prepared.batches, progress, folder=folder)
-    under_way = len(BatchRecord(folder).open)
-    if under_way:
-        wait = "Add --batch to wait for them."
-        forget = f"Move {folder / 'batches.json'} away to request and pay for the questions again, one by one."
-        raise UsageError(
-            f"{under_way} of its batches are still running, and single requests would pay for them twice",
-            where=folder.name,
-            fix=wait if asks_once(assignment.regime) else forget,
-            code="batches-under-way",
-        )
-    return run(assignment, samples, journal, progress)
 
 
 def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
@@ -138,7 +118,7 @@ def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     prepared = prepare(workspace, evaluation, only_known=True)
     assignment = prepared.equipped(workspace, None)
     with snapshot(prepared.folder) as journal:
-        found = forecast(assignment, prepared.samples, journal, batch=evaluation.batch)
+        found = forecast(assignment, prepared.samples, journal)
     if assignment.pictures is not None:
         asyncio.run(assignment.pictures.close())
     return found
@@ -157,6 +137,4 @@ def resumed(workspace: Workspace, name: str) -> Evaluation:
     plan = read_plan(folder)
     if plan is None:
         raise RunError("has no plan", where=folder.name, fix="Run its command again.", code="damaged-run")
-    regime = get_regime(plan.evaluation.regime, plan.evaluation.settings)
-    waits = asks_once(regime) and bool(BatchRecord(folder).open)
-    return replace(plan.evaluation, resumes=folder.name, batch=waits)
+    return replace(plan.evaluation, resumes=folder.name)

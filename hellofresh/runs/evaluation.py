@@ -127,9 +127,6 @@ class Evaluation:
     resumes: str | None = None
     web: WebAccess | None = None
     patience: Patience | None = None
-    batch: Annotated[bool, Option("submit the questions as batches: cheaper, answered within a day", stored=False)] = (
-        False
-    )
     split: Annotated[
         str, Option("prospective: samples that were undecided when released", choices=("main", "prospective"))
     ] = "main"
@@ -159,9 +156,6 @@ class Evaluation:
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False
     )
-    otel: Annotated[
-        bool, Option("trace requests by OpenTelemetry, without texts (extra otel; docs/models.md)", stored=False)
-    ] = False
     earlier: tuple[Path, ...] = ()
 
     @property

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import write_json, write_jsonl
-from hellofresh.runs.batch import BatchRecord, price_share
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.prepare import PreparedRun
@@ -98,8 +97,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     write_json(folder / PROMPTS, {"frame": prompt_set.frame, "prompts": wordings})
     write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
-    batched = BatchRecord(folder)
-    transcripts = list(transcribe(journal, ledgers, done, batched.keys))
+    transcripts = list(transcribe(journal, ledgers, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
     whole = _usage(ledgers)
     report = EvaluationReport(
@@ -115,11 +113,11 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         ),
         tokens_in=whole.tokens_in,
         tokens_out=whole.tokens_out,
-        cost_usd=None if whole.cost_usd is None else whole.cost_usd - batched.savings(specs),
+        cost_usd=whole.cost_usd,
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
         shared=prepared.shared.used,
     )
-    usage = {role: _usage(ledger, batched.savings(specs, role)) for role, ledger in ledgers.by_role.items()}
+    usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}
     _record(prepared, number, report, usage).write(folder)
     return report
 
@@ -141,7 +139,6 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
     shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
     return RunRecord.model_validate(
         {
-            "version": 2,
             "evaluation": named,
             "number": number,
             **{name: prepared.identity[name] for name in system if name in prepared.identity},
@@ -157,14 +154,14 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
     )
 
 
-def _usage(ledger: Ledger | Ledgers, saved_usd: float = 0.0) -> Usage:
-    counted, cost = ledger.untold == 0, ledger.cost_usd
+def _usage(ledger: Ledger | Ledgers) -> Usage:
+    counted = ledger.untold == 0
     return Usage(
         model=ledger.spec.name if isinstance(ledger, Ledger) else "",
         answers=ledger.answers,
         tokens_in=ledger.tokens_in if counted else None,
         tokens_out=ledger.tokens_out if counted else None,
-        cost_usd=None if cost is None else cost - saved_usd,
+        cost_usd=ledger.cost_usd,
     )
 
 
@@ -214,13 +211,8 @@ def copies(entries: Iterable[JournalEntry]) -> list[int]:
 # Transcripts
 
 
-def transcribe(
-    journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]], batched: Set[str] = frozenset()
-) -> Iterator[Transcript]:
-    """The transcripts of samples (each with its repetition) in `done` whose regime handed back any event, in order.
-
-    Questions whose keys are in `batched` were handed in as batches, at a part of the price.
-    """
+def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -> Iterator[Transcript]:
+    """The transcripts of samples (each with its repetition) in `done` whose regime handed back any event, in order."""
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
         by_repetition: dict[int, list[JournalEntry]] = {}
@@ -230,7 +222,7 @@ def transcribe(
             if (sample, repetition) not in done or not traces.get((sample, repetition)):
                 continue
             # Requests that the regime does not place come last, by prompt and step.
-            answers = {(entry.step, entry.prompt): _asked(entry, ledgers, entry.key in batched) for entry in asked}
+            answers = {(entry.step, entry.prompt): _asked(entry, ledgers) for entry in asked}
             events = [
                 answers.pop((event.step, event.prompt), event) if isinstance(event, AskedEvent) else event
                 for event in map(parse_event, traces[sample, repetition])
@@ -238,11 +230,10 @@ def transcribe(
             yield Transcript(id=sample, repetition=repetition, events=(*events, *answers.values()))
 
 
-def _asked(entry: JournalEntry, ledgers: Ledgers, batched: bool) -> AskedEvent:
+def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
     ledger, answer = ledgers.of(entry.role), entry.answer
     known = answer.tokens_in is not None and answer.tokens_out is not None
     cost = ledger.price(answer.tokens_in or 0, answer.tokens_out or 0, answer.cached_in, answer.cache_writes)
-    share = price_share(ledger.spec) if batched else 1.0
     return AskedEvent(
         prompt=entry.prompt,
         step=entry.step,
@@ -252,7 +243,7 @@ def _asked(entry: JournalEntry, ledgers: Ledgers, batched: bool) -> AskedEvent:
         finish=str(answer.finish),
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
-        cost_usd=cost * share if known and cost is not None else None,
+        cost_usd=cost if known and cost is not None else None,
     )
 
 

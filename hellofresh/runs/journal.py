@@ -33,13 +33,13 @@ from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
 _FILE = "journal.sqlite"
-_VERSION = 3
+_VERSION = 1
 _REQUESTS, _ANSWERS = TypeAdapter(Request), TypeAdapter(Answer)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, sample TEXT NOT NULL, step TEXT NOT NULL, prompt TEXT NOT NULL,
     repetition INTEGER NOT NULL, request TEXT NOT NULL, answer TEXT NOT NULL, latency_s REAL NOT NULL,
-    sha256 TEXT NOT NULL, role TEXT NOT NULL DEFAULT 'main'
+    sha256 TEXT NOT NULL, role TEXT NOT NULL
 ) STRICT;
 CREATE TABLE IF NOT EXISTS traces (
     sample TEXT NOT NULL, repetition INTEGER NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (sample, repetition)
@@ -70,16 +70,14 @@ class Scope:
         """Hash of the question as asked in this scope; its request as text, where that is at hand."""
         text = request_text(question.request) if request is None else request
         digest = self._common.copy()
-        parts = [question.sample, question.step, question.prompt, str(question.repetition), text]
-        if question.role != MAIN:  # so that answers from before roles are found
-            parts.append(question.role)
+        parts = [question.sample, question.step, question.prompt, str(question.repetition), text, question.role]
         digest.update(_joined(parts).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
 
 def request_text(request: Request) -> str:
     """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
-    # What is empty in most requests is left out then, so that answers from before there was such a thing are found.
+    # What is empty in most requests is left out then: a journal holds thousands of them.
     rare = {
         "tools": [
             {name: value for name, value in asdict(tool).items() if value or name != "schema"} for tool in request.tools
@@ -160,7 +158,7 @@ class _Row(NamedTuple):
     @property
     def is_whole(self) -> bool:
         try:
-            return _row_hash(self[:-2], self.role) == self.sha256
+            return _row_hash(self) == self.sha256
         except ValueError:
             return False
 
@@ -248,7 +246,7 @@ class Journal:
             raise RunError("the question has an answer already", where=row.name, code="asked-twice")
         try:
             row = row._replace(answer=_answer_text(answer))
-            row = row._replace(sha256=_row_hash(row[:-2], row.role))
+            row = row._replace(sha256=_row_hash(row))
         except ValueError as error:
             raise CallError(
                 f"an answer cannot be kept ({error})",
@@ -442,10 +440,9 @@ def _answer_text(answer: Answer) -> str:
     return text
 
 
-def _row_hash(content: Sequence[str | float], role: str) -> str:
-    """Of a row's content; the role `main` is left out, so that rows from before roles keep their hash."""
-    parts = [str(item) for item in content] + ([] if role == MAIN else [role])
-    return hashlib.sha256(_joined(parts).encode()).hexdigest()
+def _row_hash(row: _Row) -> str:
+    """Hash of all other columns of a row."""
+    return hashlib.sha256(_joined([str(item) for item in row._replace(sha256="")]).encode()).hexdigest()
 
 
 def _joined(parts: Sequence[str]) -> str:

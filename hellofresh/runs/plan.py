@@ -20,7 +20,6 @@ from pydantic import (
     PositiveInt,
     ValidationError,
     create_model,
-    model_validator,
 )
 from pydantic_core import core_schema
 
@@ -34,7 +33,6 @@ from hellofresh.core.strict import Strict
 from hellofresh.runs.evaluation import HINTS, OPTIONS, STORED, Evaluation
 from hellofresh.tasks import get_task
 
-VERSION: Literal[2] = 2
 _NAME = "plan.json"
 _FIX = "Move the file away and run the command again: its answers are kept."
 
@@ -89,37 +87,6 @@ StoredEvaluation = Annotated[Evaluation, GetPydanticSchema(lambda _, __: _FIELD)
 """The field of a file that holds an evaluation."""
 
 
-def migrated(said: dict[str, object]) -> dict[str, object]:
-    """A `plan.json` or `run.json` of an earlier version, with its evaluation in one place.
-
-    Those versions called the edition `quarter`, and had an evaluation's facts as `arguments` of the plan and among the
-    fields of the record.
-    """
-    if "evaluation" in said:
-        return said
-    said = dict(said)
-    facts = said.pop("arguments", None) or {name: said.pop(name) for name in _SPREAD if name in said}
-    if not isinstance(facts, Mapping):
-        raise ValueError("arguments: expected an object")
-    facts = {_RENAMED.get(name, name): value for name, value in facts.items()}
-    facts["prompts"] = ",".join(map(str, facts.get("prompts", ())))
-    if "identity" not in said:
-        models = {role: _name(model) for role, model in dict(said.get("roles") or {}).items()}  # type: ignore[call-overload]
-        facts |= {"model": _name(said.get("model")), "regime": _name(said.get("regime")), "roles": models}
-    elif facts.get("temperature") is None and facts.get("repeat", 1) != 1:
-        facts["temperature"] = 0.0  # there was no other
-    return {**said, "version": VERSION, "evaluation": facts}
-
-
-_RENAMED = {"quarter": "edition", "samples": "limit"}
-_SPREAD = ("task", "edition", "quarter", "split", "blocked", "allowed", "samples", "prompts", "repeat", "temperature",
-           "vote")  # fmt: skip
-
-
-def _name(named: object) -> object:
-    return named.get("name") if isinstance(named, Mapping) else None
-
-
 class RunPlan(Strict):
     """A run's plan.
 
@@ -130,16 +97,11 @@ class RunPlan(Strict):
         evaluation: with the ids of its prompts, and how many samples are judged.
     """
 
-    version: Literal[2] = VERSION
+    version: Literal[1] = 1
     number: PositiveInt
     started: str
     identity: dict[str, object]
     evaluation: StoredEvaluation
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_earlier(cls, said: object) -> object:
-        return migrated(said) if isinstance(said, dict) else said
 
     def write(self, folder: Path) -> None:
         """Write it into the run's folder, if it says something new."""
@@ -158,21 +120,16 @@ def read_plan(folder: Path) -> RunPlan | None:
     if not path.is_file():
         return None
     try:
-        plan = read_model(path, RunPlan, error=RunError, fix=_FIX, code="damaged-run")
+        return read_model(path, RunPlan, error=RunError, fix=_FIX, code="damaged-run")
     except RunError:
         raise
     except DataError as error:
         raise RunError(error.what, where=str(path), fix=_FIX, code="damaged-run") from None
-    return plan.model_copy(update={"identity": _renamed(plan.identity, "quarter", "edition")})
 
 
 def hash_of(identity: Mapping[str, object]) -> str:
-    """What makes a run's id unique, the same as in earlier versions, which called the edition `quarter`."""
-    return sha256_text(canonical_json(_renamed(identity, "edition", "quarter")))[:12]
-
-
-def _renamed(identity: Mapping[str, object], old: str, new: str) -> dict[str, object]:
-    return {new if name == old else name: value for name, value in identity.items()}
+    """What makes a run's id unique."""
+    return sha256_text(canonical_json(identity))[:12]
 
 
 def _plans(runs: Path) -> Iterator[tuple[Path, RunPlan]]:
@@ -239,8 +196,7 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
         raise UsageError(
             f"cannot resume, because this has changed since: {'; '.join(changed)}",
             where=run_id,
-            fix="It was begun by another version of HelloFresh, whose prompts differ. It is still read; start a "
-            "new run: hellofresh evaluate."
+            fix="Another version of the regime began it, whose prompts differ. Start a new run: hellofresh evaluate."
             if older
             else "Undo the change, or start a new run: hellofresh evaluate.",
             code="run-changed",
@@ -253,7 +209,9 @@ def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, object]) -> I
     """
 
     def kind(identity: Mapping[str, object]) -> list[object]:
-        return [identity.get("task"), identity.get("edition"), *(_name(identity.get(n)) for n in ("model", "regime"))]
+        parts = [identity.get("model"), identity.get("regime")]
+        names = (part.get("name") if isinstance(part, Mapping) else None for part in parts)
+        return [identity.get("task"), identity.get("edition"), *names]
 
     for folder, plan in _plans(runs):
         if folder.name != run_id and not (folder / "run.json").exists() and kind(plan.identity) == kind(identity):

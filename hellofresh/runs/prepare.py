@@ -22,12 +22,10 @@ from hellofresh.evidence.web.pictures import open_pictures
 from hellofresh.evidence.web.store import open_web, user_agent
 from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
 from hellofresh.models.baselines import TrainingSample
-from hellofresh.models.batches import Batches
-from hellofresh.models.catalogue import ModelContext, open_batches, open_model
+from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.runs.batch import check_batchable
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.journal import request_text, snapshot
 from hellofresh.runs.ledger import Ledgers
@@ -37,7 +35,6 @@ from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.record import RunRecord, model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
-from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Ranking
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
@@ -57,7 +54,6 @@ class PreparedRun:
         release: the samples.
         assignment: the opened models and what they are asked, still without web and pictures.
         web: the way to the outside world, None for a regime that needs none.
-        batches: the provider's way of taking batches, None where questions are asked singly.
         shared: answers of earlier runs.
         plan: of the run, None where it was not begun.
         done: its record, None where it was not finished.
@@ -69,7 +65,6 @@ class PreparedRun:
     release: Release
     assignment: Assignment
     web: WebAccess | None
-    batches: Batches | None
     shared: SharedAnswers
     plan: RunPlan | None
     done: RunRecord | None
@@ -112,10 +107,6 @@ def prepare(
     models = open_models(workspace, evaluation, regime, only_known=only_known)
     if regime.one_prompt or models[MAIN].spec.kind == "baseline":
         prompts = prompts[:1]
-    batches = None
-    if evaluation.batch:
-        check_batchable(regime)
-        batches = open_batches(evaluation.model, only_known=only_known)
     shared = SharedAnswers.of(evaluation.earlier)
     if evaluation.earlier:
         models = {role: SharedModel(model, shared) for role, model in models.items()}
@@ -129,7 +120,6 @@ def prepare(
         budget_usd=evaluation.budget_usd,
         patience=evaluation.patience or Patience(),
         others=models,
-        spans=RequestSpans.open() if evaluation.otel and not only_known else None,
     )
     identity = _identity(release, assignment, web)
     if resumed is not None and evaluation.resumes is not None:
@@ -151,7 +141,7 @@ def prepare(
             fix="State its price in the catalogue of models, or leave out --budget.",
             code="unknown-price",
         )
-    return PreparedRun(folder, evaluation, identity, release, assignment, web, batches, shared, read_plan(folder), done)
+    return PreparedRun(folder, evaluation, identity, release, assignment, web, shared, read_plan(folder), done)
 
 
 def _check(evaluation: Evaluation, regime: Regime) -> None:

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, NonNegativeInt, model_validator
+from pydantic import BaseModel, Field, NonNegativeInt
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model, read_json, read_model, read_models, write_json
 from hellofresh.core.strict import Strict
 from hellofresh.models import ModelSpec
-from hellofresh.runs.plan import VERSION, StoredEvaluation, migrated
+from hellofresh.runs.plan import StoredEvaluation
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import to_json
@@ -82,7 +82,7 @@ class RunRecord(Strict):
         about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
     """
 
-    version: Literal[2] = VERSION
+    version: Literal[1] = 1
     evaluation: StoredEvaluation
     number: NonNegativeInt = 0
     samples_sha256: str
@@ -105,17 +105,12 @@ class RunRecord(Strict):
     knowledge_cutoff: str
     smoke_test: bool
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_earlier(cls, said: object) -> object:
-        return migrated(said) if isinstance(said, dict) else said
-
     @property
     def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
         asked = self.evaluation
         roles = (f"{role}={model.name}" for role, model in sorted(self.roles.items()))
-        # Records from before settings have them among the parameters, as all have; hashes change with every version.
+        # Hashes of prompts change with every version.
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
         names = (self.model.name, self.regime.name, self.prompt_set.name, self.search_provider)
@@ -134,7 +129,7 @@ class RunRecord(Strict):
 
 
 def read_prompts(folder: Path) -> StoredPrompts | None:
-    """The wordings of the run in a folder, None for a run of an earlier version.
+    """The wordings of the run in a folder, None where it has none.
 
     Raises:
         RunError: if the file is damaged.
@@ -240,7 +235,7 @@ def finished_runs(runs: Path) -> Iterator[tuple[Path, RunRecord]]:
     """
     for folder in sorted(path.parent for path in runs.glob(f"*/{RECORD}")):
         said = read_json(folder / RECORD)
-        facts = said.get("evaluation", said)  # version 1 has the task among the record's own fields
+        facts = said.get("evaluation")
         task = facts.get("task") if isinstance(facts, Mapping) else None
         if not isinstance(task, str) or task in TASKS:
             where = str(folder / RECORD)

@@ -25,7 +25,6 @@ from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
-from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Fact, Sample
@@ -59,7 +58,6 @@ class Assignment:
         web: the way to the outside world, for a regime that needs it.
         pictures: gives the pictures that samples name, for a regime that needs them.
         facts: by sample, what is known of its label, for a regime that needs it; empty where labels are not public.
-        spans: makes a span of each request, None without tracing.
         watch: receives the step of each question before it is asked, or its answer recalled.
         repetitions: how often everything is asked, each time with another seed.
         temperature: of all requests, None for what the regime asks for (0).
@@ -80,7 +78,6 @@ class Assignment:
     others: Mapping[str, Model] = field(default_factory=dict)
     pictures: MediaPictures | None = None
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
-    spans: RequestSpans | None = None
     watch: Callable[[str], None] = lambda step: None
 
     @property
@@ -137,8 +134,6 @@ class Assignment:
             await self.web.close()
         if self.pictures is not None:
             await self.pictures.close()
-        if self.spans is not None:
-            await asyncio.to_thread(self.spans.close)
 
 
 @dataclass(slots=True)
@@ -402,7 +397,7 @@ class _Runner:
             loop = asyncio.get_running_loop()
             start = loop.time()
             try:
-                answer = await self._send(lane, question)
+                answer = await lane.model.ask(question.request)
             except CallError as error:
                 if _asks_to_wait(error):
                     lane.pace.slow_down(number, error.retry_after_s)
@@ -424,15 +419,6 @@ class _Runner:
             lane.pace.leave(answered=answer is not None, more_tokens=more)
         await stored
         return answer
-
-    async def _send(self, lane: _Lane, question: JournalKey) -> Answer:
-        spans = self.assignment.spans
-        if spans is None:
-            return await lane.model.ask(question.request)
-        with spans.of(lane.model.spec, question) as answered:
-            answer = await lane.model.ask(question.request)
-            answered(answer)
-            return answer
 
     def _check_budget(self, ledger: Ledger, estimate: Estimate) -> None:
         budget = self.assignment.budget_usd

@@ -14,6 +14,7 @@ sample, equal for samples that belong together (one post, one article), or is No
                   rank_systems(differences) -> Ranking: ranks, rank intervals, tie groups;
                   samples_to_overtake(statistics, others, metric), halves_agree(tables, metric): what a lead hangs on
     draws         draw_jointly(tables of all systems, metrics) -> Draws; first_place(draws, metric);
+                  bootstrap_limits(tables of all systems, metrics);
                   kendall_tau_b, spearman; compare_periods(draws, draws, metric) -> Agreement; order_held(scores);
                   wording_share(draws of a system's prompts, metric) -> WordingShare;
                   joint_region(draws, system, x, y) -> Ellipse: two metrics of a system together
@@ -41,6 +42,7 @@ from hellofresh.stats.draws import (
     Draws,
     Ellipse,
     WordingShare,
+    bootstrap_limits,
     compare_periods,
     draw_jointly,
     first_place,
@@ -78,6 +80,7 @@ __all__ = [
     "all_differences",
     "answer_agreement",
     "area_under_curve",
+    "bootstrap_limits",
     "calibrate",
     "cluster_tables",
     "clusters_worth",

@@ -3,6 +3,12 @@
 Clusters are drawn once for all, so that resamples are joint and differences paired. The probability of being first is
 the share of resamples in which a system is.
 
+*Bootstrap intervals.* The bias-corrected and accelerated bootstrap (BCa) of each metric: quantiles of the resamples,
+moved by the share of them below the value and by the skewness of the jackknife. Of percentile, BCa and bootstrap-t it
+holds the truth best (benchmarks/coverage.py --only intervals). It knows the samples at hand only: where nothing moves
+a metric it has no width, and with few errors it is short, so the interval that is drawn is another
+(`hellofresh.stats.intervals`).
+
 *Periods.* Kendall's tau-b of two sets of scores with an interval from resamples of both, Spearman's coefficient, and
 which neighbours in the overall order keep it in every period. A resample adds luck to the luck that is in the scores
 already, so resamples agree less than the data do. The lower limit is their percentile all the same, and the upper one
@@ -28,7 +34,8 @@ two degrees of freedom, which is -2 log(1 - level). Near the edges of the unit s
 picture.
 
 Sources: Kendall, Biometrika 33 (1945), 239-251 (ties); Spearman, American Journal of Psychology 15 (1904), 72-101;
-Searle, Casella and McCulloch, Variance Components (1992), section 3.6 (the estimator by mean squares).
+Searle, Casella and McCulloch, Variance Components (1992), section 3.6 (the estimator by mean squares); Efron, JASA 82
+(1987), 171-185 (BCa).
 """
 
 from __future__ import annotations
@@ -41,9 +48,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, percentile_limits
-from hellofresh.stats.intervals import Interval, Method
+from hellofresh.stats.intervals import Interval, Limits, Method, normal_below, normal_quantile
 from hellofresh.stats.metrics import Metric, ratio
-from hellofresh.stats.paired import pair_sizes
+from hellofresh.stats.paired import SAME, pair_sizes
+
+BOOTSTRAP_RESAMPLES = 2_000
+"""For the bootstrap's interval."""
+_WHOLE = 2.0**24
+"""Sums of whole numbers below this are exact in single precision."""
+_AT_ONCE = 2_000_000
+"""Most resampled values at once; bounds memory to a few tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +120,9 @@ def draw_jointly(
     systems, clusters, k = tables.shape
     values = np.stack([metric.value(tables.sum(axis=1)) for metric in metrics])
     drawn = np.empty((len(metrics), systems, resamples))
-    columns, start = tables.transpose(1, 0, 2).reshape(clusters, systems * k).astype(np.float32), 0
+    columns, start = tables.transpose(1, 0, 2).reshape(clusters, systems * k), 0
+    if (columns == np.rint(columns)).all() and np.abs(columns).sum(axis=0).max(initial=0.0) * clusters < _WHOLE:
+        columns = columns.astype(np.float32)
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
         sums = (weights @ columns).astype(np.float64).reshape(len(weights), systems, k).transpose(1, 0, 2)
         for row, metric in enumerate(metrics):
@@ -115,6 +131,66 @@ def draw_jointly(
     sizes = pair_sizes(tables, metrics[0])
     n = round(float(sizes.sum())) if n is None else n
     return Draws(tuple(metrics), values, drawn, n, clusters, float(effective_clusters(sizes)), seed)
+
+
+def bootstrap_limits(tables: NDArray[np.float64], metrics: Sequence[Metric]) -> NDArray[np.float64]:
+    """Limits of the bootstrap's interval (BCa) of each system's metrics; all that is possible with one cluster.
+
+    Args:
+        tables: shape (systems, g, k), the systems' sums by cluster.
+        metrics: which metrics, all of the statistics in `tables`.
+
+    Returns:
+        Shape (metrics, systems, 2). The limits of a system are the same whoever stands beside it.
+    """
+    systems, clusters, _ = tables.shape
+    found = np.empty((len(metrics), systems, 2))
+    if clusters == 1:
+        found[:] = np.array([metric.limits for metric in metrics])[:, None]
+        return found
+    step = max(1, _AT_ONCE // (BOOTSTRAP_RESAMPLES * len(metrics)))
+    for start in range(0, systems, step):
+        part = tables[start : start + step]
+        draws = draw_jointly(part, metrics, resamples=BOOTSTRAP_RESAMPLES)
+        for row, metric in enumerate(metrics):
+            without = metric.value(part.sum(axis=1)[:, None] - part)
+            limits = bca_limits(draws.resampled[row], draws.values[row], without, SAME * metric.span)
+            found[row, start : start + step] = np.stack(limits, axis=-1)
+    return found
+
+
+def bca_limits(
+    draws: NDArray[np.float64], value: NDArray[np.float64], without: NDArray[np.float64], same: float = 0.0
+) -> Limits:
+    """Limits of the bias-corrected and accelerated bootstrap.
+
+    Half of the draws that equal the value count as below it. Where all draws lie on one side, or the jackknife has no
+    spread, no correction can be made, and the limits are those of the percentile interval.
+
+    Args:
+        draws: shape (..., resamples), the metric in resamples.
+        value: shape (...), the metric itself.
+        without: shape (..., g), the metric without each cluster.
+        same: values that differ by less are equal.
+
+    Returns:
+        Low and high, each of shape (...).
+    """
+    resamples, near = draws.shape[-1], value[..., None]
+    below = ((draws < near - same).sum(axis=-1) + (draws <= near + same).sum(axis=-1)) / (2 * resamples)
+    apart = without.mean(axis=-1, keepdims=True) - without
+    spread = (apart**2).sum(axis=-1)
+    moved = (below > 0) & (below < 1) & (spread > same**2)
+    bias = normal_quantile(np.where(moved, below, 0.5))
+    acceleration = ratio((apart**3).sum(axis=-1), 6 * np.where(moved, spread, 0.0) ** 1.5)
+    ordered, limits = np.sort(draws, axis=-1), []
+    for tail in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
+        shifted = bias + normal_quantile(np.array(tail))
+        place = normal_below(bias + shifted / (1 - acceleration * shifted)) * (resamples - 1)
+        before = np.clip(np.floor(place), 0, resamples - 2).astype(np.int64)[..., None]
+        low, high = (np.take_along_axis(ordered, before + step, axis=-1)[..., 0] for step in (0, 1))
+        limits.append(low + (place - before[..., 0]) * (high - low))
+    return limits[0], limits[1]
 
 
 def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:

@@ -531,18 +531,6 @@ def weighted_f1(classes: int) -> Metric:
 
 
 @cache
-def micro_f1(classes: int) -> Metric:
-    """F1 of the counts of all classes together; where each sample has one class, it equals accuracy."""
-    counts = ClassCounts(classes)
-
-    def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
-        true, false, missed = (part.sum(axis=-1) for part in counts.by_class(cells))
-        return 2 * true, 2 * true + false + missed
-
-    return _share("micro_f1", counts, Share(parts), "Micro F1", "F1 of the counts of all classes together")
-
-
-@cache
 def matthews(classes: int) -> Metric:
     """Matthews' correlation of labels and choices, for any number of classes.
 

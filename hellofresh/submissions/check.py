@@ -116,7 +116,7 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
 
 
 _HASHED = {"id", "label", "confidence", "rationale", "sources"}
-"""The fields of the first version: they are in every hash, so that receipts of that time hold."""
+"""Fields that are in every hash, empty or not."""
 _SPARE_LINES = 1000
 """Lines beyond the number of samples that are still read, so that each extra one is named."""
 

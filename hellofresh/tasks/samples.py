@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AliasChoices
 from pydantic import Field as JsonField
 
 from hellofresh.core.editions import MAIN, PROSPECTIVE, Split
@@ -17,9 +16,6 @@ __all__ = ["MAIN", "PROSPECTIVE", "Split"]
 
 SplitName = Annotated[Split, JsonField(strict=False)]
 """The field of a file that names a split; a strict model takes its text."""
-
-EditionName = Annotated[str, JsonField(validation_alias=AliasChoices("edition", "quarter"))]
-"""The field of a file that names an edition; files of earlier versions call it `quarter`."""
 
 Fact = int | float | str | None
 """What may be known about a label: a count, a duration in seconds, a number, an ISO time, or nothing."""
@@ -41,7 +37,7 @@ class Sample:
 
     id: str
     task: str
-    edition: EditionName
+    edition: str
     period: str
     date: datetime
     group: str

@@ -41,12 +41,15 @@ def _box(kind: str, **lengths: float) -> Html:
 def interval_bar(metric: MetricValue, scale: Scale) -> Html:
     """A metric in a table's row: its interval as a band, its value as a tick, and the line of a constant answer.
 
-    One empty element, whose style says where these stand: there may be hundreds of rows. Where the scale has people,
-    their band and line stand behind it.
+    One empty element, whose style says where these stand, the bootstrap's interval too: there may be hundreds of rows.
+    Where the scale has people, their band and line stand behind it.
     """
     low, high = scale.share(metric.low), scale.share(metric.high)
     places = {"low": low, "width": high - low, "at": scale.share(metric.value)}
     places |= {} if scale.reference is None else {"line": scale.share(scale.reference)}
+    if metric.bootstrap_low is not None and metric.bootstrap_high is not None:
+        from_here, to_here = scale.share(metric.bootstrap_low), scale.share(metric.bootstrap_high)
+        places |= {"from": from_here, "wide": to_here - from_here}
     style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
     return el("i", *_people(scale), class_="hf-interval", style=style)
 

@@ -59,7 +59,7 @@ class Scale:
     def zoomed(self, shown: Iterable[MetricValue]) -> Scale:
         """The part of the scale that intervals and lines need, between round numbers."""
         drawn = [*shown, *([] if self.people is None else [self.people])]
-        values = [end for metric in drawn for end in (metric.low, metric.value, metric.high) if math.isfinite(end)]
+        values = [end for _, *ends in drawn for end in ends if end is not None and math.isfinite(end)]
         values += [] if self.reference is None else [self.reference]
         if not values:
             return self

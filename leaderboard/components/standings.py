@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hellofresh.core.files import sha256_text
+from hellofresh.core.plugins import plugins
 from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
@@ -23,6 +24,7 @@ from leaderboard.components.tables import (
     grouped_table,
     score,
     scrolled,
+    span,
     table,
 )
 from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
@@ -36,29 +38,14 @@ GROUPS = {
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
-_USUAL = {"Cost": "number", "Cutoff": "text", "Provenance": "text"}
-"""Columns that are shown unless others are chosen, with their kinds; the others come after them."""
-_FURTHER = {"No answer": "number", "Judged": "number", "First": "number", "Regime": "text", "Entered": "text"}
 PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
-_MEANINGS = {
-    "Rank": "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that "
-    "the data allow: one more than the number of significantly better systems, and the number of systems that are not "
+_RANK = (
+    "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
+    "allow: one more than the number of significantly better systems, and the number of systems that are not "
     "significantly worse. Systems that share a bar at the left do not differ significantly from the best of them, at "
-    "5% after adjusting for all pairs (step-down max-t).",
-    "Small figures": "95% intervals. Where two of them overlap widely, the order of the systems may be chance.",
-    "No answer": "the share of samples with no readable answer (none) or a refusal (blocked). Both count as wrong.",
-    "First": "the probability that the system would be first on another draw of such samples.",
-    "Cost": "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for submitted "
-    "predictions.",
-    "Judged": "samples that the system judged, out of all samples; a dotted line marks a system that judged only a "
-    "part.",
-    "Provenance": "run here (journal and transcripts kept), replayed (uploaded, then run again here on some samples "
-    "without disagreement), or uploaded (predictions only).",
-    "Regime": "what a system may use: zero-shot has nothing but the sample; web-search may search.",
-    "Cutoff": "the end of the system's training data as its makers state it. If it is later than the quarter, the "
-    "system may have seen the outcome, and is marked.",
-    "Entered": "the day on which predictions were received, by their receipt, or on which our run started.",
-}
+    "5% after adjusting for all pairs (step-down max-t)."
+)
+_SMALL = "95% intervals. Where two of them overlap widely, the order of the systems may be chance."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +56,30 @@ class Line:
     rank: int
     standing: Standing | None
     facts: SystemFacts | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoardColumn:
+    """A column of the ranked table, right of the chart. Packages add more: entry points of `hellofresh.columns`.
+
+    Attributes:
+        title, meaning: its head, and what "What the columns mean" says of it; without a meaning it is not listed.
+        kind: `number` or `text`.
+        cell: what stands in it.
+        plain: the same for downloads, by the names of their columns; None is unknown.
+        width: in rem, on wide and on narrow screens.
+        shown: whether it is shown unless others are chosen.
+        known: whether a line has something to show: where none has, the column is hidden.
+    """
+
+    title: str
+    kind: str
+    meaning: str
+    cell: Callable[[Line], Cell]
+    plain: Callable[[Line], Mapping[str, Value]]
+    width: tuple[float, float] = (5.25, 4.75)
+    shown: bool = False
+    known: Callable[[Line], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,19 +106,29 @@ def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
     return lambda line: (line.rank or 10**6, scale.order(line.result.headline.value))
 
 
-def columns_of(scale: Scale) -> Mapping[str, str]:
-    """The columns right of the chart, and their kinds: the usual ones, the further metrics, then the others."""
-    return _USUAL | dict.fromkeys((title for _, title in scale.others), "number") | _FURTHER
+def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
+    """The columns right of the chart by their titles: those that are shown, the further metrics, then the others."""
+    shown = [column for column in _COLUMNS if column.shown]
+    rest = [column for column in (*_COLUMNS, *plugins("hellofresh.columns").values()) if column not in shown]
+    return {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
+
+
+def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
+    """The further metrics; downloads have all metrics already."""
+    meanings = dict(scale.meanings)
+    for name, title in scale.others:
+        meaning = f"{meanings[title]}." if meanings.get(title) else ""
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing)
+
+
+def _metric_cell(name: str) -> Callable[[Line], Cell]:
+    return lambda line: score(line.result.metric(name))
 
 
 def hidden_columns(lines: Sequence[Line], scale: Scale) -> Mapping[str, int]:
     """Titles and numbers of the columns that are hidden until a visitor chooses them: also of what nobody states."""
-    known = {
-        "Cost": any(line.facts is not None and line.facts.tokens_in is not None for line in lines),
-        "Cutoff": any(line.result.knowledge_cutoff not in ("none", "unknown", "") for line in lines),
-    }
-    numbered = enumerate(columns_of(scale), start=FIRST)
-    return {name: number for number, name in numbered if name not in _USUAL or not known.get(name, True)}
+    numbered = enumerate(columns_of(scale).values(), start=FIRST)
+    return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines))}
 
 
 def columns_class(scale: Scale) -> str:
@@ -148,9 +169,8 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         return el("p", "No system was asked with this prompt.")
     scale = view.scale
     drawn = scale.zoomed([line.result.headline for line in lines])
-    kinds = columns_of(scale)
     columns: list[Column] = [("rank", "" if view.bundled else "#"), ("name", "System"), *headline_columns(scale, drawn)]
-    columns += [(kind, name) for name, kind in kinds.items()]
+    columns += [(column.kind, name) for name, column in columns_of(scale).items()]
     bodies = []
     for kind, (title, explained) in GROUPS.items():
         rows = [_row(line, view, drawn) for line in lines if group_of(line.result) == kind]
@@ -183,33 +203,22 @@ def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
         if scale.reference is not None
         else ""
     )
-    for term, text in _MEANINGS.items():
-        yield term, text.format(metric=scale.title)
-        if term == "Rank":
-            (title, meaning), *others = scale.meanings or ((scale.title, ""),)
-            drawn = f"The band beside it is its 95% interval, the tick its value{line}."
-            yield title, f"{meaning or 'what systems are ranked by'}. {drawn}"
-            yield from ((other, f"{text}.") for other, text in others if text)
+    (title, meaning), *_ = scale.meanings or ((scale.title, ""),)
+    drawn = f"The band beside it is its 95% interval, the tick its value{line}."
+    yield "Rank", _RANK.format(metric=scale.title)
+    yield title, f"{meaning or 'what systems are ranked by'}. {drawn}"
+    yield "Small figures", _SMALL
+    yield from ((name, column.meaning) for name, column in columns_of(scale).items() if column.meaning)
 
 
 def _row(line: Line, view: View, drawn: Scale) -> Html:
-    result, entry, scale, facts, standing = line.result, line.result.entry, view.scale, line.facts, line.standing
+    result, entry, scale, standing = line.result, line.result.entry, view.scale, line.standing
     ranked = group_of(result) == "system" and not view.bundled
     shown = (str(line.rank) if line.rank else DASH) if ranked else None
     between = None
     if ranked and standing:
         limits = f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
         between = el("small", limits)
-    may_know = facts is not None and facts.contamination == "possible"
-    cells: dict[str, Cell] = {
-        **dict(zip(result_columns(scale), result_cells(result, scale), strict=True)),
-        "Cost": _cost(facts),
-        "First": f"{standing.first:.0%}" if standing else DASH,
-        "Regime": regime_cell(entry.regime),
-        "Provenance": provenance_cell(entry.provenance),
-        "Cutoff": cutoff_cell(result.knowledge_cutoff, may_know=may_know),
-        "Entered": (visible(facts.entered, 10) if facts else "") or DASH,
-    }
     address = view.links.to("system", view.split, system=entry.origin)
     return el(
         "tr",
@@ -217,7 +226,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         cell("name", "System", (inner_link(address, named(entry.name)), whose(entry))),
         cell("number", scale.title, score(result.headline)),
         cell("drawn", "", interval_bar(result.headline, drawn)),
-        *(cell(kind, name, cells[name]) for name, kind in columns_of(scale).items()),
+        *(cell(column.kind, name, column.cell(line)) for name, column in columns_of(scale).items()),
         class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
         role="row",
     )
@@ -234,9 +243,15 @@ def regime_cell(regime: str) -> Cell:
     return DASH if regime == "none" else named(regime, 30)
 
 
-def provenance_cell(provenance: str) -> Cell:
-    """Who made the answers."""
-    return PROVENANCES.get(provenance, visible(provenance, 20))
+def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
+    """Who made the answers, and how many others found the same."""
+    said = PROVENANCES.get(provenance, visible(provenance, 20))
+    return (said, by_others(replayed_by)) if replayed_by else said
+
+
+def by_others(number: int) -> str:
+    """By how many other teams an entry was replayed."""
+    return "by 1 other" if number == 1 else f"by {number} others"
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
@@ -264,27 +279,90 @@ def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, Cell]:
     return score(result.headline), interval_bar(result.headline, scale)
 
 
-def result_columns(scale: Scale) -> list[str]:
-    """What `result_cells` have."""
-    return [*(title for _, title in scale.others), "No answer", "Judged"]
-
-
-def result_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, ...]:
-    """The further metrics, no answer, judged."""
+def _no_answer(line: Line) -> Cell:
+    result = line.result
     parts = [f"{count} {name}" for name, count in (("none", result.none), ("blocked", result.blocked)) if count]
-    # Marked where it was a part.
-    judged = el("span", f"{result.n:,}", class_="hf-partly") if result.n < result.n_split else f"{result.n:,}"
-    return (
-        *(score(result.metric(name)) for name, _ in scale.others),
-        (f"{result.no_answer:.1%}", ", ".join(parts) or None),
-        (judged, f"of {result.n_split:,}"),
-    )
+    return f"{result.no_answer:.1%}", ", ".join(parts) or None
+
+
+def _judged(line: Line) -> Cell:
+    """Marked where it was a part."""
+    n, of = line.result.n, line.result.n_split
+    return el("span", f"{n:,}", class_="hf-partly") if n < of else f"{n:,}", f"of {of:,}"
+
+
+def _bootstrap(line: Line) -> Cell:
+    metric = line.result.headline
+    if metric.bootstrap_low is None or metric.bootstrap_high is None:
+        return DASH
+    return span(*(figure(limit, metric.name) for limit in (metric.bootstrap_low, metric.bootstrap_high)))
+
+
+def _fact(name: str) -> Callable[[Line], Value]:
+    """A fact of the system, None where it is not known."""
+    return lambda line: (getattr(line.facts, name) if line.facts else None) or None
+
+
+def _nothing(_: Line) -> Mapping[str, Value]:
+    return {}
+
+
+_COLUMNS = (
+    BoardColumn(
+        "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
+        "submitted predictions.", lambda line: _cost(line.facts),
+        lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
+        (6.75, 5.75), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
+    ),
+    BoardColumn(
+        "Cutoff", "text", "the end of the system's training data as its makers state it. If it is later than the "
+        "quarter, the system may have seen the outcome, and is marked.",
+        lambda line: cutoff_cell(line.result.knowledge_cutoff, may_know=_fact("contamination")(line) == "possible"),
+        lambda line: {"knowledge_cutoff": line.result.knowledge_cutoff, "contamination": _fact("contamination")(line)},
+        (8.25, 5.5), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
+    ),
+    BoardColumn(
+        "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again by others "
+        "on some samples without disagreement), or uploaded (predictions only).",
+        lambda line: provenance_cell(line.result.entry.provenance, line.result.replayed_by),
+        lambda line: {"provenance": line.result.entry.provenance}, (7.25, 6), shown=True,
+    ),
+    BoardColumn(
+        "No answer", "number", "the share of samples with no readable answer (none) or a refusal (blocked). Both "
+        "count as wrong.", _no_answer, lambda line: {"no_answer": line.result.no_answer},
+    ),
+    BoardColumn(
+        "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
+        "judged only a part.", _judged, lambda line: {"judged": line.result.n, "samples": line.result.n_split},
+    ),
+    BoardColumn(
+        "First", "number", "the probability that the system would be first on another draw of such samples.",
+        lambda line: f"{line.standing.first:.0%}" if line.standing else DASH,
+        lambda line: {"first": line.standing.first if line.standing else None},
+    ),
+    BoardColumn(
+        "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
+        "that is drawn holds the truth more often; a box beside the search draws this one instead.",
+        _bootstrap, _nothing, (7, 5.5), known=lambda line: line.result.headline.bootstrap_low is not None,
+    ),
+    BoardColumn(
+        "Regime", "text", "what a system may use: zero-shot has nothing but the sample; web-search may search.",
+        lambda line: regime_cell(line.result.entry.regime), lambda line: {"regime": line.result.entry.regime}, (7, 5.5),
+    ),
+    BoardColumn(
+        "Entered", "text", "the day on which predictions were received, by their receipt, or on which our run started.",
+        lambda line: visible(str(_fact("entered")(line) or DASH), 10), lambda line: {"entered": _fact("entered")(line)},
+        (6.25, 5.5),
+    ),
+)  # fmt: skip
 
 
 def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     """A row for downloads; what is not known is empty."""
-    result, standing, facts = line.result, line.standing, line.facts
-    return {
+    result, standing = line.result, line.standing
+    ends = {"": "value", "_low": "low", "_high": "high"}
+    ends |= {f"_{name}": name for name in ("bootstrap_low", "bootstrap_high")}
+    plain = {
         "task": split.task,
         "edition": split.edition,
         "rank": line.rank or None,
@@ -293,23 +371,11 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
         "tie_group": standing.tie_group if standing else None,
         "system": result.entry.system,
         "team": result.entry.team,
-        "regime": result.entry.regime,
-        "provenance": result.entry.provenance,
-        "entered": (facts.entered if facts else "") or None,
         "prompt": result.prompt,
-        **{
-            f"{metric.name}{end}": value
-            for metric in result.metrics
-            for end, value in (("", metric.value), ("_low", metric.low), ("_high", metric.high))
-        },
-        "no_answer": result.no_answer,
-        "judged": result.n,
-        "samples": result.n_split,
-        "cost_usd": facts.cost_usd if facts else None,
-        "tokens_in": facts.tokens_in if facts else None,
-        "tokens_out": facts.tokens_out if facts else None,
-        "knowledge_cutoff": result.knowledge_cutoff,
-        "contamination": facts.contamination if facts else None,
+        **{f"{metric.name}{end}": getattr(metric, at) for metric in result.metrics for end, at in ends.items()},
+    }
+    return plain | {
+        name: value for column in columns_of(Scale()).values() for name, value in column.plain(line).items()
     }
 
 
@@ -343,8 +409,15 @@ def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:
     """The scores of one entry by `Period` or by `Prompt`."""
     name = title.lower()
     columns: list[Column] = [("name", title), *headline_columns(scale)]
-    columns += [("number", head) for head in result_columns(scale)]
+    every = columns_of(scale)
+    further = [every[head] for head in (*(head for _, head in scale.others), "No answer", "Judged")]
+    columns += [(column.kind, column.title) for column in further]
     rows = (
-        [named(str(getattr(one, name)), 60), *headline_cells(one, scale), *result_cells(one, scale)] for one in results
+        [
+            named(str(getattr(one, name)), 60),
+            *headline_cells(one, scale),
+            *(column.cell(Line(one, 0, None, None)) for column in further),
+        ]
+        for one in results
     )
     return scrolled(table(f"Scores by {name}", columns, rows, "hf-prompts"))

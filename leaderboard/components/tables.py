@@ -120,6 +120,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
         key = name.lower()
         choice = el("select", *(el("option", text, value=value) for value, text in options.items()), id=key)
         selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-{key}"))
+    drawn = el("input", type="checkbox", id="bootstrap")
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
     return el(
         "div",
@@ -127,6 +128,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
         el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
         *selects,
         menu if boxes else None,
+        el("div", el("label", drawn, " Draw bootstrap intervals"), class_="hf-bootstrap") if boxes else None,
         el("p", role="status"),
         class_="hf-tools",
         role="search",

@@ -1,8 +1,7 @@
 """Analyses: what each asks, its notes, its table and its figure, read and checked like the board's other tables.
 
 `analyses/<quarter>/<task>/index.json` below the board's folder lists them; a table or figure is read when it is asked
-for, and counts only if it is the one that the board's manifest names. A report reads them as `hellofresh analyse` wrote
-them.
+for, and counts only if it is the one that the board's manifest names.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from hellofresh.core.files import model_fault, sha256_file
+from hellofresh.core.files import model_fault
 from hellofresh.results.board.manifest import damaged, read_board_manifest
-from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, read_record
+from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText
 
 _ENDINGS = ("parquet", "points.parquet", "svg")
 _KINDS = (pl.String, pl.Boolean)
@@ -95,19 +94,6 @@ def _read_index(path: Path, split: tuple[str, ...], stated: Mapping[str, str]) -
     return _ordered(
         BoardAnalysis(one, path.parent, {name: stated[name] for name in one.files}) for one in index.analyses
     )
-
-
-def analyses_in(folder: Path) -> tuple[BoardAnalysis, ...]:
-    """The analyses that `hellofresh analyse` wrote into a folder, in the order in which a reader wants them.
-
-    Raises:
-        DataError: if one is damaged (`bad-analysis`).
-    """
-    found = []
-    for path in folder.glob("*.json"):
-        files = [file for ending in _ENDINGS if (file := path.with_suffix(f".{ending}")).is_file()]
-        found.append(BoardAnalysis(read_record(path), folder, {file.name: sha256_file(file) for file in files}))
-    return _ordered(found)
 
 
 def _ordered(analyses: Iterable[BoardAnalysis]) -> tuple[BoardAnalysis, ...]:

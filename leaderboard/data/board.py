@@ -88,12 +88,14 @@ class BoardEntry(NamedTuple):
 
 
 class MetricValue(NamedTuple):
-    """The value of a metric with the limits of its 95% interval."""
+    """The value of a metric with the limits of its 95% interval, and of the bootstrap's where there is one."""
 
     name: str
     value: float
     low: float
     high: float
+    bootstrap_low: float | None = None
+    bootstrap_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class ScoreCell:
         entry: whose result it is.
         n, n_split: samples judged, and samples there are.
         clusters: groups of samples that the intervals rest on.
+        replayed_by: how many other teams ran the system again and found no disagreement.
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the one that ranks first.
         method: how its interval was made.
@@ -122,6 +125,7 @@ class ScoreCell:
     blocked: int
     metrics: tuple[MetricValue, ...]
     method: str
+    replayed_by: int = 0
 
     @property
     def headline(self) -> MetricValue:
@@ -393,7 +397,7 @@ def _cells(scores: pl.DataFrame) -> pl.DataFrame:
     Entries are written one after the other, so equal ones come in a fixed order.
     """
     cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
-    several = ["metric", "value", "low", "high"]
+    several = ["metric", *MetricValue._fields[1:]]
     numbered = scores.with_columns(pl.int_range(pl.len()).over([*cell[:-1], "metric"]).alias("number"))
     same = [pl.col(name).first() for name in scores.columns if name not in (*cell, *several)]
     return numbered.group_by(cell, maintain_order=True).agg(*several, *same)
@@ -422,8 +426,8 @@ def _only(rows: pl.DataFrame, entry: BoardEntry) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "method")  # fmt: skip
-    metrics = zip(row["metric"], row["value"], row["low"], row["high"], strict=True)
+            "blocked", "method", "replayed_by")  # fmt: skip
+    metrics = zip(row["metric"], *(row[name] for name in MetricValue._fields[1:]), strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},

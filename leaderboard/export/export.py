@@ -33,14 +33,6 @@ _SPARED = re.compile(r' (?:data-label="[^"]*"|target="_self")')
 _BEFORE = (("3.25rem", "3rem"), ("minmax(11rem, 1fr)", "minmax(8.5rem, 1fr)"), ("5.25rem", "4.6rem"),
            ("minmax(14.5rem, 1.4fr)", "minmax(7rem, 1fr)"))  # fmt: skip
 """Widths of rank, system, score and chart on wide and on narrow screens; then those of the further columns in rem."""
-_WIDTHS = {
-    "Cost": (6.75, 5.75),
-    "Cutoff": (8.25, 5.5),
-    "Provenance": (7.25, 6),
-    "Regime": (7, 5.5),
-    "Entered": (6.25, 5.5),
-}
-_WIDTH = (5.25, 4.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +191,7 @@ def columns_css(scale: Scale) -> str:
     numbered = list(enumerate(columns_of(scale), start=FIRST))
 
     def tracks(k: int) -> str:
-        widths = [*(pair[k] for pair in _BEFORE), *(f"{_WIDTHS.get(name, _WIDTH)[k]}rem" for _, name in numbered)]
+        widths = [*(pair[k] for pair in _BEFORE), *(f"{column.width[k]}rem" for column in columns_of(scale).values())]
         shown = " ".join(f"var(--c{number}, {width})" for number, width in enumerate(widths, start=1))
         return f"{table} tr {{ grid-template-columns: {shown}; }}"
 

@@ -56,14 +56,13 @@ def _section(visit: Visit, analysis: BoardAnalysis) -> None:
     visit.show(analysis_section(analysis, address, whole))
 
 
-def analysis_section(analysis: BoardAnalysis, picture: str, whole: Html | None = None, *, anchor: str = "") -> Html:
+def analysis_section(analysis: BoardAnalysis, picture: str, whole: Html | None = None) -> Html:
     """All of one analysis on a page without a server, the first rows of its table behind a fold.
 
     Args:
         analysis: which.
         picture: the address of its figure, which as a picture can run nothing; empty if absent.
         whole: where the whole table is.
-        anchor: by which links lead here; its name if empty.
 
     Raises:
         DataError: if its table is not the one that was made (`damaged-board`).
@@ -76,7 +75,7 @@ def analysis_section(analysis: BoardAnalysis, picture: str, whole: Html | None =
         el("figure", el("img", src=picture, alt=said, loading="lazy"), class_="hf-picture") if picture else None,
         _reading(analysis),
         el("details", el("summary", "The numbers"), rows, whole) if rows else None,
-        id=anchor or analysis.text.name,
+        id=analysis.text.name,
     )
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.cli.analyse import _page
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases.life.state import reveal
@@ -132,20 +130,6 @@ def test_chosen_systems_do_not_stand_for_all(make, small_panel) -> None:
     assert {name: sha256_file(whole.folder / name) for name in before} == before
 
 
-class Tags(HTMLParser):
-    """Every tag and attribute of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs) -> None:
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
 def hostile(build, names):
     release = build.release(24)
     entries = [
@@ -153,20 +137,6 @@ def hostile(build, names):
         for k, name in enumerate(names)
     ]
     return build.panel(entries, release)
-
-
-def reported(workspace, panel):
-    return _page("2023Q2", [(panel, make_analyses(workspace, panel, list(ANALYSES.values()), png=False))]).decode()
-
-
-def test_names_of_others_do_nothing_in_the_report(make, build) -> None:
-    page = reported(make.workspace(), hostile(build, HOSTILE[:4]))
-    found = Tags(page)
-    assert not found.tags & {"script", "iframe", "foreignobject", "object", "svg"}
-    assert not {name for name in found.attributes if name.startswith("on")}
-    assert not re.search(r"[\u202a-\u202e\u200b\x00-\x08\x1b]", page)
-    assert "&lt;script&gt;" in page
-    assert "$x_2$" in page
 
 
 def test_names_of_others_do_nothing_in_figures_and_tables(make, build) -> None:
@@ -193,24 +163,6 @@ def test_a_short_name_keeps_its_ends() -> None:
     assert cut_name("model", 12) == "model"
 
 
-def test_the_report_is_one_page_that_loads_nothing(make, small_panel) -> None:
-    page = reported(make.workspace(), small_panel)
-    assert page == reported(make.workspace("other"), small_panel)
-    sources = re.findall(r'(?:src|href)="([^"]*)"', page)
-    pictures = [source for source in sources if source.startswith("data:image/svg+xml;base64,")]
-    assert len(pictures) == page.count("<img ") > 5
-    ids = re.findall(r'\sid="([^"]+)', page)
-    assert len(ids) == len(set(ids))
-    assert {source.removeprefix("./report.html#") for source in sources if source not in pictures} <= set(ids)
-    assert page.count("<h1>") == 1
-
-
-def test_the_report_says_what_could_not_be_made_and_why(make, build) -> None:
-    release = build.release(30)
-    page = reported(make.workspace(), build.panel([build.entry(release, "alpha")], release))
-    assert "No system has answered the same samples with placebo" in page
-
-
 @pytest.fixture
 def workspace(make, tmp_path, monkeypatch, quarter):
     """A scored quarter with two baselines, as the command line finds it."""
@@ -234,11 +186,7 @@ def test_the_commands_write_and_then_skip(workspace, capsys) -> None:
     assert (one["name"], one["task"], one["skipped"], one["rows"]) == ("agreement", "x-notes", False, 1)
     assert main(["analyse", "agreement", "--quarter", "2023Q2", "--system", "coin", "--system", "always-yes"]) == 0
     assert "written" in capsys.readouterr().out
-    assert main(["analyse", "all", "--html", "--quarter", "2023Q2", "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["analyses"] == len(ANALYSES)
-    assert not report["skipped"]
-    assert main(["analyse", "all", "--html", "--quarter", "2023Q2"]) == 0
+    assert main(["analyse", "all", "--quarter", "2023Q2"]) == 0
     assert "unchanged, skipped" in capsys.readouterr().out
 
 
@@ -248,7 +196,7 @@ def test_the_commands_write_and_then_skip(workspace, capsys) -> None:
         (["analyse", "nothing", "--quarter", "2023Q2"], "unknown-name"),
         (["analyse", "cost", "--quarter", "2023Q2", "--system", "nobody"], "unknown-name"),
         (["analyse", "cost", "--quarter", "2019Q1"], "no-release"),
-        (["analyse", "all", "--html", "--quarter", "2023Q2", "--task", "nothing"], "unknown-name"),
+        (["analyse", "all", "--quarter", "2023Q2", "--task", "nothing"], "unknown-name"),
     ],
 )
 def test_wrong_use_is_named_in_one_line(workspace, capsys, arguments, code) -> None:

@@ -1,4 +1,4 @@
-"""What `hellofresh models` and `evaluate --batch` show is true, and never a key."""
+"""What `hellofresh models` and `evaluate` show is true, and never a key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS
-from tests import batchserver, loopback
+from tests import loopback
 from tests.conftest import Cli
 
 KEY = "sk-secret-123"
@@ -22,13 +22,12 @@ TABLES = """
 kind = "openai-compatible"
 base_url = "{base_url}"
 key_variable = "LAB_KEY"
-batches = true
 
 [models.lab-model]
 provider = "lab"
 model = "m"
 knowledge_cutoff = 2026-01-31
-price = {{ tokens_in = 1, tokens_out = 10, as_of = 2026-10-14, source = "a test", batch_factor = 0.5 }}
+price = {{ tokens_in = 1, tokens_out = 10, as_of = 2026-10-14, source = "a test" }}
 abilities = {{ temperature = false, token_parameter = "max_completion_tokens", hidden_tokens = 100 }}
 
 [models.unpriced]
@@ -58,16 +57,6 @@ def chat() -> Iterator[Any]:
 def notes(make: Any) -> None:
     """Four notes, released."""
     make.release(make.notes(2, 2, months=(4,)))
-
-
-@pytest.fixture
-def account() -> Iterator[Any]:
-    """An account for batches on the loopback, configured as lab-model."""
-    server = batchserver.Account()
-    server.looks = 0
-    Path("hellofresh.toml").write_text(TABLES.format(base_url=server.base_url))
-    yield server
-    server.close()
 
 
 def test_the_list_says_what_is_known_and_what_is_not(chat: Any, cli: Cli) -> None:
@@ -191,37 +180,10 @@ def test_the_address_of_the_environment_holds_for_every_model_of_openai_and_for_
     assert "OPENAI_BASE_URL" in said and "bad-endpoint" in said
 
 
-def test_an_evaluation_by_batches_is_one_like_any_other(account: Any, notes: None, cli: Cli) -> None:
-    ahead = cli.json(*EVALUATE, "--batch", "--dry-run")
-    singly = cli.json(*EVALUATE, "--dry-run")
-    assert ahead["cost_usd"] == pytest.approx(singly["cost_usd"] / 2)
-    assert not account.calls
-    done = cli.json(*EVALUATE, "--batch")
-    assert (done["judged"], done["tally"]["asked"], account.submitted) == (4, 20, 1)
-    assert done["cost_usd"] == pytest.approx(20 * (100 + 20) / 1e6 / 2)
-    record = json.loads((Path(done["folder"]) / "run.json").read_text())
-    assert record["cost_usd"] == done["cost_usd"] == pytest.approx(record["usage"]["main"]["cost_usd"])
-    again = cli.json(*EVALUATE)
-    assert (again["tally"]["asked"], again["run_id"], again["cost_usd"]) == (0, done["run_id"], done["cost_usd"])
-    kept = b"".join(path.read_bytes() for path in sorted(Path(done["folder"]).iterdir()) if path.is_file())
-    assert KEY.encode() not in kept
-
-
-def test_asking_singly_what_a_batch_is_asked_already_is_refused(account: Any, notes: None, cli: Cli) -> None:
-    account.fault = lambda method, _path: 403 if method == "GET" else None
-    cli(*EVALUATE, "--batch", code=1)
-    assert "--batch" in cli(*EVALUATE, code=2)
-    account.fault = lambda _method, _path: None
-    cli(*EVALUATE, "--batch")
-    assert account.submitted == 1
-
-
 @pytest.mark.parametrize(
     ("more", "settings", "words"),
     [
-        (("--model", "coin", "--batch"), "", "no-batches"),
-        (("--model", "coin", "--batch", "--dry-run"), "", "no-batches"),
-        (("--regime", "web-search", "--batch"), "", "no-batch-regime"),
+        (("--model", "coin", "--regime", "web-search"), "", "baseline-regime"),
         (("--regime", "web-search"), '[web]\nprovider = "brave"\n', "BRAVE_API_KEY"),
     ],
 )
@@ -237,9 +199,9 @@ def test_what_cannot_be_carried_out_is_refused_before_anything_is_written(
 
 
 def test_looking_ahead_needs_no_key(chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_key = [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))]
+    with_key = cli.json(*EVALUATE, "--dry-run")
     monkeypatch.delenv("LAB_KEY")
-    assert [cli.json(*EVALUATE, "--dry-run", *more) for more in ((), ("--batch",))] == with_key
+    assert cli.json(*EVALUATE, "--dry-run") == with_key
     assert "missing-key" in cli(*EVALUATE, code=2)
     assert cli.json("runs", "show") == []
     assert not chat.bodies

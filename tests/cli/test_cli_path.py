@@ -37,6 +37,19 @@ def finished(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Iterator[P
         yield workspace
 
 
+def test_a_first_board_stands_before_a_language_model_is_asked(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    assert main(["release", "run", "--models", "scripted", "always-yes", "--no-analyses", "--limit", "3"]) == 0
+    printed = capsys.readouterr().err
+    baseline, first, asked, last = map(
+        printed.index, ("always-yes on x-notes", "The first board of", "scripted on x-notes", "The board of")
+    )
+    assert baseline < first < asked < last
+
+
 @pytest.fixture
 def at_finished(finished: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Path:
     """The finished workspace, set for commands."""

@@ -15,8 +15,11 @@ from hellofresh.config import Settings
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.lock import locked
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day
 from hellofresh.pipeline.release import within_budget
+from hellofresh.releases.candidates import read_candidates
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.runner import RunStopped
@@ -67,6 +70,31 @@ class Days:
 def days(place: Path, monkeypatch, cli, sample_sources: Path) -> Days:
     shutil.copytree(sample_sources, place / "source")
     return Days(place, monkeypatch, cli)
+
+
+def test_voters_are_fitted_before_notes_are_collected_and_without_ratings_it_says_so(days: Days) -> None:
+    days.configure()  # nobody is evaluated
+    dump, fitted, task = days.folder / "source" / "x-notes", "collect ratings 2026Q2", get_task("x-notes")
+    workspace = Workspace(days.folder / "data")
+
+    def run(moment: str) -> tuple[str, int]:
+        """What became of the step, and how many labels have an intercept."""
+        (said,) = (one["detail"] for one in days.run(moment) if one["step"] == fitted)
+        notes = read_candidates(workspace.candidates("x-notes", Quarter(2026, 2)), task)
+        return said, sum(note.label.facts["intercept"] is not None for note in notes)
+
+    for old in dump.glob("ratings-*"):
+        old.rename(days.folder / old.name)
+    said, known = run("2026-07-08T06:00:00Z")
+    assert "the dump has no ratings" in said and known == 0
+    for old in days.folder.glob("ratings-*"):
+        old.rename(dump / old.name)
+    said, known = run("2026-07-09T06:00:00Z")
+    assert "have an intercept" in said and known > 50
+    table = workspace.bridging(Quarter(2026, 2))
+    before = table.stat().st_mtime_ns
+    assert run("2026-07-10T06:00:00Z") == ("", known)
+    assert table.stat().st_mtime_ns == before
 
 
 def test_run_twice_on_a_day_it_does_nothing_twice(days: Days) -> None:

@@ -16,11 +16,9 @@ from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
-from hellofresh.cli.renamed import RENAMED
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
-from tests.conftest import Cli
 
 HEAVY = (
     "numpy",
@@ -157,11 +155,3 @@ def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
     assert tuple(map(str, Split)) == declare.SPLIT
     assert submitting.REGIMES == REGIMES
     assert submitting.INBOX_VARIABLE == VARIABLE
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_an_old_name_answers_with_the_new_one(old: str, new: str, cli: Cli) -> None:
-    assert f"is now: hellofresh {new}" in cli(*old.split(), "--json", code=2)
-    assert cli.err.count("\n") == 1
-    words = [word for word in new.replace(",", "").split() if word.islower() and not word.startswith("-")]
-    cli(*words[: 2 if words[0] not in {"judge", "prompts", "models", "web"} else 1], "--help")

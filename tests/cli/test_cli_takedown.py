@@ -150,8 +150,6 @@ def test_without_everywhere_all_places_and_samples_of_the_same_text_are_named(wo
 
 def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace, tmp_path, cli) -> None:
     (run, *_) = sorted(workspace.runs.glob("2023Q2*"))
-    (run / "journal.tail-0").write_text(canonical_json({"request": TEXT}) + "\n")
-    (run / "journal.tail-1").write_text(canonical_json({"request": "Other words."}) + "\n")
     before = holding(workspace.root)
     kinds = {name.split("/")[0] for name in before}
     assert kinds >= {"candidates", "private", "runs"}
@@ -160,7 +158,6 @@ def test_with_everywhere_no_byte_of_it_is_left_and_everything_else_is(workspace,
     assert holding(workspace.root) == set()
     assert holding(tmp_path / "exported") == set()
     assert "still holds" not in said
-    assert [path.name for path in run.glob("journal.tail-*")] == ["journal.tail-1"]
     release = load_release(workspace, QUARTER, TASK)
     assert release.taken_down == ("xn-3", "xn-4")
     assert {sample.id for sample in release.samples} == {f"xn-{n}" for n in range(24)} - {"xn-3", "xn-4"}

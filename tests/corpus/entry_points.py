@@ -167,13 +167,13 @@ SAMPLE = {
     "note": {"date": "2023-05-01T12:00:00Z", "id": "1", "text": "The tower is 330 metres high."},
     "period": "2023-05",
     "post": {"date": "2023-04-30T10:00:00Z", "id": "10", "text": "The tower is 400 metres high!"},
-    "quarter": "2023Q2",
+    "edition": "2023Q2",
     "task": "x-notes",
 }
 SALT = "a" * 64
 LABEL = {"id": "xn-1", "label": 1, "salt": SALT}
 MANIFEST = {
-    "format": 1, "version": 1, "task": "x-notes", "quarter": "2023Q2", "code": "hellofresh", "source": "dump",
+    "format": 1, "version": 1, "task": "x-notes", "edition": "2023Q2", "code": "hellofresh", "source": "dump",
     "commitments": "SHA-256", "collection": {
         "sources": [], "parameters": {}, "warnings": [],
         "funnel": {"unit": "notes", "rows_in": 0, "drops": [], "kept": {}, "context": {}},
@@ -239,7 +239,7 @@ EXPORT = (
 ).encode()
 RECEIPT = json.dumps(
     {
-        "quarter": "2023Q2",
+        "edition": "2023Q2",
         "tasks": ["x-notes"],
         "sha256": "0" * 64,
         "received": datetime(2023, 9, 1, tzinfo=UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

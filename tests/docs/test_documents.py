@@ -12,7 +12,6 @@ import pytest
 
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.arguments.parser import CommandParser
-from hellofresh.cli.renamed import new_name
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "submissions" / "README.md"])
@@ -84,7 +83,7 @@ def _unknown(command: str) -> list[str]:
             chosen = [word for word in (first, second) if word]
             found, rest = _subcommand(PARSER, chosen)
             verbs = [action for action in found._actions if isinstance(action, argparse._SubParsersAction)]
-            if found is PARSER or (verbs and rest and rest[0].islower()) or new_name(chosen):
+            if found is PARSER or (verbs and rest and rest[0].islower()):
                 unknown.append(" ".join(chosen))
             several = [found, *verbs[0].choices.values()] if verbs and rest else [found]  # `collect TASK`
             known = {option for one in several for action in one._actions for option in action.option_strings}
@@ -110,7 +109,7 @@ def _texts(module: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("package", PRODUCT)
 def test_every_command_and_option_that_a_message_names_exists(package: str) -> None:
-    modules = [path for path in (ROOT / package).rglob("*.py") if path.name != "renamed.py"]
+    modules = (ROOT / package).rglob("*.py")
     named = [(path, command) for path in modules for text in _texts(path) for command in _IN_TEXT.findall(text)]
     commands = [(path, command) for path, command in named if not command.startswith(NO_COMMANDS)]
     faults = {

@@ -85,7 +85,8 @@ class System:
             origin=f"run-{sha256_text(self.name)[:12]}",
             n=n, n_split=n, clusters=n, effective_clusters=float(n),
             none=1, blocked=1, settings="", metric=metric, value=share, low=max(0.0, share - 0.05),
-            high=min(1.0, share + 0.05), method="cluster Wilson",
+            high=min(1.0, share + 0.05), bootstrap_low=max(0.0, share - 0.04),
+            bootstrap_high=min(1.0, share + 0.04), method="cluster Wilson",
         )  # fmt: skip
 
 

@@ -33,14 +33,14 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
-from tests import golden
 from tests.cli.test_cli_takedown import everything
 from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, UNDECIDED, Dump
+from tests.lives import sources as given
 from tests.ratings.rating import full_answers, submission
 
 pytestmark = pytest.mark.slow
 EARLY, DECIDED = "2026-05-19T06:00:00Z", "2026-06-20T06:00:00Z"
-OPEN, LATER, CLOSED, REVEALED = golden.OPEN, golden.LATER, "2026-10-16T06:00:00Z", golden.REVEALED
+OPEN, LATER, CLOSED, REVEALED = given.OPEN, given.LATER, "2026-10-16T06:00:00Z", given.REVEALED
 BY_PEOPLE = {"team": 4, "run": 3, "human": 2}
 """What people say of the responses of a submission, of runs and of people."""
 UNSTEADY = {"journal.sqlite", "web.sqlite", "events.jsonl"}
@@ -81,13 +81,13 @@ def living(task: str, source: str, *evaluate: str, rated: bool = False, repeat: 
 CHOICES = ("--model coin", "--model scripted:source/script.toml --limit 6 --prompts manual")
 CORPUS = "corpus import jsonl source/corpus --name small"
 LIVES = {
-    "x-posts": living("x-posts", f"--dump {golden.NOTED}", "--model scripted:source/script.toml --regime correction "
+    "x-posts": living("x-posts", f"--dump {given.NOTED}", "--model scripted:source/script.toml --regime correction "
                       "--prompts manual --set retrieval=false --set vision=false", rated=True),
-    "x-notes": living("x-notes", f"--dump {golden.DUMP}", *CHOICES),
-    "x-notes-media": living("x-notes-media", f"--dump {golden.DUMP}", *CHOICES),
-    "wikipedia-edits": living("wikipedia-edits", f"--dump {golden.HISTORY}", *CHOICES),
-    "claims": living("claims", f"--feed {golden.FEED}", *CHOICES),
-    "repetitions": living("x-notes", f"--dump {golden.DUMP}", "--model coin", repeat=3),
+    "x-notes": living("x-notes", f"--dump {given.DUMP}", *CHOICES),
+    "x-notes-media": living("x-notes-media", f"--dump {given.DUMP}", *CHOICES),
+    "wikipedia-edits": living("wikipedia-edits", f"--dump {given.HISTORY}", *CHOICES),
+    "claims": living("claims", f"--feed {given.FEED}", *CHOICES),
+    "repetitions": living("x-notes", f"--dump {given.DUMP}", "--model coin", repeat=3),
     "prospective": Life(
         "x-notes", "2026Q2",
         ("collect x-notes --quarter 2026Q2 --dump source/early --pending", "release prospective --quarter 2026Q2"),
@@ -95,17 +95,17 @@ LIVES = {
     ),
     "three classes": Life("fever", "fever@12", ("dataset import fever source/sets/fever/part.jsonl --part",), CHOICES),
     "retrieval": Life(
-        "scifact-retrieval", golden.RETRIEVAL,
+        "scifact-retrieval", given.RETRIEVAL,
         (CORPUS, "corpus freeze small --task scifact-retrieval --split dev --published 2020-01-01"),
         ("--model bm25 --regime retrieve", "--model tf-idf --regime retrieve"),
     ),
     "claim-responses": Life(
-        "claim-responses", golden.REPLIES,
+        "claim-responses", given.REPLIES,
         (CORPUS, "corpus freeze small --task claim-responses --split dev --published 2020-01-01"),
         ("--model scripted:source/script.toml --regime evidence-response --prompts manual --set retriever=bm25",),
         rated=True,
     ),
-    "corrections": Life("corrections", golden.MUSE, ("dataset import muse source/study",), ()),
+    "corrections": Life("corrections", given.MUSE, ("dataset import muse source/study",), ()),
 }  # fmt: skip
 FAILING: Mapping[tuple[str, str], str] = {}
 """By life and step, why it fails today."""
@@ -381,14 +381,10 @@ def write_dumps(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     def write(folder: Path) -> None:
-        golden.write_sources(folder / "source", golden_code())
+        given.write_sources(folder / "source")
         write_dumps(folder / "source")
 
     return built_once("life-sources", write) / "source"
-
-
-def golden_code() -> Path:
-    return Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,7 @@ def test_a_model_without_a_price_costs_an_unknown_sum_and_not_nothing() -> None:
 
 def test_a_price_is_the_tables_else_that_of_the_list_with_what_caches_cost() -> None:
     listed = hosted_models()["claude-haiku-4.5"].price
-    assert listed is not None and listed.batch_factor == 0.5
+    assert listed is not None
     assert (listed.tokens_in, listed.tokens_out, listed.cached_in, listed.cache_writes) == (1.0, 5.0, 0.1, 1.25)
     # 1,000 tokens of which 600 were read from the cache and 100 written to it, and 10 of the answer.
     assert listed.usd(1000, 10, 600, 100) == pytest.approx((300 * 1 + 600 * 0.1 + 100 * 1.25 + 10 * 5) / 1e6)
@@ -149,7 +149,6 @@ BAD = {
     "endless price": (OWN + PRICE.format("inf", ""), "price.tokens_in"),
     "true for a price": (OWN + PRICE.format("true", ""), "price.tokens_in"),
     "free and a price": (OWN + "free = true\n" + PRICE.format(1, ""), "exclude each other"),
-    "batch dearer than single": (OWN + PRICE.format(1, ", batch_factor = 2.0"), "batch_factor"),
     "no questions at once": (OWN + "limits = { in_flight = 0 }\n", "in_flight"),
     "seed at anthropic": (
         MINE.format("anthropic") + 'model = "m"\nabilities = { seed = true }\n',
@@ -171,7 +170,6 @@ BAD = {
         LAB.format("gemini", "https://example.org") + 'key_variable = "sk-secret-123"\n',
         "key_variable",
     ),
-    "batches of anthropic": (LAB.format("anthropic", "https://example.org") + "batches = true\n", "batches"),
 }
 
 

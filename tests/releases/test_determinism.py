@@ -17,9 +17,9 @@ import os, random, sys
 class Shuffled:
     '''A listing of a folder in another order.'''
     def __init__(self, entries):
-        self.entries = sorted(entries, key=lambda entry: random.random())
-    def __iter__(self): return iter(self.entries)
-    def __next__(self): return self.entries.pop()
+        self.entries = iter(sorted(entries, key=lambda entry: random.random()))
+    def __iter__(self): return self
+    def __next__(self): return next(self.entries)
     def __enter__(self): return self
     def __exit__(self, *_): return None
     def close(self): return None

@@ -225,7 +225,7 @@ def test_a_run_of_an_earlier_version_of_its_regime_is_read_and_its_resumption_re
         before.setattr("hellofresh.runs.regimes.zero_shot.ZeroShot.version", 1)
         first = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress)
     assert read_record(first.folder).regime.version == 1 and list(read_outputs(first.folder))
-    with fails_with("run-changed", match=r"regime.version was 1, is 2.* another version of HelloFresh"):
+    with fails_with("run-changed", match=r"regime.version was 1, is 2.*nother version of the regime"):
         evaluate(workspace, resumed(workspace, first.run_id), progress)
     assert evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress).run_id != first.run_id
 

@@ -20,7 +20,6 @@ from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
-from hellofresh.runs.spans import RequestSpans
 from hellofresh.tasks.transcripts import NotedEvent
 from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
@@ -270,34 +269,7 @@ def test_answers_of_one_moment_are_flushed_together_and_each_waits_for_that(tmp_
         assert len(journal) == 250 == len(list(journal.entries()))
 
 
-@pytest.mark.parametrize("texts", [False, True])
-def test_each_request_that_is_sent_is_one_span_without_texts_unless_asked_for(tmp_path, samples, texts: bool) -> None:
-    pytest.importorskip("opentelemetry.sdk", reason="the extra otel is not installed")
-    from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-    kept, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(kept))
-    spans = RequestSpans(provider.get_tracer("test"), provider.shutdown, texts)
-    model = Slow(fail_at=len(samples) - 1)
-    with pytest.raises(RunError):
-        run_in(tmp_path, assigned(model, prompts=PROMPTS.prompts[:1], spans=spans), samples)
-    found = kept.get_finished_spans()
-    failed = [span for span in found if "error.type" in span.attributes]
-    assert len(found) - len(failed) == model.asked.total() and failed
-    assert not any(span.events for span in found)  # an exception's text may quote a sample
-    answered = next(span for span in found if span not in failed)
-    assert answered.name == "chat slow" and answered.attributes["gen_ai.operation.name"] == "chat"
-    assert answered.attributes["gen_ai.response.finish_reasons"] == ("stop",)
-    assert answered.attributes["hellofresh.sample"] in {sample.id for sample in samples}
-    said = " ".join(str(span.attributes) for span in found)
-    assert ("SOCIAL MEDIA POST" in said) is texts
-
-
-PLAIN = ModelSpec(
-    "priced", "language-model", "A fake.", {}, Limits(1), price=Price(1.0, 10.0, "2026-10-14", "a test", 0.5)
-)
+PLAIN = ModelSpec("priced", "language-model", "A fake.", {}, Limits(1), price=Price(1.0, 10.0, "2026-10-14", "a test"))
 HIDDEN = 4096
 REASONING = replace(PLAIN, parameters={"hidden_tokens": HIDDEN})
 

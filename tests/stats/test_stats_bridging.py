@@ -65,18 +65,31 @@ def test_the_fit_finds_quality_and_slant_and_the_same_sign_always() -> None:
     assert (FIT.first.rater_factor < 0).sum() > (FIT.first.rater_factor > 0).sum()
 
 
-def test_the_order_of_ratings_and_the_numbers_of_raters_change_nothing() -> None:
-    random, (ratings, notes, raters) = np.random.default_rng(5), VOTERS
+def renumbered(voters: Voters, seed: int) -> Voters:
+    """The same raters under other numbers, so that the fit begins elsewhere, and ratings in another order."""
+    random, (ratings, notes, raters) = np.random.default_rng(seed), voters
     order, names = random.permutation(ratings.note.size), random.permutation(raters.core.size)
-    shuffled = Ratings(
-        ratings.note[order], names[ratings.rater[order]].astype(np.int32), ratings.level[order], ratings.valid[order]
-    )
-    places = np.argsort(names)
-    again = fit_bridging(shuffled, notes, replace(raters, core=raters.core[places]), EXACT)
-    assert np.allclose(again.intercept, FIT.intercept, atol=1e-6, equal_nan=True)
-    assert (statuses(again) == statuses(FIT)).all()
-    same = fit_bridging(*VOTERS, EXACT)
-    assert same.intercept.tobytes() == FIT.intercept.tobytes()
+    rater = names[ratings.rater[order]].astype(np.int32)
+    shuffled = Ratings(ratings.note[order], rater, ratings.level[order], ratings.valid[order])
+    return Voters(shuffled, notes, replace(raters, core=raters.core[np.argsort(names)]))
+
+
+def test_where_the_fit_begins_does_not_matter() -> None:
+    world = draw_voters(VotersWorld.make(60, 8), 120, 2_500, 8)
+    fit, notes = fit_bridging(*world), np.arange(60)
+    costs = flip_costs(fit, notes, Profile.BALANCED)
+    for seed in range(20):
+        again = fit_bridging(*renumbered(world, seed))
+        assert np.allclose(again.intercept, fit.intercept, rtol=0, atol=1e-9, equal_nan=True)
+        assert again.helpful_rater.sum() == fit.helpful_rater.sum()
+        assert (statuses(again) == statuses(fit)).all()
+        assert (flip_costs(again, notes, Profile.BALANCED) == costs).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3, 7])
+def test_the_number_of_threads_changes_no_bit(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hellofresh.stats.bridging._THREADS", threads)
+    assert fit_bridging(*VOTERS, EXACT).intercept.tobytes() == FIT.intercept.tobytes()
 
 
 def test_the_final_intercept_is_a_ridge_regression_on_helpful_raters() -> None:

@@ -16,7 +16,7 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
     """Add the living task as the first argument, and what each accepts."""
-    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:collect_ratings"}
+    handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
     tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
     about = "keep undecided samples too, for 'hellofresh release prospective'"
@@ -170,7 +170,6 @@ COMMANDS = (
         ),
         option("--known SHA256", "hash of a manifest that you noted earlier; it must be in the history"),
         option("--submissions DIR", "folder of submissions: check that all with receipts are published as submitted"),
-        option("--exported DIR", "a folder that 'release export' wrote: check that it is what the release gives"),
     ),
     command(
         "release takedown",

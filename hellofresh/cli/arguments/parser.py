@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from hellofresh.cli.renamed import DROPPED
-
 _REPORTS = {
     r"the following arguments are required: (?P<names>.*)": "missing: {names}",
     r"the following arguments are required with (?P<chosen>\S+): (?P<names>.*)": "missing with {chosen}: {names}",
@@ -82,14 +80,11 @@ class CommandParser(argparse.ArgumentParser):
     def _mistyped(self) -> Iterable[str]:
         """Options that do not exist and look like one that does."""
         known = [*self._option_string_actions, "--json", "--submissions"]
-        dropped = DROPPED.get(self.prog.split()[1], {}) if " " in self.prog else {}
         for word in self._given:
             name = word.partition("=")[0]
             if name == "--":
                 return
-            if name in dropped and name not in known:
-                yield f"{name} is gone: {dropped[name]}"
-            elif name.startswith("--") and not any(option.startswith(name) for option in known):
+            if name.startswith("--") and not any(option.startswith(name) for option in known):
                 close = _close(name, known)
                 if close:
                     yield f"no option {name}. Did you mean {close}?"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 
 class SchemaVersionError(sqlite3.DatabaseError):
@@ -18,7 +16,6 @@ def open_database(
     schema: str,
     *,
     version: int = 0,
-    migrations: Mapping[int, str] = MappingProxyType({}),
     wait_s: float = 5.0,
     any_thread: bool = False,
     private: bool = False,
@@ -29,7 +26,6 @@ def open_database(
         path: the file.
         schema: statements that make the tables.
         version: of the schema; a file with tables and another version is not opened.
-        migrations: by version, the statements that bring a file of it to the next one.
         wait_s: how long to wait for another process that writes.
         any_thread: other threads may use the connection, one at a time.
         private: only the owner may read the file.
@@ -46,9 +42,6 @@ def open_database(
     try:
         (found,) = database.execute("PRAGMA user_version").fetchone()
         (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        while tables and found != version and found in migrations:
-            database.executescript(f"BEGIN; {migrations[found]}; PRAGMA user_version = {found + 1}; COMMIT")
-            found += 1
         if tables and found != version:
             raise SchemaVersionError(f"a file of form {found}, this version writes form {version}")
         database.execute("PRAGMA journal_mode=WAL")

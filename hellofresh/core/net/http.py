@@ -83,7 +83,7 @@ class HttpClient:
         self,
         method: str,
         url: URL | str,
-        body: bytes | aiohttp.FormData | None = None,
+        body: bytes | None = None,
         *,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,

@@ -71,7 +71,7 @@ class EmbeddedModel(LocalModel["_Session"]):
                 "decoding": "greedy, held to choices" if held_to_choices else "greedy",
             },
             free=True,
-            default_limit=40,
+            default_limit=20,
             smoke_test=True,
             sampling=Sampling.NEVER,
         )

@@ -18,7 +18,7 @@ from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.tasks.images import Image
 
 MAX_BODY = 4 * 2**20
-"""Most bytes of a reply that are read, unless a call says otherwise."""
+"""Most bytes of a reply that are read."""
 Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _EXCERPT = 300
@@ -47,36 +47,49 @@ class Shape(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
 
-class ModelHttp:
-    """Connections to one provider: one attempt a request, a bounded reply, the key in no message.
+class HttpModel(ABC):
+    """A model that is asked without an SDK, by one POST to a path below its base URL.
+
+    Waiting and asking again is the runner's work. Connections are kept and used again; nothing is unpacked, a reply is
+    bounded, and the key is in no message.
 
     Args:
+        spec: what is known of it.
         endpoint: where it is.
-        where: how it is called in messages.
+        abilities: what it takes.
         headers: those of every request, besides the endpoint's own; by default the key as a bearer token.
+        where: how it is called in messages; its name if left out.
 
     Raises:
-        ConfigError: if a header has a control character in it.
+        ConfigError: if a header or the key has a control character in it.
     """
 
-    def __init__(self, endpoint: Endpoint, where: str, headers: Mapping[str, str] | None = None) -> None:
-        self.where, self._base, self._timeout_s = where, endpoint.base_url.rstrip("/"), endpoint.timeout_s
-        bearer = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-        own = bearer if headers is None else headers
-        all_headers = {"Accept": "application/json", **own, **endpoint.headers}
-        self._client = HttpClient(where, all_headers, timeout_s=endpoint.timeout_s, key=endpoint.key)
+    path: ClassVar[str]
 
-    async def send(
-        self, method: str, path: str, body: bytes | aiohttp.FormData | None = None, *, most_bytes: int = MAX_BODY
-    ) -> HttpReply:
-        """Send one request to a path below the base URL; bytes go as JSON.
+    def __init__(
+        self,
+        spec: ModelSpec,
+        endpoint: Endpoint,
+        abilities: Abilities,
+        headers: Mapping[str, str] | None = None,
+        where: str = "",
+    ) -> None:
+        self.spec, self.where = spec, where or spec.name
+        self._model, self._abilities, self._timeout_s = endpoint.model, abilities, endpoint.timeout_s
+        self._url = endpoint.base_url.rstrip("/") + self.path
+        bearer = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+        all_headers = {**_JSON, **(bearer if headers is None else headers), **endpoint.headers}
+        self._client = HttpClient(self.where, all_headers, timeout_s=endpoint.timeout_s, key=endpoint.key)
+
+    async def ask(self, request: Request) -> Answer:
+        """Ask once.
 
         Raises:
-            CallError: if no whole reply came, or one that sends elsewhere.
+            CallError: if no answer came; `retryable` says whether another attempt makes sense.
         """
-        where, headers = self.where, _JSON if isinstance(body, bytes) else None
+        where, body = self.where, self.body(request)
         try:
-            reply = await self._client.send(method, self._base + path, body, headers=headers, most_bytes=most_bytes)
+            reply = await self._client.send("POST", self._url, body, most_bytes=MAX_BODY)
         except TimeoutError:
             what = f"no answer within {self._timeout_s:g} s"
             raise CallError(what, where=where, code="timeout", retryable=True) from None
@@ -98,53 +111,11 @@ class ModelHttp:
                 code="redirect",
                 status=reply.status,
             )
-        return reply
-
-    async def close(self) -> None:
-        await self._client.close()
-
-
-class HttpModel(ABC):
-    """A model that is asked without an SDK, by one POST to a path below its base URL.
-
-    Waiting and asking again is the runner's work. Connections are kept and used again; nothing is unpacked.
-
-    Args:
-        spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
-        headers: as of `ModelHttp`.
-        where: how it is called in messages; its name if left out.
-
-    Raises:
-        ConfigError: if a header or the key has a control character in it.
-    """
-
-    path: ClassVar[str]
-
-    def __init__(
-        self,
-        spec: ModelSpec,
-        endpoint: Endpoint,
-        abilities: Abilities,
-        headers: Mapping[str, str] | None = None,
-        where: str = "",
-    ) -> None:
-        self.spec, self.where = spec, where or spec.name
-        self._model, self._abilities = endpoint.model, abilities
-        self._http = ModelHttp(endpoint, self.where, headers)
-
-    async def ask(self, request: Request) -> Answer:
-        """Ask once.
-
-        Raises:
-            CallError: if no answer came; `retryable` says whether another attempt makes sense.
-        """
-        return self.read(await self._http.send("POST", self.path, self.body(request)), request)
+        return self.read(reply, request)
 
     async def close(self) -> None:
         """Close all connections; a later question opens new ones."""
-        await self._http.close()
+        await self._client.close()
 
     @abstractmethod
     def body(self, request: Request) -> bytes:

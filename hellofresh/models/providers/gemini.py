@@ -8,7 +8,7 @@ import importlib.util
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 import aiohttp
 from pydantic import ValidationError
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import missing_extra
 from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
-from hellofresh.models.batches import BatchQuestion, BatchResult, BatchState, BatchStatus
 from hellofresh.models.providers import (
     addresses_in,
     bad_reply,
@@ -37,14 +36,11 @@ if TYPE_CHECKING:
     from google.genai import Client
     from google.genai.errors import APIError
     from google.genai.types import (
-        BatchJob,
         Candidate,
         ContentDict,
         FunctionDeclarationDict,
         GenerateContentConfigDict,
         GenerateContentResponse,
-        InlinedRequestDict,
-        InlinedResponse,
         LogprobsResult,
         Part,
         PartDict,
@@ -58,8 +54,8 @@ _SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-class GeminiClient:
-    """The SDK's client for a model, over a session of our own: it asks once, and nowhere else.
+class GeminiModel:
+    """A model of Google's Gemini API, over a session of our own: the SDK's client asks once, and nowhere else.
 
     Raises:
         UsageError: if google-genai is not installed.
@@ -67,11 +63,7 @@ class GeminiClient:
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
         if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
-            raise UsageError(
-                "models of the kind gemini need google-genai",
-                fix="Install it with: python -m pip install 'hellofresh[gemini]'",
-                code="missing-extra",
-            )
+            raise missing_extra("a model of the kind gemini", "google-genai", "gemini")
         self.spec = spec
         self._endpoint, self._abilities = endpoint, abilities
         self._session: aiohttp.ClientSession | None = None
@@ -99,6 +91,13 @@ class GeminiClient:
         )
         # The key is always given, so that no other one is taken from the environment.
         return Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
+
+    async def ask(self, request: Request) -> Answer:
+        async with self._named_errors():
+            response = await self._client.aio.models.generate_content(
+                model=self._endpoint.model, contents=_contents(request), config=_config(request, self._abilities)
+            )
+        return _answer(response, self.spec.name, whole=whole_calls(request))
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -141,20 +140,7 @@ async def _refuse(*_: object) -> None:
     )
 
 
-class GeminiModel(GeminiClient):
-    """A model of Google's Gemini API."""
-
-    async def ask(self, request: Request) -> Answer:
-        async with self._named_errors():
-            response = await self._client.aio.models.generate_content(
-                model=self._endpoint.model,
-                contents=ask_contents(request),
-                config=ask_config(request, self._abilities),
-            )
-        return read_response(response, self.spec.name, whole=whole_calls(request))
-
-
-def ask_contents(request: Request) -> list[ContentDict]:
+def _contents(request: Request) -> list[ContentDict]:
     """The conversation without its system messages."""
     roles = {"user": "user", "assistant": "model"}
     return [
@@ -182,7 +168,7 @@ def _parts(message: Message) -> list[PartDict]:
     return [*said, *called]
 
 
-def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfigDict:
+def _config(request: Request, abilities: Abilities) -> GenerateContentConfigDict:
     """A request's settings, with only what the model takes."""
     rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
     functions: list[FunctionDeclarationDict] = [
@@ -204,7 +190,7 @@ def ask_config(request: Request, abilities: Abilities) -> GenerateContentConfigD
     }
 
 
-def read_response(response: GenerateContentResponse, where: str, *, whole: bool = False) -> Answer:
+def _answer(response: GenerateContentResponse, where: str, *, whole: bool) -> Answer:
     """The answer in a response; a question or an answer that was blocked is one too.
 
     Args:
@@ -302,77 +288,3 @@ def _wait(error: APIError) -> float | None:
         if found is not None:
             return float(found[1])
     return None
-
-
-# Batches: requests go up within the wish, each with its id beside it.
-# Source of the format: https://ai.google.dev/gemini-api/docs/batch-api.
-
-_STATES = {
-    **dict.fromkeys(("QUEUED", "PENDING", "RUNNING", "CANCELLING", "PAUSED", "UPDATING"), BatchState.RUNNING),
-    **dict.fromkeys(("SUCCEEDED", "PARTIALLY_SUCCEEDED"), BatchState.ENDED),
-    "EXPIRED": BatchState.EXPIRED,
-    "CANCELLED": BatchState.CANCELLED,
-    "FAILED": BatchState.FAILED,
-}
-_RETRYABLE = frozenset({1, 4, 8, 10, 13, 14})
-"""Codes of google.rpc.Code: cancelled, deadline exceeded, exhausted, aborted, internal, unavailable."""
-
-
-class GeminiBatches(GeminiClient):
-    """Batches of a model of the Gemini API."""
-
-    most = 2_000  # a wish may have 20 MB, and a question takes up to 8 KB
-
-    async def submit(self, questions: Sequence[BatchQuestion], label: str) -> str:
-        wishes: list[InlinedRequestDict] = [
-            {
-                "contents": [*ask_contents(question.request)],
-                "config": ask_config(question.request, self._abilities),
-                "metadata": {"key": question.custom_id},
-            }
-            for question in questions
-        ]
-        async with self._named_errors():
-            job = await self._client.aio.batches.create(
-                model=self._endpoint.model, src=wishes, config={"display_name": label}
-            )
-        if not job.name:
-            raise bad_reply(self.spec.name, "a batch without a name")
-        return job.name
-
-    async def find(self, label: str) -> str | None:
-        """Look among the account's batches."""
-        async with self._named_errors():
-            async for job in await self._client.aio.batches.list():
-                if job.display_name == label and job.name:
-                    return job.name
-        return None
-
-    async def status(self, batch: str) -> BatchStatus:
-        job = await self._job(batch)
-        state = _STATES.get("" if job.state is None else str(job.state.value).removeprefix("JOB_STATE_"))
-        if state is None:
-            raise bad_reply(self.spec.name, "a batch in an unknown state")
-        message = "" if job.error is None else str(job.error.message or "")[:300]
-        return BatchStatus(state, message=message)
-
-    async def results(self, batch: str) -> list[BatchResult]:
-        """The answers and errors that stand in the batch itself."""
-        job = await self._job(batch)
-        responses = job.dest.inlined_responses if job.dest is not None else None
-        return [self._result(item) for item in responses or [] if item.metadata and item.metadata.get("key")]
-
-    async def _job(self, batch: str) -> BatchJob:
-        async with self._named_errors():
-            return await self._client.aio.batches.get(name=batch)
-
-    def _result(self, item: InlinedResponse) -> BatchResult:
-        key, error = str((item.metadata or {})["key"]), item.error
-        try:
-            if item.response is not None:
-                return BatchResult(key, read_response(item.response, self.spec.name))
-            said = "neither a response nor an error" if error is None else str(error.message or "")[:300]
-            retryable = error is None or error.code in _RETRYABLE
-            raise CallError(said, where=self.spec.name, code="batch-error", retryable=retryable)
-        except CallError as failed:
-            return BatchResult(key, None, failed)

@@ -102,13 +102,13 @@ class PublishedAccount:
         format: of the publication.
         made_from: key of all that decides its content.
         files: every file but this one.
-        code: what wrote it, which `made_from` covers; publications of early versions do not say.
+        code: what wrote it, which `made_from` covers.
     """
 
     format: int
     made_from: str
     files: tuple[PublishedFile, ...]
-    code: str = ""
+    code: str
 
 
 _SAMPLES = "samples.jsonl"
@@ -172,8 +172,7 @@ class PublishedPart:
         """The samples as they were released, with their answers where labels are public; null for one that has none."""
         answers, unknown = dict(self._answers()), dict.fromkeys(self._answer_columns)
         for row in read_jsonl(self.folder / _SAMPLES):
-            named = {"edition" if name == "quarter" else name: value for name, value in row.items()}
-            yield {**named, **unknown, **answers.get(str(row["id"]), {})}
+            yield {**row, **unknown, **answers.get(str(row["id"]), {})}
 
     @property
     def columns(self) -> Columns:

@@ -1,18 +1,17 @@
 """Figures as SVG and PNG, the same bytes for the same figure; nothing is loaded from anywhere.
 
-Text stays text, so that it can be searched and read aloud, and says how long it is, so that a reader's machine without
-the font, where another stands in, lets no label run out of the picture. The converter has fonts of its own and takes
-others of the machine for letters that these lack.
+Text stays text, so that it can be searched and read aloud. The converter has fonts of its own and takes others of the
+machine for letters that these lack.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape, unescape
+from html import escape
 from typing import NamedTuple
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import missing_extra
 from hellofresh.results.figures.charts import Figure, Mark
 from hellofresh.results.figures.vega import PlacedChart, Specification, fitted, letters, place
 
@@ -37,14 +36,6 @@ _CONFIG: Specification = {
               "subtitleFontSize": 12},
 }  # fmt: skip
 _PIXELS = 2.0
-_WRITTEN = re.compile(r'<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>')
-_GLYPHS = {
-    191: "'", 222: "ijl", 260: "|", 278: " !,./:;I[\\]ft", 333: "()-`r·", 334: "{}", 355: '"', 389: "*", 469: "^",
-    500: "Jcksvxyz", 556: "#$0123456789?L_abdeghnopqu\N{EN DASH}", 584: "+<=>~\N{MINUS SIGN}", 611: "FT",
-    667: "&ABEKPSVXY", 722: "CDHNRUw", 778: "GOQ", 833: "Mm", 889: "%", 944: "W", 1000: "…", 1015: "@",
-}  # fmt: skip
-_ADVANCES = {glyph: width for width, glyphs in _GLYPHS.items() for glyph in glyphs}
-"""Widths of Liberation Sans, Arial and Helvetica, in thousandths of the font's size."""
 _PART = re.compile(r'<\w+ id="(\w+)"')
 _USE = re.compile(r'(<\w+ id="|"url\(#)(\w+)')
 
@@ -65,11 +56,7 @@ def need_converter() -> None:
     try:
         import vl_convert  # noqa: F401
     except ImportError:
-        raise UsageError(
-            "figures need vl-convert-python, which is not installed",
-            fix="Install it with: python -m pip install 'hellofresh[analyse]'",
-            code="missing-extra",
-        ) from None
+        raise missing_extra("a figure", "vl-convert-python", "analyse") from None
 
 
 def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> Image:
@@ -84,7 +71,7 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 
     text = vl_convert.vegalite_to_svg(composed(figure, marks, question), vl_version=VEGA_LITE, allowed_base_urls=[])
     svg = _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
-    return Image(_WRITTEN.sub(_of_length, svg).encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
+    return Image(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:
@@ -122,15 +109,6 @@ def _chart_width(figure: Figure, placed: Sequence[PlacedChart]) -> int:
     names = min(_LABELS, round(_LETTER * longest)) if longest else _SCALE
     lines = 1 if same and longest else figure.columns
     return max(_LEAST_WIDTH, (_WIDTH - names * lines - _GAP * (figure.columns - 1)) // figure.columns)
-
-
-def _of_length(found: re.Match[str]) -> str:
-    """A text element with its length, where its letters are known; bold ones have room."""
-    attributes, size, text = found[1], float(found[2]), unescape(found[3])
-    if 'weight="bold"' in attributes or not set(text) <= _ADVANCES.keys():
-        return found[0]
-    length = sum(_ADVANCES[char] for char in text) * size / 1000
-    return f'<text {attributes} textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs">{found[3]}</text>'
 
 
 def _numbered(svg: str) -> str:

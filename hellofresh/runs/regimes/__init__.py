@@ -45,7 +45,6 @@ __all__ = [
     "proxy_regime",
     "read_choice",
     "regimes_for",
-    "renamed_setting",
     "usual_regime",
 ]
 
@@ -111,14 +110,6 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     return configure(regime, settings) if settings else regime
 
 
-_RENAMED = {"bound=post": "before=post", "bound=note-high": "before=note", "bound=note-average": "before=note-average"}
-
-
-def renamed_setting(setting: str) -> str:
-    """A setting, NAME=VALUE, as it is called now; runs of earlier versions have other names."""
-    return _RENAMED.get(setting, setting)
-
-
 def configure(regime: Regime, settings: Sequence[str]) -> Regime:
     """A regime with other settings, each as NAME=VALUE.
 
@@ -128,7 +119,7 @@ def configure(regime: Regime, settings: Sequence[str]) -> Regime:
     """
     chosen: dict[str, str] = {}
     known = type(regime.settings).model_fields
-    for setting in map(renamed_setting, settings):
+    for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
             raise UsageError(f"the setting {setting!r} has no value", expected="NAME=VALUE", code="bad-setting")

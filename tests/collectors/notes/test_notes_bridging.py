@@ -131,6 +131,20 @@ def test_order_shards_and_workers_change_no_byte_and_parts_are_read_once(made: P
     assert outputs(tmp_path / "a")[0] == first[0]
 
 
+def test_twenty_keys_give_the_same_bytes(tmp_path: Path) -> None:
+    made = write_dump(tmp_path / "dump", draw_voters(VotersWorld.make(30, 4), 60, 900, 4), shards=2)
+
+    def written(key: int) -> dict[str, bytes]:
+        place = tmp_path / str(key)
+        collect_bridging(made, QUARTER, output=place / "b.parquet", folder=place / "parts", key=bytes([key]))
+        names = ("b.parquet", "b.json", "writers/b.parquet", "writers/b.pairs.parquet", "parts/writers.json")
+        return {name: (place / name).read_bytes() for name in names}
+
+    first = written(0)
+    for key in range(1, 20):
+        assert written(key) == first
+
+
 def test_rows_say_what_the_dump_says(made: Path, tmp_path: Path) -> None:
     report = collected(made, tmp_path)
     rows = BRIDGED_NOTES.rows(BRIDGED_NOTES.read(tmp_path / "b.parquet"))

@@ -1,0 +1,77 @@
+"""A column of the ranked table is one record: head, meaning, width, cell and plain text follow from it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leaderboard.components import standings
+from leaderboard.components.labels import Links
+from leaderboard.components.scale import Scale, plain_scale
+from leaderboard.components.standings import Line, View, columns_of, plain_row, score_table, standings_table
+from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell, SplitKey
+from leaderboard.export.export import columns_css
+
+SPLIT = SplitKey("2024Q1", "x-notes")
+SCALE = plain_scale("x-notes")
+
+
+def line(low: float | None = 0.31, high: float | None = 0.72) -> Line:
+    entry = BoardEntry("m", "t", "run", "language-model", "zero-shot", "o", 1, "m")
+    metrics = tuple(MetricValue(name, 0.5, 0.4, 0.6, low, high) for name in ("f1", "precision", "recall", "accuracy"))
+    cell = ScoreCell(entry, "p", "all", False, "2023-01-01", "", 10, 12, 7, 1, 0, metrics, "cluster Wilson")
+    return Line(cell, 1, None, None)
+
+
+def table(*lines: Line, scale: Scale = SCALE) -> str:
+    return str(standings_table(lines, View(SPLIT, bundled=False, scale=scale, ties=False, links=Links({}, "i"))))
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The example of docs/extending.md, as an installed package would bring it."""
+    text = (Path(standings.__file__).parents[2] / "docs/extending.md").read_text(encoding="utf-8")
+    section = text[text.index("## A column from another package") :]
+    names: dict[str, Any] = {}
+    exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], names)  # type: ignore[index]
+    monkeypatch.setattr(standings, "plugins", lambda group: {"groups": names["groups"]} if "columns" in group else {})
+    return names
+
+
+def test_a_column_of_another_package_is_everywhere(added: dict[str, Any]) -> None:
+    shown, title = table(line()), added["groups"].title
+    assert list(columns_of(SCALE))[-1] == title
+    assert f">{title}</th>" in shown
+    assert f"<dt>{title}</dt><dd>{added['groups'].meaning}" in shown
+    assert f'data-label="{title}"' in shown and ">7<" in shown
+    assert plain_row(line(), SPLIT)["groups"] == 7
+    assert f'content: "{title}"' in columns_css(SCALE)
+
+
+def test_every_column_says_what_it_means_and_stands_in_downloads() -> None:
+    shown = table(line())
+    plain = plain_row(line(), SPLIT)
+    for title, column in columns_of(SCALE).items():
+        assert f"<dt>{title}</dt>" in shown
+        assert column.plain(line()).items() <= plain.items()
+    assert (plain["f1_bootstrap_low"], plain["recall_bootstrap_high"]) == (0.31, 0.72)
+    assert plain["first"] is None
+
+
+def test_the_bootstrap_is_a_column_and_drawn_by_one_control() -> None:
+    shown, without = table(line()), table(line(None, None))
+    assert re.search(r'data-label="Bootstrap"[^>]*>0.310\W+0.720<', shown)
+    assert "--from:" in shown and "--wide:" in shown
+    assert "--from:" not in without
+    assert "hf-hide" in shown.partition(">")[0]
+    style = (Path(standings.__file__).parents[1] / "style.css").read_text(encoding="utf-8")
+    assert "#bootstrap:checked" in style and "var(--from)" in style
+
+
+def test_scores_by_prompt_have_the_cells_of_the_ranked_table() -> None:
+    shown = str(score_table("Prompt", [line().result], SCALE))
+    assert shown.count('data-label="No answer"') == shown.count('data-label="Judged"') == 1
+    assert "10.0%" in shown and "of 12" in shown

@@ -1,0 +1,82 @@
+"""The bootstrap's interval is the textbook's, the same whoever stands beside, and knows nothing that is not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as theirs
+
+from hellofresh.stats import bootstrap_limits, draw_jointly
+from hellofresh.stats.draws import BOOTSTRAP_RESAMPLES
+from hellofresh.stats.metrics import macro_f1, mean, two_class_metrics
+from verifier.statistics import Metric, bootstrap_interval
+
+METRICS = two_class_metrics()
+ACCURACY = METRICS[3]
+
+
+def tables(seed: int, systems: int = 3, clusters: int = 60, size: int = 2) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, clusters * size)
+    said = np.where(random.random((systems, labels.size)) < 0.75, labels, 1 - labels)
+    rows = np.stack([ACCURACY.statistics(labels, one) for one in said])
+    return rows.reshape(systems, clusters, size, -1).sum(axis=2)
+
+
+def test_limits_are_those_of_scipy_for_the_same_resamples() -> None:
+    right = np.random.default_rng(1).random(80) < 0.8
+    labels = np.arange(80) % 2
+    table = ACCURACY.statistics(labels, np.where(right, labels, 1 - labels))[None]
+    draws = draw_jointly(table, [ACCURACY], resamples=BOOTSTRAP_RESAMPLES).of(ACCURACY)[0]
+    known = theirs.bootstrap((right.astype(float),), np.mean, n_resamples=9, method="percentile", vectorized=True)
+    known.bootstrap_distribution = draws
+    expected = theirs.bootstrap(
+        (right.astype(float),), np.mean, n_resamples=0, bootstrap_result=known, method="BCa", vectorized=True
+    ).confidence_interval
+    assert bootstrap_limits(table, [ACCURACY])[0, 0] == pytest.approx(list(expected), abs=1e-12)
+
+
+def test_a_system_has_the_same_limits_alone_and_beside_others() -> None:
+    found = tables(2, systems=5)
+    together = bootstrap_limits(found, METRICS)
+    for number in range(5):
+        assert np.array_equal(bootstrap_limits(found[number : number + 1], METRICS)[:, 0], together[:, number])
+
+
+@pytest.mark.parametrize(
+    ("metric", "table", "expected"),
+    [
+        (ACCURACY, tables(3, clusters=1, size=9), ACCURACY.limits),
+        (mean("rating", (0.0, 10.0)), np.array([[[12.0, 2.0, 72.0]]]), (0.0, 10.0)),
+        (mean("rating", (0.0, 10.0)), np.tile([6.0, 1.0, 36.0], (1, 20, 1)), (6.0, 6.0)),
+    ],
+    ids=["one cluster", "one cluster of ratings", "all alike"],
+)
+def test_where_nothing_can_be_drawn(metric, table, expected) -> None:
+    assert tuple(bootstrap_limits(table[:1], [metric])[0, 0]) == expected
+
+
+def as_verifier(table: np.ndarray) -> np.ndarray:
+    """The verifier has the columns of all classes by what they count."""
+    return table.reshape(len(table), -1, 3).transpose(0, 2, 1).reshape(len(table), -1)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_verifier_computes_the_same_on_its_own(seed: int) -> None:
+    classes, found = ("no", "yes"), tables(seed, clusters=25 + seed)
+    mine = bootstrap_limits(found, METRICS)
+    for row, metric in enumerate(METRICS):
+        for number, table in enumerate(found):
+            theirs_limits = bootstrap_interval(as_verifier(table), Metric.of_classes(metric.name, classes))
+            assert theirs_limits == pytest.approx(tuple(mine[row, number]), abs=1e-12)
+    random = np.random.default_rng(seed)
+    labels, said = random.integers(0, 3, 90), random.integers(0, 3, 90)
+    metric = macro_f1(3)
+    table = metric.statistics(labels, said)
+    theirs_limits = bootstrap_interval(as_verifier(table), Metric.of_classes("macro_f1", ("a", "b", "c")))
+    assert theirs_limits == pytest.approx(tuple(bootstrap_limits(table[None], [metric])[0, 0]), abs=1e-12)
+    ratings = random.normal(6, 2, 40).clip(0, 10)
+    rows = np.stack([ratings, np.ones(40), ratings**2], axis=1)
+    theirs_limits = bootstrap_interval(rows, Metric("rating", (), (0.0, 10.0)))
+    mine = bootstrap_limits(rows[None], [mean("rating", (0.0, 10.0))])[0, 0]
+    assert theirs_limits == pytest.approx(tuple(mine), abs=1e-9)
