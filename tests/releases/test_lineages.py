@@ -279,7 +279,8 @@ def release_quotes(make: Maker, seed: int) -> tuple[list[Row], dict[str, int]]:
                 found["claims"].append(claim(f"{key}", f"{text} or so", quarter, 2 * fates[thing], f"claim {key}"))
         for k in range(12):
             found["claims"].append(claim(f"z{place}{k}", f"z{place}{k} is as much as {k + 7}", quarter, 1))
-        found["x-posts"] = [noted_post(1000 * place + thing, quarter, thing) for thing in things]
+        posts = [*things, *(100 * place + thing for thing in range(100, 105))]
+        found["x-posts"] = [noted_post(1000 * place + post, quarter, post) for post in posts]
         for task, candidates in found.items():
             collect(workspace, quarter, task, candidates, [])
             build_release(workspace, quarter, get_task(task), seed="s", cap=40, moment=quarter.end)
