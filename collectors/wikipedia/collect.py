@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from collectors.settings import EditsSettings
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.edits import only_urls_differ
 from collectors.wikipedia.export import (
@@ -22,7 +23,7 @@ from collectors.wikipedia.export import (
     read_pages,
     shards,
 )
-from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks

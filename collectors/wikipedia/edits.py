@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from cydifflib import SequenceMatcher
 
-from collectors.wikipedia.wikitext import Kind, Snapshot, WikiSection
+from collectors.settings import Kind
+from collectors.wikipedia.wikitext import Snapshot, WikiSection
 
 
 @dataclass(frozen=True, slots=True)

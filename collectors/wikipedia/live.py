@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 # Private names: what makes candidates of decisions is the same for both routes.
+from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
 from collectors.wikipedia.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.site import REVERTED, WikiAnswers, WikiSite
 from collectors.wikipedia.source import EditSampling, LiveSource, WikiAccount, Window
-from collectors.wikipedia.stability import Decision, EditsSettings, Follower
+from collectors.wikipedia.stability import Decision, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text

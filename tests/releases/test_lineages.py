@@ -276,7 +276,9 @@ def release_quotes(make: Maker, seed: int) -> tuple[list[Row], dict[str, int]]:
             note = make.note(key + 1, date=day, post=thing, text=text)
             found["x-notes"].append(make.candidate(note, int(fates[thing])))
             if number < len(things):
-                found["claims"].append(claim(f"{key}", f"{text} or so", quarter, 2 * fates[thing], f"claim {key}"))
+                found["claims"].append(
+                    claim(f"{key}", f"{' '.join(said[thing])} in {quarter}", quarter, 2 * fates[thing], f"claim {key}")
+                )
         for k in range(12):
             found["claims"].append(claim(f"z{place}{k}", f"z{place}{k} is as much as {k + 7}", quarter, 1))
         posts = [*things, *(100 * place + thing for thing in range(100, 105))]
