@@ -19,14 +19,21 @@ from collectors.claims.feed import fetch_feed, fetch_reviews
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
+from collectors.settings import NotesAsked, told
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import ConfigError, HelloFreshError, SourceError, UnknownNameError, UsageError
+from hellofresh.core.errors import (
+    ConfigError,
+    HelloFreshError,
+    SourceError,
+    UnknownNameError,
+    UsageError,
+    missing_extra,
+)
 from hellofresh.core.executors import Pool, asked_pool, process_pool
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.shards import shard_files
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
@@ -106,7 +113,9 @@ def claims_job(
         return claims.collect(quarter, feeds, settings, progress=progress, pending=pending)
 
     files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
-    return CollectionJob(TASKS["claims"], quarter, DUMP, files, settings.as_parameters() | _PENDING[pending], collect)
+    return CollectionJob(
+        TASKS["claims"], quarter, DUMP, files, claims.claims_parameters(settings) | _PENDING[pending], collect
+    )
 
 
 def live_edits_job(
@@ -126,11 +135,7 @@ def live_edits_job(
     try:
         from collectors.wikipedia.live import collect_live  # an extra
     except ImportError as error:
-        raise UsageError(
-            f"the live API needs a package that is not installed ({error.name})",
-            fix="Install it with: pip install 'hellofresh[live]'",
-            code="missing-extra",
-        ) from error
+        raise missing_extra("the live API", str(error.name), "live") from error
     folder = workspace.raw("wikipedia-edits", str(quarter)) / "api"
     collect = partial(collect_live, quarter, source, settings, folder=folder, refresh=refresh, pending=pending)
     parameters = {**asdict(settings), **source.parameters(), **_PENDING[pending]}
@@ -194,7 +199,7 @@ def asked_notes(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Community Notes or posts under them, as a command asks for them."""
-    task, pending = options.task, options.pending
+    task, pending, asked = options.task, options.pending, told(NotesAsked, options)
     if pending and task == "x-posts":
         raise UsageError(
             "x-posts has no undecided samples",
@@ -205,15 +210,9 @@ def asked_notes(
     pictures = None
     if not options.explain and getattr(options, "pictures", False):
         pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
-    chosen = notes.NotesSettings(
-        label_source=notes.LabelSource(options.label_source),
-        min_age_days=options.min_age_days,
-        allow_missing_columns=options.allow_missing_columns,
-        human_only=options.human_only,
-        keep_incomplete=options.keep_incomplete,
-    )
-    dump = _only(options.dump, "--dump", "one folder of TSV files, or --download")
-    source = notes_source(workspace, settings.posts, dump, options.posts, options.posts_from)
+    chosen = told(notes.NotesSettings, options)
+    dump = _only(asked.dump, "--dump", "one folder of TSV files, or --download")
+    source = notes_source(workspace, settings.posts, dump, asked.posts, asked.posts_from)
     if options.explain and source.online is not None:
         source = replace(source, online=replace(source.online, ask=False))
     quarter = options.quarter
@@ -336,17 +335,7 @@ def asked_edits(
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
-    quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
-    if options.merge:
-        if options.shard or dumps or options.api:
-            raise UsageError(
-                "--merge takes what shards have found", fix="Leave out --shard, --dump and --api.", code="merge"
-            )
-        files = shard_files(
-            workspace.raw("wikipedia-edits", str(quarter)) / "shards", "hellofresh collect wikipedia-edits ..."
-        )
-        merge = partial(wikipedia.merge_shards, files, quarter, rule, pending=pending)
-        return CollectionJob(_EDITS, quarter, DUMP, files, asdict(rule) | _PENDING[pending], lambda _: merge())
+    quarter, pending, rule = options.quarter, options.pending, told(wikipedia.EditsSettings, options)
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -361,39 +350,7 @@ def asked_edits(
             fix="Leave out --dump, or --api and --pages.",
             code="two-sources",
         )
-    return edits_job(
-        quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster, options.executor), pending=pending
-    )
-
-
-def collect_shard(workspace: Workspace, options: argparse.Namespace, progress: Progress) -> Path:
-    """Collect the shard of edits that a command asks for; its folder."""
-    if not options.dump or options.merge or options.explain:
-        raise UsageError(
-            "--shard reads part of a dump", fix="Use it with --dump, without --merge and --explain.", code="shard"
-        )
-    return wikipedia.write_shard(
-        workspace.raw("wikipedia-edits", str(options.quarter)) / "shards",
-        options.shard,
-        options.quarter,
-        options.dump,
-        edits_rule(options),
-        jobs=options.jobs if options.jobs is not None else os.cpu_count() or 1,
-        pool=asked_pool(options.cluster, options.executor),
-        progress=progress,
-        pending=options.pending,
-    )
-
-
-def edits_rule(options: argparse.Namespace) -> wikipedia.EditsSettings:
-    """Which edits become samples, as a command says."""
-    return wikipedia.EditsSettings(
-        kinds=tuple(kind for kind in wikipedia.Kind if str(kind) in options.kinds),
-        whole_paragraphs=options.whole_paragraphs,
-        keep_bots=options.keep_bots,
-        keep_restored=options.keep_restored,
-        collapse_runs=options.collapse_runs,
-    )
+    return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)
 
 
 def configured_edits(
@@ -460,8 +417,7 @@ def asked_claims(
         )
     folder = workspace.raw("claims", str(options.quarter))
     feeds = _reviews(folder, options.quarter, options.feed, options.api, progress)
-    settings = claims.ClaimsSettings(tuple(options.languages), options.verdicts)
-    return claims_job(options.quarter, feeds, settings, pending=options.pending)
+    return claims_job(options.quarter, feeds, told(claims.ClaimsSettings, options), pending=options.pending)
 
 
 def configured_claims(

@@ -100,7 +100,6 @@ class PostsSettings(Strict):
 
     reask_gone_days: int = Field(default=30, ge=0)
     """After how many days a post that was gone is asked for again."""
-    embed: PostServiceSettings = PostServiceSettings()
     api_v2: PostServiceSettings = Field(default=PostServiceSettings(), alias="api-v2")
 
     def service(self, name: str) -> PostServiceSettings:

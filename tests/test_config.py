@@ -116,16 +116,15 @@ def test_a_folder_in_place_of_the_file_is_refused() -> None:
 
 def test_services_of_posts_are_set_by_name() -> None:
     Path("hellofresh.toml").write_text(
-        '[sources.x-notes]\ndump = "d"\nposts_from = ["embed", "api-v2"]\n[posts]\nreask_gone_days = 7\n'
-        '[posts.api-v2]\ntoken_variable = "MY_TOKEN"\nper_second = 2\n[posts.embed]\nbase_url = "http://127.0.0.1:8/x"\n',
+        '[sources.x-notes]\ndump = "d"\nposts_from = ["api-v2"]\n[posts]\nreask_gone_days = 7\n'
+        '[posts.api-v2]\ntoken_variable = "MY_TOKEN"\nper_second = 2\n',
         encoding="utf-8",
     )
     settings = Settings.load()
-    assert settings.sources.x_notes is not None and settings.sources.x_notes.posts_from == ["embed", "api-v2"]
+    assert settings.sources.x_notes is not None and settings.sources.x_notes.posts_from == ["api-v2"]
     assert settings.posts.reask_gone_days == 7
     said = settings.posts.service("api-v2").model_dump(exclude_none=True)
     assert said == {"token_variable": "MY_TOKEN", "per_second": 2}
-    assert settings.posts.service("embed").base_url == "http://127.0.0.1:8/x"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +135,7 @@ def test_services_of_posts_are_set_by_name() -> None:
     ],
 )  # fmt: skip
 def test_services_of_posts_are_set_sensibly_or_not_at_all(line: str) -> None:
-    Path("hellofresh.toml").write_text(f"[posts.embed]\n{line}\n", encoding="utf-8")
+    Path("hellofresh.toml").write_text(f"[posts.api-v2]\n{line}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="posts"):
         Settings.load()
 

@@ -164,15 +164,6 @@ def test_a_table_of_other_columns_is_refused(
         READINGS.scan(path)
 
 
-def test_a_column_that_earlier_files_lack_follows_from_the_columns_that_they_have(tmp_path: Path) -> None:
-    lacking = READINGS.frame(ROWS, day="monday").drop("known")
-    path = written(tmp_path / "t.parquet", lacking)
-    assert Table(Reading, {"day": str}, {"known": pl.lit(True)}).read(path)["known"].all()
-    of_another = Table(Reading, {"day": str}, {"known": pl.col("missing") > 1})
-    with pytest.raises(BadTableError, match="columns are missing: known"):
-        of_another.read(path)
-
-
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"{}"])
 def test_what_is_no_parquet_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "t.parquet"

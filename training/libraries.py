@@ -14,9 +14,8 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import UsageError, missing_extra
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.encoders import HUB
 from hellofresh.models.local.converted import for_transformers
 from hellofresh.models.local.folders import StoredModel, folder_sha256

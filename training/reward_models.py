@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.files import canonical_json, sha256_text
-from hellofresh.evidence.retrieval.base import missing_extra
 from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.evidence.retrieval.rerank import write_weights

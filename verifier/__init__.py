@@ -17,7 +17,6 @@ from verifier.checks import (
     report_lines,
     verify_release,
 )
-from verifier.exported import exported_checks
 from verifier.manifest import Manifest, bad_path, read_manifest
 from verifier.publication import publication_checks, publications_above
 from verifier.scores import BadFigureError, FigureName, Handover, VerifiedFigure
@@ -32,7 +31,6 @@ __all__ = [
     "VerifiedFigure",
     "bad_path",
     "beside_checks",
-    "exported_checks",
     "find_releases",
     "neighbours",
     "publication_checks",

@@ -15,7 +15,6 @@ def main() -> int:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="with releases in or below it")
     parser.add_argument("--figure", action="append", default=[], metavar="FIGURE", help=verifier.FigureName.EXPECTED)
     parser.add_argument("--known", metavar="SHA256", help="of a manifest that you noted earlier")
-    parser.add_argument("--exported", type=Path, metavar="DIR", help="a folder exported for lm-eval-harness")
     options = parser.parse_args()
     try:
         figures = [verifier.FigureName.parse(text) for text in options.figure]
@@ -26,7 +25,6 @@ def main() -> int:
     checks += verifier.beside_checks(folders)
     checks += verifier.repeat_checks(folders, set().union(*map(verifier.neighbours, folders)))
     checks += [check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)]
-    checks += [] if options.exported is None else verifier.exported_checks(options.exported, folders)
     sys.stdout.write("".join(f"{line}\n" for line in verifier.report_lines(checks)))
     return 0 if all(check.ok for check in checks) else 1
 

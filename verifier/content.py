@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, PROSPECTIVE, SAMPLES, TOMBSTONES, Manifest
+from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
 from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, rows, text_hash
 from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
 
@@ -24,46 +24,24 @@ MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 NOT_ASKED = -3
 _LABEL = range(128)
 _SAMPLE: Form = {
-    **dict.fromkeys(("id", "task", "period", "group", "license"), str),
+    **dict.fromkeys(("id", "task", "edition", "period", "group", "license"), str),
     "date": UTC_TIME,
-    "edition?": str,
-    "quarter?": str,
     "*": object,
 }
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
 """Fields of samples that may not be there where texts are withheld."""
-OF_LANE = {"harness": RUN, "submitted": UPLOADED, "rated": UPLOADED}
-"""Provenance by what earlier versions wrote of entries of a main split."""
-
-
-def with_lane(form: dict[str, Form]) -> Form:
-    """A form with `provenance`, or with `lane` in its place, as earlier versions wrote."""
-    return form, {name.replace("provenance", "lane"): value for name, value in form.items()}
-
-
-def provenance_of(row: Row, entry: str, *, main: bool) -> str:
-    """How far a row's entry can be trusted; for a row of an earlier version by its lane and split."""
-    if "lane" not in row:
-        return str(row["provenance"])
-    if main:
-        return OF_LANE.get(row["lane"], "")
-    return "" if row["lane"] != PROSPECTIVE else UPLOADED if "/" in entry else RUN
-
-
 _FORMS: dict[str, Form] = {
     COMMITMENTS: {"id": str, "commitment": SHA256},
     TOMBSTONES: {"id": str, "reason": str, "date": str},
     LABELS: {"id": str, "label": _LABEL, "salt": SHA256, "*": object},
     "public labels": {"id": str, "label": _LABEL, "*": object},
     OUTCOMES: {"id": str, "label": (_LABEL, None), "reason": (str, None), "*": object},
-    PREDICTIONS: with_lane(
-        {
-            **dict.fromkeys(("entry", "system", "team", "provenance", "regime", "prompt", "id"), str),
-            **dict.fromkeys(("rationale?", "settings?"), str),
-            **{"probabilities?": [float], "scores?": [float], "documents?": [str], "sources?": [str]},
-            **{"label?": (_LABEL, None), "certainty?": (float, None), "text?": (str, None)},
-        }
-    ),
+    PREDICTIONS: {
+        **dict.fromkeys(("entry", "system", "team", "provenance", "regime", "prompt", "id"), str),
+        **dict.fromkeys(("rationale?", "settings?"), str),
+        **{"probabilities?": [float], "scores?": [float], "documents?": [str], "sources?": [str]},
+        **{"label?": (_LABEL, None), "certainty?": (float, None), "text?": (str, None)},
+    },
 }
 
 
@@ -278,14 +256,16 @@ def _odd_sample(sample: Row, manifest: Manifest, task: Documented | None, shape:
         yield f"has other fields than the samples before: {fields[:80]}"
     if manifest["texts"] == "withheld" and (told := _names(sample) & _WITHHELD):
         yield f"has the field {min(told)}, and texts are withheld"
+    if manifest["texts"] == "included" and "text_sha256" in _names(sample):
+        yield "has the hash of a text in its place, and texts are included"
     try:
         date = datetime.fromisoformat(sample["date"]).astimezone(UTC)
     except (ValueError, OverflowError):
         yield "has a time outside the calendar"
         return
-    edition, period = sample.get("edition", sample.get("quarter")), sample["period"]
+    period = sample["period"]
     prefixed = task is None or sample["id"].startswith(task.prefix)
-    if not prefixed or (sample["task"], edition) != (manifest["task"], manifest.edition):
+    if not prefixed or (sample["task"], sample["edition"]) != (manifest["task"], manifest.edition):
         yield f"is not a sample of {manifest['task'][:80]} {manifest.edition}"
     year, week, _ = date.isocalendar()
     months, weeks = f"{date:%Y-%m}", f"{year:04d}-W{week:02d}"
@@ -436,8 +416,7 @@ def _read_predictions(folder: Path, content: Content) -> None:
             continue
         last, labelled = place, "label" in row if labelled is None else labelled
         label, at = row.get("label"), content.places.get(key)
-        known = row | {"provenance": provenance_of(row, entry, main=content.manifest.is_main)}
-        named, settings = EntryName(*(known[name] for name in EntryName._fields)), row.get("settings", "")
+        named, settings = EntryName(*(row[name] for name in EntryName._fields)), row.get("settings", "")
         statements = (
             ("a text that may quote the sample, whose texts are withheld",
              withheld and bool(row.get("rationale") or row.get("text"))),
@@ -512,11 +491,9 @@ def _vote_faults(content: Content) -> Iterator[str]:
 
 
 def _is_mean(content: Content, entry: str, vote: NDArray[np.int8], prompts: Sequence[str]) -> bool:
-    """Whether a vote states the mean where all prompts state a probability; earlier versions let votes state none."""
+    """Whether a vote states the mean where all prompts state a probability."""
     mean = np.mean([content.stated[entry, prompt][:, 0] for prompt in prompts], axis=0)
     there = content.stated[entry, MAJORITY][:, 0]
-    if np.isnan(there).all():
-        return True
     return bool(np.allclose(there, np.where(vote >= 0, mean, np.nan), rtol=0, atol=1e-9, equal_nan=True))
 
 

@@ -17,6 +17,7 @@ from verifier.manifest import (
     LABELS,
     MANIFEST,
     OUTCOMES,
+    PREVIOUS,
     PROSPECTIVE,
     RATING_FILES,
     RATINGS,
@@ -41,7 +42,7 @@ from verifier.reading import (
 
 ACCOUNT, CARD, CROISSANT, BENCHMARK = "publication.json", "README.md", "croissant.json", "eval.yaml"
 _FILES = [{"path": str, "size": COUNT, "sha256": SHA256}]
-_ACCOUNT_FORM = {"format": range(2, 4), "made_from": SHA256, "code?": str, "files": _FILES}
+_ACCOUNT_FORM = {"format": range(1, 2), "made_from": SHA256, "code": str, "files": _FILES}
 BUNDLED = "bundled-sample"
 _SAME_NAME = ("CC-BY-SA-4.0", "Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-NC-4.0", "CC-BY-3.0", "CC0-1.0")
 _OTHER = ("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated")
@@ -133,11 +134,10 @@ class Part:
             relevance = [{"document": name, "relevance": value} for name, value in judged]
             answer = {"label": row["label"], "relevance": relevance}
             answers[row["id"]] = {name: value for name, value in answer.items() if name in columns}
-        for _, row in rows(self.folder / SAMPLES, object, faults):
-            sample = {("edition" if name == "quarter" else name): value for name, value in row.items()}
+        for _, sample in rows(self.folder / SAMPLES, object, faults):
             if strange := sample.keys() - set(columns):
                 raise ValueError(f"{self.path} has no column {min(strange)}")
-            yield {**sample, **answers.get(row["id"], {})}
+            yield {**sample, **answers.get(sample["id"], {})}
 
 
 @dataclass(frozen=True)
@@ -148,19 +148,17 @@ class Publication:
         root: the folder.
         listed: what its account says of each file.
         parts: the releases, in the order of editions and tasks.
-        has_benchmark: whether `eval.yaml` belongs to it, as it does from format 3 on.
     """
 
     root: Path
     listed: Mapping[str, Row]
     parts: Sequence[Part]
-    has_benchmark: bool
 
     @classmethod
     def at(cls, root: Path, account: Row) -> Publication:
         """The publication of an account."""
         parts = sorted(_parts(root), key=lambda part: part.order)
-        return cls(root, {entry["path"]: entry for entry in account["files"]}, parts, account["format"] > 2)
+        return cls(root, {entry["path"]: entry for entry in account["files"]}, parts)
 
     @cached_property
     def card(self) -> str:
@@ -199,11 +197,13 @@ class Publication:
                 yield f"{name[:200]!r} is other"
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
-        known = {BENCHMARK} if self.has_benchmark else set()
-        known |= {CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
-        yield from few(
-            (name for name in self.listed.keys() - known if not name.startswith("releases/")), "belongs to nothing"
-        )
+        known = {BENCHMARK, CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
+        for part in self.parts:
+            place, said = part.folder.relative_to(self.root), part.manifest
+            earlier = (f"{PREVIOUS}/{version}.json" for version in range(1, said["version"]))
+            known |= {(place / name).as_posix() for name in (MANIFEST, *said.hashes, *earlier)}
+            known |= {(place.parent / RATINGS / f"{said['task']}.{end}").as_posix() for end in RATING_FILES}
+        yield from few(self.listed.keys() - known, "belongs to nothing")
 
     def key(self, account: Row) -> str:
         """The key of what it was made from: releases and the state of each, corpora and ratings."""
@@ -227,8 +227,8 @@ class Publication:
         return text_hash(canonical({"code": account["code"], "inputs": {**inputs, **more}}))
 
     def origin_faults(self, account: Row) -> Iterator[str]:
-        """A key that is of something else; publications of early versions do not say what made it."""
-        if "code" in account and self.key(account) != account["made_from"]:
+        """A key that is of something else."""
+        if self.key(account) != account["made_from"]:
             yield "made_from is not the key of these releases in the states that the card names"
 
 
@@ -380,7 +380,7 @@ def benchmark_faults(made: Publication) -> Iterator[str]:
     """An `eval.yaml` that says otherwise than the releases."""
     tasks = [{"id": f"{part.config}-{part.split}", "config": part.config, "split": part.split} for part in made.parts]
     about = "A living benchmark: language models predict fresh, real decisions of people."
-    head = {"name": _title(made), "description": about, "evaluation_framework": "hellofresh", "tasks": tasks}
+    head = {"name": _title(made), "description": about, "evaluation_framework": "inspect-ai", "tasks": tasks}
     lines = (made.root / BENCHMARK).read_text().replace("'", "").replace('"', "").splitlines()
     if lines != _yaml(head):
         yield f"{BENCHMARK} has another title or other tasks than the releases"
@@ -483,17 +483,14 @@ def publication_checks(root: Path) -> list[Check]:
     parts_said = f"{len(made.parts)} tables, row by row as the releases say"
     corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""
     prose = f"the text of {CARD} outside its head and tables"
-    origin = "" if "code" in account else "what it was made from"
     checks: tuple[tuple[str, str, Callable[[], Iterator[str]], str], ...] = (
         ("publication", f"{len(listed)} files, with the sizes and hashes that {ACCOUNT} lists", made.file_faults, ""),
-        ("origin", "made from these releases", lambda: made.origin_faults(account), origin),
+        ("origin", "made from these releases", lambda: made.origin_faults(account), ""),
         ("tables", parts_said, lambda: (fault for part in made.parts for fault in part.faults()), corpora),
         ("card", "head and tables say what tables and releases say", lambda: card_faults(made), prose),
         ("croissant", "it says what tables and releases say", lambda: croissant_faults(made), ""),
+        ("benchmark", f"{BENCHMARK} names every split", lambda: benchmark_faults(made), ""),
     )
-    if made.has_benchmark:
-        names = f"{BENCHMARK} names every split"
-        checks = (*checks, ("benchmark", names, lambda: benchmark_faults(made), f"the description in {BENCHMARK}"))
     found = []
     for what, said, faults_of, unchecked in checks:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isclose
@@ -12,21 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.content import (
-    MAJORITY,
-    NOT_ASKED,
-    OF_LANE,
-    REPLAYED,
-    RUN,
-    SINGLE,
-    UPLOADED,
-    Content,
-    EntryName,
-    provenance_of,
-    with_lane,
-)
-from verifier.manifest import PROSPECTIVE, SCORES, Manifest
-from verifier.reading import COUNT, Row, few, first_of, rows, text_hash
+from verifier.content import MAJORITY, NOT_ASKED, REPLAYED, RUN, SINGLE, UPLOADED, Content, EntryName
+from verifier.manifest import SCORES, Manifest
+from verifier.reading import Row, few, first_of, rows, text_hash
 from verifier.statistics import (
     FISHER,
     FORECAST,
@@ -55,36 +43,22 @@ _OURS, _BUNDLED, _FLAGGED, _CONTROLS = "HelloFresh", "bundled-sample", "Flagged:
 _TOLERANCE = 1e-9
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
-_FORMERLY = {"quarter": "edition", "lane": "provenance"}
-"""Parts by the names that earlier versions gave them."""
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures about a system among the others; the last two need an entry that it is set `against`."""
-_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings")
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by")
 """What an entry says of itself, in one way in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
-    *("task", "system", "team", "provenance", "kind", "regime", "prompt", "period", "origin"),
-    *("knowledge_cutoff", "about"),
+    *("edition", "task", "system", "team", "provenance", "kind", "regime", "settings", "prompt", "period", "origin"),
+    *("knowledge_cutoff", "about", "metric", "method"),
 )
-_COMMON = {
-    **dict.fromkeys((*_TEXTS, "settings?", "edition?", "quarter?"), str),
+_ENDS, _BOOTSTRAP = ("value", "low", "high"), ("bootstrap_low", "bootstrap_high")
+_SCORE = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys((*_ENDS, *_BOOTSTRAP), float),
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
-    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), int),
+    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "replayed_by"), int),
     "effective_clusters": float,
-}
-_ENDS = {"value": "", "low": "_low", "high": "_high"}
-_BOOTSTRAP = ("bootstrap_low", "bootstrap_high")
-_SCORE = {**_COMMON, "metric": str, **dict.fromkeys((*_ENDS, *_BOOTSTRAP), float), "method": str}
-_WIDE_METRICS, _COUNTS = (
-    ("precision", "recall", "f1", "accuracy"),
-    {"tp": (1, 1), "fp": (0, 1), "tn": (0, 0), "fn": (1, 0)},
-)
-_WIDE_SCORE = {  # a row of an earlier version, with four metrics
-    **_COMMON,
-    **{metric + end: float for metric in _WIDE_METRICS for end in _ENDS.values()},
-    **dict.fromkeys(_COUNTS, COUNT),
-    **dict.fromkeys(("interval_seed", "interval_resamples"), range(1)),
-    "interval_method": str,
 }
 
 
@@ -125,10 +99,9 @@ class FigureName:
             parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
-            if equals and found in {*_PARTS, *_MORE, *_FORMERLY}:
-                name = _FORMERLY.get(found, found)
-                if (found, value) != ("lane", PROSPECTIVE):  # which says no more than that the split is this one
-                    parts[name] = OF_LANE.get(value, value) if found == "lane" else value
+            if equals and found in {*_PARTS, *_MORE}:
+                name = found
+                parts[name] = value
             else:  # it belongs to the value before it, which had a comma
                 parts[name] = f"{parts.get(name, '')},{piece}"
         kind, colon, of = parts.pop("metric", "").partition(":")
@@ -284,12 +257,14 @@ class ScoreCheck:
         """Make every score again and compare; gives the figures that are asked for, by their texts."""
         found: dict[str, list[VerifiedFigure]] = {name.text: [] for name in figures}
         stated: dict[tuple[str, ...], Row] = {}
-        for row in self._rows(folder):
+        for _, row in rows(folder / SCORES, _SCORE, self.faults):
             self.number += 1
             self._first.setdefault(row["origin"], row)
             if stated.setdefault(tuple(row[name] for name in _KEY), row) is not row:
                 self.faults.append(f"{_name_of(row)} is there twice")
-        every = (*self._forecasts(stated.values()), *self.content.metrics, *self.content.fact_metrics)
+        forecasts = FORECAST if self.content.classes and not self.content.manifest.is_main else ()
+        of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
+        every = (*of_chances, *self.content.metrics, *self.content.fact_metrics)
         self._metrics = {metric.name: metric for metric in every}
         for row in stated.values():  # others can be known to the task, and not here
             self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
@@ -321,31 +296,6 @@ class ScoreCheck:
     def _headline(self) -> Metric:
         """What systems are ranked by."""
         return next(iter(self._metrics.values()), Metric(""))
-
-    def _forecasts(self, stated: Iterable[Row]) -> list[Metric]:
-        """The metrics of forecasts, which precede the others on a prospective split; earlier versions have none."""
-        if self.content.manifest.is_main or not self.content.classes:
-            return []
-        if not any(row["metric"] in FORECAST for row in stated):
-            self.unchecked.add("forecasts, of which these scores say nothing")
-            return []
-        return [Metric.of_classes(name, self.content.classes) for name in FORECAST]
-
-    def _rows(self, folder: Path) -> Iterator[Row]:
-        """The scores; a row of an earlier version is one for each of its metrics."""
-        fields: list[str] = []
-        for number, row in rows(folder / SCORES, (*with_lane(_SCORE), *with_lane(_WIDE_SCORE)), self.faults):
-            fields = fields or sorted(row)
-            self.faults += [] if sorted(row) == fields else [f"line {number} has other fields than the first"]
-            provenance = provenance_of(row, row["origin"], main=self.content.manifest.is_main)
-            common = {"settings": "", **row, "edition": row.get("edition", row.get("quarter", ""))}
-            common["provenance"] = provenance
-            if "metric" in row:
-                yield common
-                continue
-            for metric in ("f1", *_WIDE_METRICS[:2], _WIDE_METRICS[3]):
-                ends = {end: row[metric + suffix] for end, suffix in _ENDS.items()}
-                yield {**common, "method": row["interval_method"], "metric": metric, **ends}
 
     def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The samples of a period that scores are about, and those of them that were asked about."""
@@ -380,12 +330,12 @@ class ScoreCheck:
     def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> Row:
         """Groups, counts, value and interval; no value where that cannot be computed."""
         content = self.content
-        answers, labels, groups = content.answers[entry, prompt][where], content.labels[where], content.groups[where]
-        found: Row = {name: int(((labels == a) & (answers == b)).sum()) for name, (a, b) in _COUNTS.items()}
+        answers, groups = content.answers[entry, prompt][where], content.groups[where]
+        found: Row = {}
         if content.classes or content.relevance or content.manifest["texts"] != "withheld":
             found["silent"] = int((answers < 0).sum())
         sizes = np.unique(groups, return_counts=True)[1].astype(np.float64)
-        effective: tuple[float, ...] = (kish(sizes),)
+        effective = kish(sizes)
         here = (entry, prompt) in content.chances if metric.of_forecasts else bool(metric.classes)
         numbered = (entry, prompt, metric.name) in content.numbers or isinstance(metric, RankMetric)
         if (here and metric.is_known) or numbered:
@@ -405,9 +355,8 @@ class ScoreCheck:
         """What a score says otherwise than it was made here."""
         said, numbers = {**row, "silent": row["none"] + row["blocked"]}, (*_ENDS, *_BOOTSTRAP)
         other = [name for name, value in made.items() if name in said and name not in numbers and said[name] != value]
-        if any(
-            isclose(row["effective_clusters"], one, rel_tol=_TOLERANCE) for one in made.get("effective_clusters", ())
-        ):
+        groups = [float(one.get("effective_clusters", 0)) for one in (row, made)]
+        if "effective_clusters" in other and isclose(*groups, rel_tol=_TOLERANCE):
             other.remove("effective_clusters")
         if other or min(row["none"], row["blocked"]) < 0:
             yield f"{', '.join(other) or 'none and blocked'} are not those of the predictions"
@@ -425,6 +374,8 @@ class ScoreCheck:
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
         if row["provenance"] not in may_be:
             yield f"the provenance of a {kind[:40]!r} is {' or '.join(may_be)}, not {row['provenance'][:40]!r}"
+        if (row["provenance"] == REPLAYED) != (row["replayed_by"] > 0):
+            yield "an entry is replayed where others replayed it, and nowhere else"
         if row["provenance"] == REPLAYED:
             self.unchecked.add("whether replayed entries were replayed")
         if handed_in != (row["origin"].count("/") == 1):

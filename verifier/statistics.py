@@ -113,18 +113,17 @@ class Metric:
         inside = low < value < high or self.limits != (0.0, 1.0)
         return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
-    def effective(self, table: FloatArray) -> tuple[float, ...]:
+    def effective(self, table: FloatArray) -> float:
         """Groups of one size that would weigh as much as those there are, shape (groups, k).
 
-        Of a mean over classes those of the class that lies in fewest, where these are below 8, or, as earlier versions
-        wrote, of all.
+        Of a mean over classes those of the class that lies in fewest, where these are below 8.
         """
         worth = kish(self.size(table))
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
-            return (worth,)
+            return worth
         right, _, missed = self._cells(table)
         rarest = min(kish(own) for own in (right + missed).T if own.any())
-        return (min(rarest, worth), worth) if rarest < _LEAST_OF_CLASS else (worth,)
+        return min(rarest, worth) if rarest < _LEAST_OF_CLASS else worth
 
     def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """The hits and the samples that they are a share of, if the metric is a function of a share.
@@ -212,9 +211,9 @@ class RankMetric(Metric):
         """Never: equal ranks may differ in other samples."""
         return False
 
-    def effective(self, table: FloatArray) -> tuple[float, ...]:
+    def effective(self, table: FloatArray) -> float:
         """Groups of one size that would weigh as much as those there are."""
-        return (kish(self.size(table)),)
+        return kish(self.size(table))
 
     def share(self, sums: FloatArray) -> None:
         """There is none."""

@@ -23,7 +23,7 @@ from pydantic import Strict
 
 from collectors.notes.dump_files import UNFINISHED, check_zip
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
-from hellofresh.core.errors import DataError, SourceError, UsageError, WorkspaceError
+from hellofresh.core.errors import DataError, SourceError, UsageError, unwritable
 from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
@@ -164,7 +164,7 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
             break
         mark.unlink()
     except OSError as error:
-        raise WorkspaceError(f"cannot write: {error.strerror}", where=str(mark.parent), code="unwritable") from error
+        raise unwritable(mark.parent, error) from error
 
 
 def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from collectors.settings import EditsSettings
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.edits import only_urls_differ
 from collectors.wikipedia.export import (
@@ -22,7 +23,7 @@ from collectors.wikipedia.export import (
     read_pages,
     shards,
 )
-from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
@@ -30,7 +31,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.tasks.samples import Candidate, Label, Sample
-from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
+from hellofresh.tasks.wikipedia_edits import TASK, Edit, EditRevision, license_of
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
@@ -63,21 +64,6 @@ def collect(
             if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """
-    found = find_edits(quarter, dumps, settings, jobs=jobs, pool=pool, progress=progress, pending=pending)
-    return collection_of(found, settings, pending=pending)
-
-
-def find_edits(
-    quarter: Quarter,
-    dumps: Sequence[Path],
-    settings: EditsSettings,
-    *,
-    jobs: int = 1,
-    pool: Pool | None = None,
-    progress: Progress | None = None,
-    pending: bool = False,
-) -> list[EditsFound]:
-    """What each history of the dumps gives; arguments and errors as of `collect`."""
     files = shards(dumps)
     if not files:
         raise UsageError("no dump named", expected="at least one full-history XML file", code="no-dump")
@@ -98,7 +84,7 @@ def find_edits(
     else:
         found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
     _refuse_twice(found, {task.name: task.paths[0] for task in tasks})
-    return found
+    return collection_of(found, settings, pending=pending)
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +292,9 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",
-        license=LICENSE,
+        license=license_of(page.host, revision.timestamp),
+        host=page.host,
+        lineage=decision.lineage,
         article=page.title,
         section=readable(change.heading),
         paragraph=paragraph,
@@ -327,12 +315,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
 
 
 def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pending: bool = False) -> Collection:
-    """The collection of all that was found, whatever the order in which it was found.
-
-    Raises:
-        SourceError: if two histories have the same page.
-    """
-    _refuse_twice(found, {})
+    """The collection of all that was found, whatever the order in which it was found."""
     found = sorted(found, key=lambda one: one.name)
     total = EditsFound("")
     for one in found:
@@ -361,10 +344,10 @@ def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> Non
         return
     first = int(again[0])
     id_, one, other = int(ids[order[first]]), int(owners[order[first]]), int(owners[order[first + 1]])
-    path = files.get(found[one].name)
-    title = next((page.title for page in read_pages(path) if page.id == id_), "") if path else ""
+    pages = read_pages(files[found[one].name])
+    title = next((page.title for page in pages if page.id == id_), "")
     raise SourceError(
-        f"page {id_}{f' ({title!r})' if title else ''} is also in {found[one].name}",
+        f"page {id_} ({title!r}) is also in {found[one].name}",
         where=found[other].name,
         expected="each page in one file, or in files named as its parts (<wiki>-<date>-p<page>r<first>r<last>.xml.bz2)",
         fix="Name only one of the two; do not mix exports of different days, and do not rename their files.",

@@ -17,7 +17,7 @@ from hellofresh.cli._output import CommandOutput, interval
 from hellofresh.config import Settings
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
-from hellofresh.core.executors import Pool, asked_pool, process_pool
+from hellofresh.core.executors import Pool, asked_pool
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import Retriever
@@ -38,7 +38,6 @@ from hellofresh.evidence.retrieval.documents import read_qrels
 from hellofresh.evidence.retrieval.rerank import FIRST_STAGE
 from hellofresh.evidence.retrieval.retrievers import Opening, open_retriever
 from hellofresh.evidence.retrieval.sources import open_source, write_beir
-from hellofresh.evidence.retrieval.sparse import count_shard
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, claim_candidates, evidence_candidates, freeze
 from hellofresh.tasks import EvidenceQuery, get_task
@@ -145,16 +144,9 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
     """Compare retrievers, or only build their indexes."""
     corpus = open_corpus(Workspace.from_environment(), options.name)
     names = options.retrievers.split(",")
-    pool = asked_pool(options.cluster, options.executor) or process_pool(max(1, options.jobs))
-    if options.shard is not None:
-        number, of = options.shard
-        with output.progress(f"count shard {number} of {of} of {corpus.name}") as bar:
-            place = count_shard(corpus, options.shard, pool=pool, progress=bar.line)
-        output.result({"corpus": corpus.name, "shard": number, "of": of, "folder": str(place)})
-        output.text(f"shard: {place}")
-        return 0
-    if options.index_only or options.merge:
-        _open(corpus, names, output, pool, merge=options.merge)
+    pool = asked_pool(options.cluster, options.jobs)
+    if options.index_only:
+        _open(corpus, names, output, pool)
         output.result({"corpus": corpus.name, "retrievers": names})
         output.text(f"indexes: {corpus.folder / 'index'}")
         return 0
@@ -219,11 +211,9 @@ def _open(
     names: Sequence[str],
     output: CommandOutput,
     pool: Pool | None = None,
-    *,
-    merge: bool = False,
 ) -> list[Retriever]:
     with output.progress(f"open {corpus.name}") as bar:
-        return [open_retriever(name, corpus, Opening(pool, bar.line, merge)) for name in names]
+        return [open_retriever(name, corpus, Opening(pool, bar.line)) for name in names]
 
 
 def _pairs(found: Ranking) -> Iterator[tuple[str, float]]:

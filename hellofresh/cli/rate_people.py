@@ -59,7 +59,7 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     )
     known = {sample.id for sample in shown}
     due = due_in(workspace, options.edition)
-    handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {})
+    handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {}, workspace)
     entries = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs] + [*handed_in[task.name]]
     often = Counter(rated_names(entry)[0] for entry in entries)
     for entry in entries:

@@ -62,8 +62,6 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
         checks += [
             check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)
         ]
-    if options.exported is not None:
-        checks += verifier.exported_checks(options.exported, folders)
     _refuse_figures_of_other_releases(figures, checks)
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for line in verifier.report_lines(checks):

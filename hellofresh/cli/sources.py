@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from collectors import sample
-from collectors.jobs import asked_job, collect_ratings, collect_shard, notes_source
+from collectors.jobs import asked_job, collect_ratings, notes_source
 from collectors.notes import fill_texts
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from collectors.notes.votes import fit_votes
@@ -22,7 +22,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
-from hellofresh.core.executors import asked_pool, process_pool
+from hellofresh.core.executors import asked_pool
 from hellofresh.core.files import atomic_path
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter
@@ -41,13 +41,6 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(
             "--date and --ratings say what to download", fix="Use them with --download.", code="no-download"
         )
-    if getattr(options, "shard", None):
-        number, of = options.shard
-        with output.progress(f"collect shard {number} of {of} of {options.quarter}") as bar:
-            place = collect_shard(workspace, options, bar.line)
-        output.result({"shard": number, "of": of, "folder": str(place)})
-        output.text(f"shard: {place}")
-        return 0
     with TemporaryDirectory() as unkept:
         with output.progress(f"prepare {options.task} {options.quarter}") as bar:
             aside = Path(unkept) if options.explain else None
@@ -82,17 +75,14 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
     workspace = Workspace.from_environment()
-    pool = asked_pool(options.cluster, options.executor)
     jobs = options.jobs if options.jobs is not None else min(2, os.cpu_count() or 1)
-    if pool is None and jobs > 1:
-        pool = process_pool(jobs)
     path = workspace.bridging(options.quarter)
     with output.progress(f"collect ratings {options.quarter}") as bar:
         report = collect_ratings(
             workspace,
             options.dump[0],
             options.quarter,
-            pool=pool,
+            pool=asked_pool(options.cluster, jobs),
             afresh=options.force,
             claims=options.claims,
             progress=bar.line,

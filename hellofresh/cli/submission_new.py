@@ -14,7 +14,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.submission import find_due
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
-from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError
+from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError, missing_extra
 from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import open_exact
@@ -94,11 +94,7 @@ def need_inspect() -> None:
         UsageError: if it is not.
     """
     if importlib.util.find_spec("inspect_ai") is None:
-        raise UsageError(
-            "logs of inspect_ai need inspect_ai, which is not installed",
-            fix="Install it with: python -m pip install 'hellofresh[inspect]'",
-            code="missing-extra",
-        )
+        raise missing_extra("a log of inspect_ai", "inspect_ai", "inspect")
 
 
 def _write(

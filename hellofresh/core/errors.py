@@ -19,8 +19,10 @@ without a traceback, and ends with the error's exit code.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class HelloFreshError(Exception):
@@ -106,3 +108,46 @@ class PromptError(DataError):
 
 class RunError(DataError):
     """An evaluation run that cannot go on."""
+
+
+DISTRIBUTION = "fresh-decisions"
+"""The name of the package where packages are installed from; `hellofresh` is the name that is imported."""
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra. It names the packages, so that it works however the project was installed."""
+    from importlib.metadata import PackageNotFoundError, requires  # slow to import, and seldom needed
+
+    try:
+        needed = requires(DISTRIBUTION) or []
+    except PackageNotFoundError:
+        return f"the packages of the extra {extra!r} in pyproject.toml"
+    packages = [name.partition(";")[0].strip() for name in needed if f'extra == "{extra}"' in name.replace("'", '"')]
+    return f"python -m pip install {shlex.join(packages)}"
+
+
+def missing_extra(what: str, package: str, extra: str, *, where: str = "", instead: str = "") -> UsageError:
+    """The error that a package is not installed; `instead` is a sentence that says how to do without."""
+    return UsageError(
+        f"{what} needs {package}, which is not installed",
+        where=where,
+        fix=f"Install it: {how_to_install(extra)}{instead and f'. {instead}'}",
+        code="missing-extra",
+    )
+
+
+def missing_file(path: Path | str, *, fix: str = "") -> DataError:
+    """The error that a file of our own making is not there."""
+    return DataError("no such file", where=str(path), fix=fix, code="missing-file")
+
+
+def unwritable(
+    path: Path | str, error: OSError, *, instead: str = "set HELLOFRESH_DATA to another folder"
+) -> WorkspaceError:
+    """The error that a file or folder cannot be written; `instead` is what else to do."""
+    return WorkspaceError(
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        fix=f"Check the folder's permissions and free space, or {instead}.",
+        code="unwritable",
+    )

@@ -1,4 +1,4 @@
-"""Where work is done: in processes of this machine, on a Dask cluster, or by any executor; the same results, in order.
+"""Where work is done: in processes of this machine or on a Dask cluster; the same results, in order.
 
 A task must be small to send and its result must not depend on where it is done; a task whose worker was lost is done
 again, a few times.
@@ -6,14 +6,14 @@ again, a few times.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
-from importlib import import_module
 from multiprocessing import get_context
 from typing import TypeVar
 
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
 _CONNECT_S = 10
@@ -27,7 +27,8 @@ Pool = Callable[[], AbstractContextManager[Executor]]
 
 
 def process_pool(jobs: int) -> Pool:
-    """So many processes of this machine."""
+    """So many processes of this machine, which take no module from the current folder."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     return lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 
@@ -42,11 +43,7 @@ def cluster_pool(address: str) -> Pool:
     try:
         import distributed
     except ImportError:
-        raise UsageError(
-            "a cluster needs Dask distributed, which is not installed",
-            fix="Install it with: pip install 'hellofresh[cluster]'",
-            code="missing-extra",
-        ) from None
+        raise missing_extra("a cluster", "Dask distributed", "cluster") from None
 
     @contextmanager
     def opened() -> Iterator[Executor]:
@@ -76,51 +73,15 @@ def cluster_pool(address: str) -> Pool:
     return opened
 
 
-def named_pool(place: str) -> Pool:
-    """What a function makes, as `module:function`: any `concurrent.futures.Executor` whose workers have this package.
+def asked_pool(cluster: str, jobs: int = 1) -> Pool | None:
+    """Where a command says that work is done by `--cluster` and `--jobs`; None where one process is enough.
 
     Raises:
-        UsageError: if the function does not exist; the pool raises it if the function makes something else.
+        UsageError: if Dask distributed is not installed.
     """
-    module, _, name = place.partition(":")
-    try:
-        factory = getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"no executor {place!r} ({error})",
-            expected="module:function, such as concurrent.futures:ThreadPoolExecutor",
-            fix="Check that the module can be imported where this runs.",
-            code="no-executor",
-        ) from None
-
-    def opened() -> Executor:
-        made = factory()
-        if not isinstance(made, Executor):
-            raise UsageError(
-                f"{place} makes {type(made).__name__}",
-                expected="a concurrent.futures.Executor",
-                code="no-executor",
-            )
-        return made
-
-    return opened
-
-
-def asked_pool(cluster: str, executor: str) -> Pool | None:
-    """Where a command says that work is done by its options, None where it says neither.
-
-    Args:
-        cluster: what `--cluster` says, or nothing.
-        executor: what `--executor` says, or nothing.
-
-    Raises:
-        UsageError: if both are given, or what is named is not there.
-    """
-    if cluster and executor:
-        raise UsageError("--cluster and --executor", expected="one of the two", code="two-executors")
-    if executor:
-        return named_pool(executor)
-    return cluster_pool(cluster) if cluster else None
+    if cluster:
+        return cluster_pool(cluster)
+    return process_pool(jobs) if jobs > 1 else None
 
 
 def run_tasks(

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hellofresh.core.errors import DataError, HelloFreshError, WorkspaceError
+from hellofresh.core.errors import DataError, HelloFreshError, missing_file, unwritable
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -69,7 +69,7 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         descriptor, name = tempfile.mkstemp(prefix=temporary_prefix(path.name), dir=path.parent)
         os.close(descriptor)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     temporary = Path(name)
     try:
         yield temporary
@@ -79,7 +79,7 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
         temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -154,16 +154,7 @@ def remove_file(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> WorkspaceError:
-    return WorkspaceError(
-        f"cannot write: {error.strerror or error}",
-        where=str(path),
-        fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
-        code="unwritable",
-    )
+        raise unwritable(path, error) from error
 
 
 def write_bytes(path: Path, content: bytes, *, mode: int = 0o644) -> None:
@@ -197,7 +188,7 @@ def read_json(path: Path) -> dict[str, object]:
     try:
         return _json_object(path.read_bytes())
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     except ValueError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from error
 
@@ -313,7 +304,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
     try:
         file = path.open("rb")
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     with file:
         for number, line in enumerate(file, start=1):
             try:

@@ -58,12 +58,10 @@ class Table(Generic[Row]):
         row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
             numbers.
         keys: columns before the row's, never empty.
-        earlier: what a column holds in files of earlier versions, which do not have it, by the columns that they have.
     """
 
     row: type[Row]
     keys: Mapping[str, type] = field(default_factory=dict)
-    earlier: Mapping[str, pl.Expr] = field(default_factory=dict, repr=False)
     _columns: Mapping[str, _Column] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,10 +107,6 @@ class Table(Generic[Row]):
         try:
             table = pl.scan_parquet(path)
             found = table.collect_schema()
-            old = {name: cell for name, cell in self.earlier.items() if name not in found}
-            if {column for cell in old.values() for column in cell.meta.root_names()} <= set(found):
-                table = table.with_columns(**old)
-                found = table.collect_schema()
             missing = sorted(set(schema) - set(found.names()))
             sparse = {name for name, column in self._columns.items() if column.sparse} - self.keys.keys()
             full = [name for name in schema if name in found and name not in sparse]

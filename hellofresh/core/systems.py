@@ -13,7 +13,7 @@ class Provenance(StrEnum):
     RUN = "run"
     """Made by this installation, which keeps its journal and transcripts."""
     REPLAYED = "replayed"
-    """Handed in; a maintainer then ran the system on part of the samples and found no disagreement."""
+    """Handed in; others then ran the system on part of the samples and found no disagreement."""
     UPLOADED = "uploaded"
     """Handed in or taken from a study of others: predictions only."""
 
@@ -26,6 +26,7 @@ class SystemId:
         system: the model, with its prompt set where that is not the usual one, or the name that was handed in.
         team: who is behind it.
         provenance: a `Provenance`; the least trusted one unless it is given.
+        replayed_by: how many other teams ran it again and found no disagreement.
         kind: `submission`, or the kind of the model, such as `baseline`.
         regime: how it works on a sample.
         settings: what was chosen besides, such as who answered its searches; empty where all is as usual.
@@ -38,6 +39,7 @@ class SystemId:
     system: str
     team: str
     provenance: str = Provenance.UPLOADED
+    replayed_by: int = 0
     kind: str = ""
     regime: str
     settings: str = ""

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.files import read_models, sha256_file
 from hellofresh.core.strict import Strict
-from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
+from hellofresh.evidence.retrieval.base import Parameters, packaged_file
 from hellofresh.tasks.images import Image, Media
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.files import sha256_text
 from hellofresh.judging.comparison import counted_values, criterion_agreement, numbered
 from hellofresh.judging.model_judge import PairChoice
@@ -251,8 +251,7 @@ def classify_study(study: RatedStudy) -> Iterator[Rating]:
         from sklearn.linear_model import Ridge
         from sklearn.pipeline import make_pipeline
     except ImportError:
-        fix = "Install it: pip install 'hellofresh[baselines]'"
-        raise UsageError("the classifier judge needs scikit-learn", fix=fix, code="missing-extra") from None
+        raise missing_extra("the classifier judge", "scikit-learn", "baselines") from None
     people = main_ratings(study.ratings, JudgeKind.PERSON)
     counted = set(people["sample"])
     responses = sorted(read_responses(study.files), key=lambda item: item.id)

@@ -19,7 +19,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, missing_file
 from hellofresh.core.files import read_models, write_bytes, write_jsonl
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.quarters import parse_utc
@@ -196,9 +196,7 @@ def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.Data
 def read_table(path: Path, table: Table[Rating] | Table[KeyRow]) -> pl.DataFrame:
     """Read ratings or a key; raises DataError if the file is missing or another table."""
     if not path.is_file():
-        raise DataError(
-            "no such table", where=str(path), fix="Run 'hellofresh dataset import muse' first.", code="missing-file"
-        )
+        raise missing_file(path, fix="Run 'hellofresh dataset import muse' first.")
     try:
         return table.read(path)
     except BadTableError as error:

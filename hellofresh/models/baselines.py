@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, UsageError, missing_extra
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.models import Answer, Finish, ModelSpec, Request, Sampling
 from hellofresh.tasks import get_task
@@ -193,11 +193,7 @@ class WordRegression(_Rule):
             from sklearn.linear_model import LogisticRegression
             from sklearn.pipeline import make_pipeline
         except ImportError as error:
-            raise UsageError(
-                "the baseline tfidf-logreg needs scikit-learn",
-                fix="Install it with: python -m pip install 'hellofresh[baselines]'",
-                code="missing-extra",
-            ) from error
+            raise missing_extra("the baseline tfidf-logreg", "scikit-learn", "baselines") from error
         if len({item.label for item in training}) < 2:
             raise _nothing_to_learn("tfidf-logreg", task, "no earlier edition with two classes is revealed")
         ordered = sorted(training, key=lambda item: item.sample.id)

@@ -30,7 +30,6 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
@@ -296,7 +295,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         for task in tasks:
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
-    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, Escrow.seal_of(workspace))
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, workspace)
     entries, waiting = {}, {}
     for release in releases:
         name = release.task.name
@@ -317,7 +316,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     if resolved:
         # No truth: the samples without an outcome would look like errors that all have in common.
         due = due_in(workspace, edition, PROSPECTIVE)
-        handed_in, about = entries_of_submissions(submissions, due, moment, {}, Escrow.seal_of(workspace))
+        handed_in, about = entries_of_submissions(submissions, due, moment, {}, workspace)
         notes += about
     entries = {}
     for release in releases:

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from hellofresh.core.parquet import Table
-from hellofresh.core.systems import IDENTITY, Provenance, SystemId
+from hellofresh.core.systems import IDENTITY, SystemId
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +54,7 @@ class Score(SystemId):
     mean_high: float | None = None
 
 
-_FROM_KIND = (
-    pl.when(pl.col("kind") == "submission")
-    .then(pl.lit(str(Provenance.UPLOADED)))
-    .otherwise(pl.lit(str(Provenance.RUN)))
-)
-SCORES = Table(Score, earlier={"provenance": _FROM_KIND})
+SCORES = Table(Score)
 """A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hellofresh.core.errors import UsageError
-from hellofresh.evidence.retrieval.base import missing_extra
+from hellofresh.core.errors import UsageError, missing_extra
 from hellofresh.evidence.retrieval.encoders import MINILM, Encoder, open_encoder
 from hellofresh.evidence.retrieval.rerank import checked_weights, read_head
 from hellofresh.rewards.base import FloatArray, RewardCard, RewardCase, RewardModel, read_card, summed_reward

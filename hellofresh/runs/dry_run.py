@@ -1,9 +1,9 @@
 """What a run may take, before it asks: a ceiling, and what is expected by the answers that the journal has.
 
-Nothing is written, fetched or asked. For the ceiling the regime is played through with the longest answers: each is as
-long as it may be, the regime goes on as long as it can, hidden reasoning uses its cap, and every character of a page is
-a token, as in scripts without spaces. Expected is what the run's own answers took on average; while there are too few
-of them, the ceiling is all that is known.
+Nothing is written, fetched or asked. For the ceiling the regime has its usual conversation with the longest answers:
+each is as long as it may be, hidden reasoning uses its cap, and every character of a page is a token, as in scripts
+without spaces; all requests beyond it, up to the regime's ceiling, cost as much as the dearest. Expected is what the
+run's own answers took on average; while there are too few of them, the ceiling is all that is known.
 
 `preview` shows a regime's whole conversation about a sample, without a model or the web.
 """
@@ -13,20 +13,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from math import ceil
+from math import ceil, inf
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
-from hellofresh.runs.journal import Journal, JournalKey, Scope
+from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import Estimate
 from hellofresh.runs.prompts import PromptSet
-from hellofresh.runs.regimes import MAIN, Case, Need, Regime
+from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
 from hellofresh.runs.runner import Assignment, Item
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, media_of
@@ -35,7 +35,7 @@ from hellofresh.tasks.samples import Sample
 SECONDS_A_CALL = 1.0
 """How long an answer is taken to need."""
 _MOST_RESULTS = 50
-_LEAST_WORDS_A_PAGE, _MOST_WORDS_A_PAGE = 1_000, 32_000
+_WORDS_A_PAGE = 1_000
 _LONGEST_WORD = "\u8a9e" * 11
 """With the space after it, as long as a word may be where texts are cut by words."""
 _ASCII_A_TOKEN = 2.5
@@ -101,6 +101,7 @@ class Forecast:
 def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:
     """Estimate what a run will take. The assignment's web is not used."""
     entries = [] if journal is None else list(journal.entries())
+    had = Counter((entry.sample, entry.repetition) for entry in entries)
     asked: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
     for entry in entries:
         asked[entry.sample, entry.repetition].add(entry.prompt)
@@ -109,33 +110,39 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
     # Nothing more is asked about those of them that have a transcript.
     traced = set() if journal is None else {(sample, repetition) for sample, repetition, _ in journal.traces()}
     items = [item for item in assignment.items(samples) if (item.sample.id, item.repetition) not in whole & traced]
-    most = asyncio.run(_rehearsed(assignment, frozenset() if journal is None else journal.keys, items))
+    most = asyncio.run(_ceilings(assignment, items, had))
     taken = Ledgers(assignment.specs)
     for entry in entries:
         if (entry.sample, entry.repetition) in whole:
             taken.of(entry.role).add(entry.answer)
     measured = taken.answers >= _ENOUGH
-    left = sum((item.sample.id, item.repetition) not in whole for item in items)
-    roles, times = {}, []
-    for role, ceiling in most.ledgers.by_role.items():
-        usual = _expected(taken.by_role[role], left / len(whole), ceiling) if measured else ceiling
-        expected, highest = (ledger.price(ledger.tokens_in, ledger.tokens_out) for ledger in (usual, ceiling))
-        roles[role] = RoleForecast(
-            model=ceiling.spec.name,
-            calls=usual.answers,
-            tokens_in=usual.tokens_in,
-            tokens_out=usual.tokens_out,
-            cost_usd=expected,
-            most_calls=ceiling.answers,
-            most_usd=highest,
-        )
-        limits = usual.spec.limits
-        times.append(usual.answers * SECONDS_A_CALL / limits.in_flight)
-        times.append(60 * usual.answers / (limits.requests_per_minute or float("inf")))
-        times.append(60 * (usual.tokens_in + usual.tokens_out) / (limits.tokens_per_minute or float("inf")))
-    finished = sum((entry.sample, entry.repetition) in whole & traced for entry in entries)
-    known = most.known + finished
-    return Forecast(len(samples), assignment.repetitions, known, measured, roles, max(times))
+    times = sum((item.sample.id, item.repetition) not in whole for item in items) / max(1, len(whole))
+    usual = {
+        role: _expected(taken.by_role[role], times, ledger) if measured else ledger
+        for role, ledger in most.by_role.items()
+    }
+    roles = {role: _role(usual[role], ledger) for role, ledger in most.by_role.items()}
+    known = sum(had[item.sample.id, item.repetition] for item in assignment.items(samples))
+    return Forecast(len(samples), assignment.repetitions, known, measured, roles, max(map(_seconds, usual.values())))
+
+
+def _role(usual: Ledger, most: Ledger) -> RoleForecast:
+    expected, highest = (ledger.price(ledger.tokens_in, ledger.tokens_out) for ledger in (usual, most))
+    return RoleForecast(
+        model=most.spec.name,
+        calls=usual.answers,
+        tokens_in=usual.tokens_in,
+        tokens_out=usual.tokens_out,
+        cost_usd=expected,
+        most_calls=most.answers,
+        most_usd=highest,
+    )
+
+
+def _seconds(usual: Ledger) -> float:
+    limits, tokens = usual.spec.limits, usual.tokens_in + usual.tokens_out
+    by_minute = usual.answers / (limits.requests_per_minute or inf), tokens / (limits.tokens_per_minute or inf)
+    return max(usual.answers * SECONDS_A_CALL / limits.in_flight, 60 * max(by_minute))
 
 
 def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
@@ -148,23 +155,66 @@ def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
     return Ledger(most.spec, round(calls), tokens_in, tokens_out)
 
 
-async def _rehearsed(assignment: Assignment, known: Set[str], items: Sequence[Item]) -> _Rehearsal:
-    most = _Rehearsal(assignment, known)
-    if not items or Need.WEB not in assignment.regime.needs:
-        for item in items:
-            await most.play(item, 0)
-        return most
-    # Long pages take long to play: once, for the longest sample, stands for every sample.
-    largest = max(items, key=lambda item: sum(map(_most_tokens, assignment.slots(item.sample).values())))
-    words, before = _LEAST_WORDS_A_PAGE, -1
-    while words <= _MOST_WORDS_A_PAGE and most.ledgers.tokens_in != before:  # else the regime cuts them
-        before, most = most.ledgers.tokens_in if most.seen else -1, _Rehearsal(assignment, known)
-        await most.play(largest, words)
-        words *= 2
-    for ledger in most.ledgers.by_role.values():
-        ledger.answers *= len(items)
-        ledger.tokens_in *= len(items)
-        ledger.tokens_out *= len(items)
+async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[tuple[str, int], int]) -> Ledgers:
+    """The most that is still to be asked about all items; `had` are the answers at hand, by sample and repetition."""
+    most, ceiling = Ledgers(assignment.specs), assignment.regime.ceiling(len(assignment.prompts))
+    samples = {item.sample.id: item.sample for item in items}
+    if Need.WEB in assignment.regime.needs and samples:  # long pages take long: the longest sample stands for all
+        longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, assignment.slots(item).values())))
+        samples = dict.fromkeys(samples, longest)
+    of_sample = {longest.id: await _conversation(assignment, longest) for longest in samples.values()}
+    left: Counter[str] = Counter()
+    for item in items:
+        left[samples[item.sample.id].id] += max(0, ceiling - had.get((item.sample.id, item.repetition), 0))
+    for role, ledger in most.by_role.items():
+        for name, calls in left.items():
+            one, share = of_sample[name].by_role[role], calls / ceiling
+            ledger.answers += round(one.answers * share)
+            ledger.tokens_in += round(one.tokens_in * share)
+            ledger.tokens_out += round(one.tokens_out * share)
+    return most
+
+
+async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
+    """What the questions about one sample take if answers and pages are as long as they may be.
+
+    Up to the regime's ceiling, each request is of the dearest kind, with one more answer before it.
+    """
+    ledgers = Ledgers(assignment.specs)
+    largest = dict.fromkeys(assignment.specs, Estimate(0, 0))
+
+    def longest_answer(question: Question, request: Request, ending: str) -> str:
+        role = question.role if question.role in largest else MAIN
+        ledger = ledgers.of(role)
+        check_images(ledger.spec, request)
+        largest[role] = max(largest[role], _count(ledger, request), key=lambda item: item.total)
+        return f"{_LONGEST_WORD[0] * request.max_tokens}\n{ending}"
+
+    addresses = (f"https://www.example{n}.org/" for n in range(1, _MOST_RESULTS + 1))
+    results = [
+        SearchResult(url, "A title", f"{_LONGEST_WORD} " * 25, None, n) for n, url in enumerate(addresses, start=1)
+    ]
+    words = max(_WORDS_A_PAGE, getattr(assignment.regime.settings, "page_words", 0))
+    web = PaperWeb(results, "A title", f"{_LONGEST_WORD} " * words)
+    images = _paper_images(assignment, sample)
+    await _converse(assignment.regime, lambda ask: assignment.case(sample, ask, web, images), longest_answer)
+    dearest = max(
+        largest, key=lambda role: ledgers.of(role).price(largest[role].tokens_in, largest[role].tokens_out) or 0
+    )
+    beyond = assignment.regime.ceiling(len(assignment.prompts)) - ledgers.answers
+    for number in range(1, beyond + 1):
+        longer = largest[dearest].tokens_in + number * (largest[dearest].tokens_out + _MOST_A_MESSAGE)
+        ledgers.of(dearest).add(Answer("", Finish.STOP, longer, largest[dearest].tokens_out))
+    return ledgers
+
+
+def _count(ledger: Ledger, request: Request) -> Estimate:
+    """Add the most that a request may take to a ledger."""
+    texts = (part for message in request.messages for part in message.parts)
+    tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
+    tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
+    most = Estimate(tokens_in, ledger.estimate(request).tokens_out)
+    ledger.add(Answer("", Finish.STOP, most.tokens_in, most.tokens_out))
     return most
 
 
@@ -173,70 +223,18 @@ def _most_tokens(text: str) -> int:
     return ceil(ascii_characters / _ASCII_A_TOKEN) + len(text) - ascii_characters
 
 
-class _Rehearsal:
-    """Plays a regime through with answers that are as long as they may be; known ones are only counted."""
+def _paper_images(assignment: Assignment, sample: Sample) -> Sequence[Image]:
+    """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
 
-    def __init__(self, assignment: Assignment, keys: Set[str]) -> None:
-        self.assignment, self.keys, self.known, self.seen = assignment, keys, 0, 0
-        self.ledgers = Ledgers(assignment.specs)
-        self.scopes = {role: Scope(spec, assignment.regime) for role, spec in assignment.specs.items()}
-        self.largest = dict.fromkeys(assignment.specs, Estimate(0, 0))
-
-    async def play(self, item: Item, page_words: int) -> None:
-        """Work on one sample, and add the requests that the regime might yet make."""
-        chosen, turns, seen = self.assignment, Counter[str](), self.seen
-
-        async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-            self.seen += 1
-            turns[step] += 1
-            role = role if role in self.largest else MAIN
-            ledger = self.ledgers.of(role)
-            check_images(ledger.spec, request)
-            asked = chosen.sampled(request, item.repetition, role)
-            question = JournalKey(item.sample.id, step, prompt, asked, item.repetition, role)
-            if self.keys and self.scopes[role].key(question) in self.keys:
-                self.known += 1
-            else:
-                texts = (part for message in request.messages for part in message.parts)
-                tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
-                tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
-                self._add(role, Estimate(tokens_in, ledger.estimate(request).tokens_out))
-            ending = chosen.regime.prolong(step, turns[step])
-            return Answer(f"{_LONGEST_WORD[0] * request.max_tokens}\n{ending}", Finish.STOP)
-
-        addresses = (f"https://www.example{n}.org/" for n in range(1, _MOST_RESULTS + 1))
-        snippet = f"{_LONGEST_WORD} " * 25
-        results = [SearchResult(url, "A title", snippet, None, n) for n, url in enumerate(addresses, start=1)]
-        web = PaperWeb(results, "A title", f"{_LONGEST_WORD} " * page_words)
-        await chosen.regime.solve(chosen.case(item.sample, ask, web, self._images(item.sample)))
-        # Up to the regime's ceiling, each request is of the dearest kind, with one more answer before it.
-        dearest = max(self.largest, key=self._usd)
-        largest = self.largest[dearest]
-        for number in range(1, chosen.regime.ceiling(len(chosen.prompts)) - (self.seen - seen) + 1):
-            longer = largest.tokens_in + number * (largest.tokens_out + _MOST_A_MESSAGE)
-            self._add(dearest, Estimate(longer, largest.tokens_out))
-
-    def _add(self, role: str, estimate: Estimate) -> None:
-        self.ledgers.of(role).add(Answer("", Finish.STOP, estimate.tokens_in, estimate.tokens_out))
-        if estimate.total > self.largest[role].total:
-            self.largest[role] = estimate
-
-    def _usd(self, role: str) -> float:
-        largest = self.largest[role]
-        return self.ledgers.of(role).price(largest.tokens_in, largest.tokens_out) or 0.0
-
-    def _images(self, sample: Sample) -> Sequence[Image]:
-        """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
-
-        Paper is not read: that takes seconds a picture.
-        """
-        pictures = self.assignment.pictures
-        if pictures is None or Need.IMAGES not in self.assignment.regime.needs:
-            return ()
-        found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
-        paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
-        images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
-        return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
+    Paper is not read: that takes seconds a picture.
+    """
+    pictures = assignment.pictures
+    if pictures is None or Need.IMAGES not in assignment.regime.needs:
+        return ()
+    found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
+    paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
+    images = [image or instead for (_, image), instead in zip(found, paper, strict=True)]
+    return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
 
 
 # Previews: a regime's whole conversation about a sample, to be looked at
@@ -294,20 +292,28 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
         PromptError: if the prompts cannot be filled.
     """
     steps: list[Question | OutsideCall] = []
-    turns = Counter[tuple[str, str]]()
 
-    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        turns[step, prompt] += 1
-        rehearsed = regime.rehearse(step, turns[step, prompt])
+    def usual_answer(question: Question, _: Request, rehearsed: str) -> str:
         usual = _FILLING.sub(lambda filling: f"(about {len(filling[0].split())} words) ", rehearsed)
-        answer = usual.strip() or f"(answer to {step})"
-        steps.append(Question(step, prompt, request.messages, role, answer))
-        return Answer(answer, Finish.STOP)
+        answer = usual.strip() or f"(answer to {question.step})"
+        steps.append(replace(question, answer=answer))
+        return answer
 
     found = [SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)]
     web = PaperWeb(found, "(title of a page)", "(first words of the page)", steps=steps)
     slots = get_task(sample.task).slots(sample)
-    await regime.solve(
-        Case(sample, prompt_set.choose(""), prompt_set, slots, ask, web if Need.WEB in regime.needs else None)
-    )
+    given, prompts = web if Need.WEB in regime.needs else None, prompt_set.choose("")
+    await _converse(regime, lambda ask: Case(sample, prompts, prompt_set, slots, ask, given), usual_answer)
     return steps
+
+
+async def _converse(regime: Regime, case: Callable[[Ask], Case], say: Callable[[Question, Request, str], str]) -> None:
+    """Have a regime work on a case; `say` answers each question, also from what the regime says is a usual answer."""
+    turns = Counter[tuple[str, str]]()
+
+    async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
+        turns[step, prompt] += 1
+        question = Question(step, prompt, request.messages, role)
+        return Answer(say(question, request, regime.rehearse(step, turns[step, prompt])), Finish.STOP)
+
+    await regime.solve(case(ask))

@@ -1,8 +1,8 @@
-"""Running a submitted system again: on samples that only the maintainers know, and without a network of its own.
+"""Running a submitted system again, by anybody: on samples that nobody could foresee, and confined.
 
 The program asks at the endpoint of a run (`Proxy`) and hands back an output for each sample. It runs three times from
-nothing; an exact test then tells whether the uploaded answers could be a further repetition. The outcome goes into the
-entry's history. Labels are not looked at, so that it tells nothing of them.
+nothing; an exact test then tells whether the uploaded answers could be a further repetition. The outcome is a statement
+signed by the team that replays. Labels are not looked at, so that it tells nothing of them.
 
 What a replay cannot show: samples of an open quarter are public, so a program that was made after they were released
 may hold the uploaded answers. Run the version that was handed in before the quarter opened, which `program_sha256`
@@ -11,17 +11,8 @@ names.
 
 from __future__ import annotations
 
-import asyncio
-import os
-import secrets
-import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -31,11 +22,11 @@ import numpy as np
 from hellofresh import __version__
 from hellofresh.core.clock import now
 from hellofresh.core.errors import RunError, SubmissionError, UsageError
-from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text, write_json
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_json
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.life.load import Release, load_release
+from hellofresh.runs.confinement import ConfinedProgram, Limits, check_command, is_path
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
@@ -43,29 +34,30 @@ from hellofresh.runs.record import read_outputs
 from hellofresh.runs.regimes.agents import Proxy
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.stats.agreement import FurtherRepetition, further_repetition
-from hellofresh.submissions.released import due_in
-from hellofresh.submissions.replays import Replay, add_replay, read_replays
+from hellofresh.submissions.names import FOLDER_NAME
+from hellofresh.submissions.receipts import REPLAYS
+from hellofresh.submissions.released import due_in, public_value
+from hellofresh.submissions.replays import PublicValue, Replay, add_replay, signing_key
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
-from hellofresh.tasks.outputs import Choice, Status
+from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import MAIN, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
-REPETITIONS, FEWEST, USUAL = 3, 10, 20
-_ALPHA, _LEAST_OWN = 0.01, 0.8
-"""Below the first the uploaded answers are other ones; below the second the system's own repetitions tell nothing."""
-_SECONDS = 3600.0
+REPETITIONS, FEWEST, USUAL = 3, 20, 40
+_ALPHA, _POWER = 0.01, 0.35
+"""Below the first uploaded answers are other ones; of a test that finds only larger shares than the second, one learns
+too little."""
 _NO_LABEL = -1
-_CONFINED = Path(__file__).parent / "regimes" / "endpoint" / "confined.py"
-"""A script of its own: what it imports is not everywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A replay as it went into the entry's history; what must not be public lies in `folder`."""
+    """A replay as it was signed; all that was asked and answered lies in `folder`."""
 
-    entry: str
     replay: Replay
+    statement: Path
     folder: Path
+    public_key: str
 
 
 def replay(
@@ -75,84 +67,120 @@ def replay(
     command: Sequence[str],
     asked: Evaluation,
     *,
+    by: str,
+    limits: Limits | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReplayReport:
-    """Run a submitted system again on secret samples, and write the outcome into the history of its entry.
+    """Run a submitted system again, and sign what came of it.
 
-    Samples are drawn once for an entry's content, and a replay that was interrupted goes on with them.
+    A replay that was interrupted goes on where it stopped.
 
     Args:
-        workspace: where the release is.
+        workspace: where the release is, and the next one.
         root: the folder of submissions.
         entry: TEAM/SYSTEM.
         command: the program and its arguments, started without a shell.
         asked: the models behind the endpoint; `limit` is the number of samples.
+        by: the team that replays and signs, by its folder.
+        limits: what the program may use.
         tell: receives what is going on.
 
     Raises:
-        SubmissionError: if no such entry counts on the task, or its history is damaged.
-        UsageError: if it cannot be confined here, or the task is not one of choices.
-        RunError: if a model fails; what was answered is kept.
+        SubmissionError: if no such entry counts on the task, or earlier statements of the team are damaged.
+        UsageError: if it cannot be confined here, is replayed too early or by its own team, or has no classes.
+        RunError: if a model fails or the program uses too much; what was answered is kept.
     """
     task = asked.task
     if task.output is not Choice:
         fix = "Responses and rankings differ in wording from run to run; have them rated instead."
         raise UsageError(f"{task.name} has no classes", expected="a task of choices", fix=fix, code="no-classes")
+    if not FOLDER_NAME.fullmatch(by) or by == entry.partition("/")[0]:
+        what = f"{by[:80]!r} cannot sign a replay of {entry[:80]!r}"
+        raise UsageError(what, expected="--by with the folder name of another team", code="bad-replayer")
     hidden = (workspace.root.resolve(), root.resolve())
-    _check_command(command, hidden)
+    check_command(command, hidden)
     standing = _standing(workspace, root, entry, asked)
     assert standing.receipt is not None and standing.submission is not None
     sha256 = standing.receipt.sha256
     release = load_release(workspace, asked.edition, task)
+    value = public_value(
+        workspace, task.name, release.calendar.deadline if release.calendar else standing.receipt.received
+    )
+    if value is None:
+        raise UsageError(
+            f"what decides which samples of {asked.edition} are drawn is not known yet",
+            expected="a release that opened after the entry was closed, whose manifest nobody knew before",
+            fix="Replay once the next quarter has opened, with its release in this workspace.",
+            code="no-next-release",
+        )
+    key = signing_key(workspace.root / "private" / "replay.key")
     uploaded = {item.id: item.label for item in standing.submission.predictions if item.repetition == 1}
+    drawn, passed_over = _draw(release, uploaded, asked.limit or USUAL, value, sha256)
+    ids = [sample.id for sample in drawn]
+    drawn_release = replace(release, samples=tuple(drawn))
     folder = workspace.private(asked.edition, task.name) / "replays" / f"{entry.replace('/', '-')}-{sha256[:12]}"
-    drawn, seed = _draw(folder, release, uploaded, asked.limit or USUAL)
-    drawn_release = replace(release, samples=drawn)
+    for one in (folder.parent, folder):  # other users of this machine read nothing of it
+        one.mkdir(parents=True, exist_ok=True)
+        one.chmod(0o700)
     runs = [
-        _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, hidden=hidden, tell=tell)
+        _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, limits or Limits(), tell=tell)
         for number in range(1, REPETITIONS + 1)
     ]
     answers, unasked, elsewhere = zip(*runs, strict=True)
-    ids = [sample.id for sample in drawn]
     found = further_repetition(
         np.array([_NO_LABEL if (label := uploaded[key]) is None else label for key in ids]),
         np.array([[_NO_LABEL if (label := said.get(key)) is None else label for said in answers] for key in ids]),
+        level=_ALPHA,
     )
     fetched = {host: sum(one.get(host, 0) for one in elsewhere) for host in sorted(set().union(*elsewhere))}
     made = Replay(
+        by=by,
+        entry=entry,
         at=utc_text(now().replace(microsecond=0)),
         code=f"hellofresh {__version__}",
         task=task.name,
         split=str(MAIN),
         sha256=sha256,
-        # One hash for the command and for the files that it names.
-        program_sha256=sha256_text(
-            canonical_json([[word, sha256_file(Path(word)) if Path(word).is_file() else ""] for word in command])
-        ),
+        program_sha256=_program_sha256(command),
         models={"main": asked.model, **asked.roles},
+        drawn_from=value,
         samples=len(ids),
+        passed_over=passed_over,
         repetitions=REPETITIONS,
-        samples_sha256=sha256_text(canonical_json([seed, ids])),
         agreement=found.agreement,
         own_agreement=found.own_agreement,
         p_value=found.p_value,
+        by_chance=found.by_chance,
+        finds=found.finds,
         without_asking=len(set().union(*unasked)),
         fetches=sum(fetched.values()),
         outcome=_outcome(found),
     )
-    sealed = add_replay(standing.folder, made, Escrow.of_workspace(workspace).seal)
-    # Names of hosts come from the program and may tell what it was asked: they stay here.
-    kept = {"replay": sealed.model_dump(mode="json"), "elsewhere": fetched, "answers": list(answers)}
-    write_json(folder / "outcome.json", {**kept, "unasked": [sorted(some) for some in unasked]})
-    done = folder.with_name(f"{folder.name}-{len(read_replays(standing.folder))}")
+    statement = root / str(asked.edition) / by / REPLAYS
+    signed = add_replay(statement, made, key)
+    # Names of hosts come from the program: they are not published.
+    kept = {"replay": signed.model_dump(mode="json"), "elsewhere": fetched, "answers": list(answers)}
+    write_json(folder / "outcome.json", {**kept, "samples": ids, "unasked": [sorted(some) for some in unasked]})
+    done = folder.with_name(f"{folder.name}-{sha256_text(signed.line)[:12]}")
     folder.rename(done)
-    return ReplayReport(entry, sealed, done)
+    return ReplayReport(signed, statement, done, key.public_key().public_bytes_raw().hex())
 
 
 def _outcome(found: FurtherRepetition) -> Literal["agrees", "differs", "inconclusive"]:
     if found.p_value <= _ALPHA:
         return "differs"
-    return "agrees" if found.own_agreement >= _LEAST_OWN else "inconclusive"
+    return "agrees" if found.by_chance <= _ALPHA and found.finds <= _POWER else "inconclusive"
+
+
+def _program_sha256(command: Sequence[str]) -> str:
+    """One hash for the command and for the files that it names, those in its folders included."""
+
+    def content(word: str) -> Iterator[tuple[str, str]]:
+        path = Path(word)
+        files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+        yield from ((one.relative_to(path).as_posix(), sha256_file(one)) for one in files)
+
+    return sha256_text(canonical_json([[word, list(content(word)) if is_path(word) else []] for word in command]))
 
 
 def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -> SubmissionStanding:
@@ -173,46 +201,17 @@ def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -
     return item
 
 
-def _check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
-    """Refuse a program that cannot be started, or confined, or lies where it could not be read."""
-    if not command or shutil.which(command[0]) is None:
-        what = f"no such program: {command[0][:200]!r}" if command else "no program is named"
-        raise UsageError(what, expected='such as --command "python agent.py"', code="no-program")
-    inside = [word for word in command if any(Path(word).resolve().is_relative_to(folder) for folder in hidden)]
-    if inside:
-        raise UsageError(
-            f"{inside[0][:200]!r} lies in a folder that the program must not read",
-            expected=f"a place outside {' and '.join(map(str, hidden))}",
-            code="program-inside",
-        )
-    probe = ["unshare", "--user", "--map-root-user", "--net", "--mount", "true"]
-    if shutil.which("unshare") is None or subprocess.run(probe, capture_output=True, check=False).returncode:  # noqa: S603
-        raise UsageError(
-            "a program cannot be run without a network here",
-            expected="Linux with user namespaces and the program unshare (util-linux)",
-            fix="Replay on another machine, or allow user namespaces on this one.",
-            code="not-confined",
-        )
-
-
 def _draw(
-    folder: Path, release: Release, uploaded: Mapping[str, int | None], number: int
-) -> tuple[tuple[Sample, ...], str]:
-    """Samples that the entry answered and whose texts are at hand, in an order that a secret seed decides."""
-    plan = folder / "plan.json"
-    if not plan.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(plan, {"seed": secrets.token_hex(32), "samples": number})
-    known = read_json(plan)
-    seed, number = str(known["seed"]), int(str(known["samples"]))
-    there = sorted(
-        (one for one in release.with_texts() if one.id in uploaded), key=lambda one: sha256_text(f"{seed}:{one.id}")
-    )
+    release: Release, uploaded: Mapping[str, int | None], number: int, value: PublicValue, entry: str
+) -> tuple[Sequence[Sample], int]:
+    """Samples that the entry answered, as the public value orders them, and how many were passed over without texts."""
+    ordered = sorted((one for one in release.samples if one.id in uploaded), key=lambda one: value.order(entry, one.id))
+    there = {one.id: place for place, one in enumerate(ordered) if one.id not in release.without_texts}
     if not FEWEST <= number <= len(there):
-        plan.unlink()
         expected = f"from {FEWEST} to {len(there)}, those whose texts are at hand"
         raise UsageError(f"{number} samples", expected=expected, fix="Set --limit.", code="bad-limit")
-    return tuple(sorted(there[:number], key=lambda one: one.id)), seed
+    places = list(there.values())[:number]
+    return sorted((ordered[place] for place in places), key=lambda one: one.id), places[-1] + 1 - number
 
 
 def _run(
@@ -220,17 +219,18 @@ def _run(
     release: Release,
     command: Sequence[str],
     asked: Evaluation,
+    limits: Limits,
     *,
-    hidden: Sequence[Path],
     tell: Callable[[str], None],
 ) -> tuple[dict[str, int | None], set[str], Mapping[str, int]]:
     """One repetition: the answers by sample, the samples that were answered without asking, and hosts it wanted."""
     with tempfile.TemporaryDirectory(prefix="hellofresh-") as name:
         server = EndpointServer(socket=Path(name) / "endpoint")
-        program = _Program(command, hidden, own.root / "program.log")
+        program = ConfinedProgram(command, own.root / "program.log", limits)
         with Proxy(server, program.start).current():
             whole = replace(asked, limit=len(release.samples))
             report: EvaluationReport = evaluate(own, whole, lambda _: None, tell, release=release)
+        program.check_end()
     if report.failed:
         raise RunError(
             f"{report.failed} samples could not be asked about",
@@ -239,57 +239,12 @@ def _run(
             code="replay-failed",
         )
     said = {key: output.label for key, _, output in read_outputs(report.folder) if isinstance(output, Choice)}
+    if all(label is None for label in said.values()):
+        fix = "Read there what it printed; it sees the system's libraries and what its command names."
+        raise RunError("the program answered nothing", where=str(own.root / "program.log"), fix=fix, code="no-output")
     asking = {
         item.id
         for item in read_transcripts(report.folder)
         if any(isinstance(event, AskedEvent) for event in item.events)
     }
     return said, {key for key, label in said.items() if label is not None} - asking, dict(server.elsewhere)
-
-
-class _Program:
-    """The submitted program while the endpoint is open; samples that it leaves without an output have no answer."""
-
-    def __init__(self, command: Sequence[str], hidden: Sequence[Path], log: Path) -> None:
-        self._command, self._hidden, self._log = command, hidden, log
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self, server: EndpointServer) -> None:
-        """Start it in the loop that runs; it ends with that."""
-        self._task = asyncio.get_running_loop().create_task(self._live(server))
-
-    async def _live(self, server: EndpointServer) -> None:
-        unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
-        script = [sys.executable, "-I", str(_CONFINED), str(server.socket), str(server.port)]
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("wb") as log:
-            words = [*unshare, *script, *map(str, self._hidden), "--", *self._command]
-            # A plain process, which is waited for after the loop has been closed, too.
-            process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by the maintainer
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=_environment(server),
-                start_new_session=True,
-            )
-        end = time.monotonic() + _SECONDS
-        try:
-            while True:
-                if process.poll() is not None or time.monotonic() > end:
-                    for session in list(server.sessions.values()):  # also those that open only now
-                        session.give_up(Choice(status=Status.NONE))
-                await asyncio.sleep(0.05)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _environment(server: EndpointServer) -> Mapping[str, str]:
-    """What the program gets: where to ask; no key and no setting of this machine."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
-    proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), server.origin)
-    direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")
-    asked = {"OPENAI_BASE_URL": f"{server.origin}/v1", "OPENAI_API_KEY": server.token}
-    return {**kept, **proxies, **direct, **asked, "HELLOFRESH_ENDPOINT": server.origin}

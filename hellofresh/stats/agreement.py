@@ -18,6 +18,7 @@ Krippendorff, Content Analysis, 2nd ed. (2004), chapter 11.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -133,43 +134,104 @@ class FurtherRepetition:
         agreement: mean share of repetitions that give the same answer.
         own_agreement: mean share of pairs of repetitions that do.
         p_value: that answers of the system itself would disagree as much.
+        by_chance: that answers which do not depend on the sample would agree as much.
+        finds: least share of samples with other answers that the test would find in nine of ten repetitions of it.
     """
 
     agreement: float
     own_agreement: float
     p_value: float
+    by_chance: float
+    finds: float
 
 
-def further_repetition(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> FurtherRepetition:
-    """An exact test that answers are one more repetition of a system.
+_EXCHANGES, _SIMULATED, _POWER = 9_999, 400, 0.9
 
-    If they are, then on each sample the given answer and the repetitions are exchangeable, whatever the system's noise:
-    each of them is equally likely to be the given one. The statistic is the number of repetitions that differ from the
-    given answers; its distribution over all exchanges, independent between samples, is a convolution. Where repetitions
-    always agree, k differing samples have a p-value of (1 / (repetitions + 1))^k at most. Source: Fisher, The Design of
-    Experiments (1935), the randomisation test.
+
+def further_repetition(
+    given: NDArray[np.int64], repeated: NDArray[np.int64], *, level: float = 0.01
+) -> FurtherRepetition:
+    """An exact test that answers are one more repetition of a system, its power, and a test that they follow samples.
+
+    If they are one, then on each sample the given answer and the repetitions are exchangeable, whatever the system's
+    noise: each of them is equally likely to be the given one. The statistic is the number of repetitions that differ
+    from the given answers; its distribution over all exchanges, independent between samples, is a convolution. Where
+    repetitions always agree, k differing samples have a p-value of (1 / (repetitions + 1))^k at most. The power is that
+    against answers of which a share, chosen at random, are others (simulated, with a fixed seed).
+
+    A program that gives one answer whatever it is asked, or throws a coin, may pass that test for a system that gives
+    one answer to nearly everything. So given answers are exchanged between samples, too: with such a program they agree
+    as well in any order. Source: Fisher, The Design of Experiments (1935), the randomisation test.
 
     Args:
         given: shape (n,), answers as numbers.
         repeated: shape (n, repetitions), two at least, since one alone is indistinguishable from what was given.
+        level: below which p-value answers are called other ones.
     """
     n, repetitions = repeated.shape
     if n < 1 or repetitions < 2:
         raise ValueError(
             f"{n} samples with {repetitions} repetitions; expected one sample and two repetitions at least"
         )
-    every = np.concatenate([given[:, None], repeated], axis=1)
-    differ = (every[:, :, None] != every[:, None, :]).sum(axis=2)
-    chances = np.ones(1)
-    for row in differ:
-        chances = np.convolve(chances, np.bincount(row, minlength=repetitions + 1) / (repetitions + 1))
     own = (repeated[:, :, None] == repeated[:, None, :]).sum(axis=(1, 2)) - repetitions
-    observed = int(differ[:, 0].sum())
+    observed = int((given[:, None] != repeated).sum())
     return FurtherRepetition(
         1 - observed / (n * repetitions),
         float(own.sum()) / (n * repetitions * (repetitions - 1)),
-        min(1.0, float(chances[observed:].sum())),
+        float(exchange_p_values(given[None], repeated)[0]),
+        _by_chance(given, repeated),
+        _found_share(given, repeated, level),
     )
+
+
+def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The p-value of the disagreement among exchanges of given answers and repetitions of a sample.
+
+    Args:
+        given: shape (m, n), m times answers to all samples.
+        repeated: shape (n, repetitions).
+    """
+    (m, n), answers = given.shape, repeated.shape[1] + 1
+    every = np.concatenate([given[:, :, None], np.broadcast_to(repeated, (m, *repeated.shape))], axis=2)
+    differ = (every[..., :, None] != every[..., None, :]).sum(axis=3)
+    chances = np.zeros((m, n * (answers - 1) + 1))
+    chances[:, 0] = 1
+    for sample in range(n):
+        shares = (differ[:, sample, :, None] == np.arange(answers)).mean(axis=1)
+        longer, chances = chances, np.zeros_like(chances)
+        for k in range(answers):
+            chances[:, k:] += shares[:, k, None] * longer[:, : longer.shape[1] - k]
+    at_least = np.flip(np.cumsum(np.flip(chances, 1), axis=1), 1)
+    found: NDArray[np.float64] = np.minimum(1.0, at_least[np.arange(m), differ[:, :, 0].sum(axis=1)])
+    return found
+
+
+def _found_share(given: NDArray[np.int64], repeated: NDArray[np.int64], level: float) -> float:
+    """The least share of samples whose answers can be others, at random, and be found nine times of ten; 1 at most.
+
+    Answers that are the system's own are drawn from its repetitions; others are what the fewest of them say.
+    """
+    random, samples = np.random.default_rng(0), np.arange(len(given))
+    values = np.unique(np.concatenate([given[:, None], repeated], axis=1))
+    rare = values[(repeated[:, :, None] == values).sum(axis=1).argmin(axis=1)]
+    own = repeated[samples, random.integers(repeated.shape[1], size=(_SIMULATED, len(given)))]
+    chances = random.uniform(size=own.shape)
+
+    def power(percent: int) -> float:
+        said = np.where(chances < percent / 100, rare, own)
+        return float((exchange_p_values(said, repeated) <= level).mean())
+
+    return (bisect_left(range(1, 100), True, key=lambda percent: power(percent) >= _POWER) + 1) / 100
+
+
+def _by_chance(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> float:
+    """The p-value of the agreement among exchanges of given answers between samples."""
+    values, codes = np.unique(given, return_inverse=True)
+    same = (repeated[:, :, None] == values).sum(axis=1)
+    orders = np.random.default_rng(0).permuted(np.tile(codes, (_EXCHANGES, 1)), axis=1)
+    samples = np.arange(len(given))
+    as_much = same[samples, orders].sum(axis=1) >= same[samples, codes].sum()
+    return float(as_much.sum() + 1) / (_EXCHANGES + 1)
 
 
 SKEWED = 0.8

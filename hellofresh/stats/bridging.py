@@ -31,7 +31,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -49,8 +50,9 @@ _CAMP, _NEAR = 1 / 6, 0.15
 _AHEAD = 1.6
 """A step of raters is so many times that to the least loss: below 2 the loss falls, and fewer sweeps are needed."""
 _LEAST_LEFT = 0.1
-_REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 12), 20
+_REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 8), 20
 """Of redrawn raters: ratings of all fits together, least and most fits, least notes that errors are learnt from."""
+_ROUGH = 1e-4
 _CHUNK = 2_000_000
 _THREADS = 2
 
@@ -569,7 +571,9 @@ def redraw(fit: Bridging, seed: int) -> Bridging:
     number = np.full(drawn.size + 1, -1, np.int32)  # the last one for notes whose writer rates nothing
     number[drawn] = np.arange(drawn.size)
     notes = Notes(number[fit.notes.writer], fit.notes.misleading, fit.notes.shown)
-    return fit_bridging(again, notes, Raters(raters.core[drawn], raters.high_volume[drawn]), fit.settings)
+    # Rounds may end early: what is left is far below what another draw changes.
+    settings = replace(fit.settings, tolerance=_ROUGH)
+    return fit_bridging(again, notes, Raters(raters.core[drawn], raters.high_volume[drawn]), settings)
 
 
 def draw_raters(ratings: Ratings, raters: int, seed: int) -> tuple[Ratings, NDArray[np.int64]]:
@@ -587,7 +591,11 @@ def draw_raters(ratings: Ratings, raters: int, seed: int) -> tuple[Ratings, NDAr
 
 def redraws(fit: Bridging) -> list[Bridging]:
     """Some fits of redrawn raters: fewer the more ratings there are, since what all notes share then varies less."""
-    return [redraw(fit, seed) for seed in range(int(np.clip(_REDRAWN // fit.ratings.note.size, *_LEAST_MOST)))]
+    found = []
+    for seed in range(int(np.clip(_REDRAWN // fit.ratings.note.size, *_LEAST_MOST))):
+        with suppress(ValueError):  # of a few raters a draw may have too few ratings
+            found.append(redraw(fit, seed))
+    return found
 
 
 def sampling(fit: Bridging, redrawn: Sequence[Bridging] = ()) -> RaterSampling:
@@ -641,10 +649,12 @@ def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
     """
     from scipy.optimize import isotonic_regression
 
+    stated, possible = _expected(fit, sampling(fit))
+    if len(redrawn) < 2:
+        return np.where(np.isfinite(stated), stated * possible, np.nan)
     status = np.array([statuses(one) == Status.HELPFUL for one in redrawn])
     others = (status.sum(axis=0) - status) / (len(redrawn) - 1)
-    stated, possible = _expected(fit, sampling(fit, redrawn))
-    found = [_expected(one, sampling(one, redrawn)) for one in redrawn]
+    found = [_expected(one, sampling(one)) for one in redrawn]
     chance = np.where(np.isfinite(stated), 0.0, np.nan)
     for which in (True, False):
         held = [np.isfinite(one) & (able == which) for one, able in found]

@@ -17,19 +17,18 @@ from pathlib import Path
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
-from hellofresh.core.errors import DataError, HelloFreshError, UsageError
-from hellofresh.core.files import as_model, parse_toml, sha256_file
+from hellofresh.core.errors import HelloFreshError, SubmissionError, UsageError
+from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import parse_utc, utc_text
-from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import Due, DueOf
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
-from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
+from hellofresh.submissions.receipts import REPLAYS, Receipt, known_teams, look_alike, read_receipt
+from hellofresh.submissions.replays import TEAMS, read_replays, read_teams
 from hellofresh.submissions.standings import SubmissionStanding, standings
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_CHANGES = 200
-_TEAMS = "TEAMS.toml"
 _SPLIT_OF = {name: split for split, files in FILES.items() for name in files}
 _HANDED_IN = frozenset({SYSTEM, *(name for files in FILES.values() for name in (files.jsonl, files.receipt))})
 
@@ -65,10 +64,6 @@ class ChangeReport:
 _Place = tuple[Edition, str, str]
 
 
-class _Team(Strict):
-    accounts: list[str]
-
-
 def check_changes(
     after: Path, before: Path, due_of: DueOf, *, author: str = "", moment: datetime | None = None
 ) -> ChangeReport:
@@ -95,7 +90,12 @@ def check_changes(
         report.faults.append(Fault("too-many-files", str(after), what, "Send them in parts."))
         return report
     touched: dict[_Place, set[Split]] = defaultdict(set)
+    replaying = set()
     for path in changed:
+        if path.count("/") == 2 and path.endswith(f"/{REPLAYS}"):
+            replaying.add(path.split("/")[1])
+            report.faults += _check_replays(path, before, after)
+            continue
         place = _place_of(path, after, report)
         if place is None:
             continue
@@ -107,11 +107,27 @@ def check_changes(
         report.faults += (Fault(code, _shown(path), what, "Leave the folder as it is.") for code, what in faults[:1])
         touched[place] |= set() if faults else splits
     touched = {place: splits for place, splits in touched.items() if splits}
-    _check_teams(before, sorted({team for _, team, _ in touched}), author, report)
+    _check_teams(before, sorted(replaying.union(team for _, team, _ in touched)), author, report)
     for place in sorted(touched, key=str):
         here = [dues(place[0], split) for split in Split if split in touched[place]]
         report.entries.append(_check_entry((before, after), place, here, at, report))
     return report
+
+
+def _check_replays(path: str, before: Path, after: Path) -> list[Fault]:
+    """What is wrong with a change of a team's replays, to which lines may be added at any time."""
+    team = path.split("/")[1]
+    fix = "Add only lines that 'hellofresh proxy --replay' wrote, signed with a key that TEAMS.toml names."
+    try:
+        owners = read_teams(before)
+        read = read_replays(after / path, owners[team].keys if team in owners else ())
+        kept = read[: len(read_replays(before / path))] == read_replays(before / path)
+    except SubmissionError as error:
+        return [Fault(error.code, _shown(path), error.what, fix)]
+    what = "lines were changed or taken out" if not kept else ""
+    if team not in owners or not owners[team].keys:
+        what = f"the team has no key in submissions/{TEAMS}"
+    return [Fault("bad-replays", _shown(path), what, fix)] if what else []
 
 
 def _files(root: Path) -> dict[str, object]:
@@ -179,29 +195,21 @@ def _shown(path: str) -> str:
 
 
 def _check_teams(before: Path, teams: Sequence[str], author: str, report: ChangeReport) -> None:
-    """One team at a time; one that is there already is changed by its own accounts only, as `TEAMS.toml` names them.
-
-    That file is the maintainers' own, so what is wrong with it is an error.
-    """
+    """One team at a time; one that is there already is changed by its own accounts only, as `TEAMS.toml` names them."""
     if len(teams) > 1:
         what = f"the folders of {len(teams)} teams: {', '.join(teams)[:200]}"
         report.faults.append(Fault("several-teams", "the request", what, "Send a request for each team."))
-    path, where, expected = before / _TEAMS, f"submissions/{_TEAMS}", '[team] with accounts = ["name"]'
-    try:
-        table = parse_toml(path.read_bytes()) if author and path.is_file() and not path.is_symlink() else {}
-        owners = as_model(dict[str, _Team], table, where=where, fix=f"Write {expected}", code="bad-teams")
-    except ValueError as error:
-        raise DataError(f"not TOML ({error})", where=where, expected=expected, code="bad-teams") from None
+    owners = read_teams(before) if author else {}
     known = known_teams(before)
     for team in teams if author else ():
         accounts = owners[team].accounts if team in owners else []
         if author.casefold() in map(str.casefold, accounts):
             continue
         if team in known or team in owners:
-            what = f"the account {author[:80]!r} is not one of the team's in submissions/{_TEAMS}"
+            what = f"the account {author[:80]!r} is not one of the team's in submissions/{TEAMS}"
             report.faults.append(Fault("other-team", team, what, "The team, or a maintainer, has to send it."))
         else:
-            what = f"a new team: on merging, add its account to submissions/{_TEAMS}"
+            what = f"a new team: on merging, add its account to submissions/{TEAMS}"
             report.warnings.append(Fault("new-team", team, what))
 
 

@@ -22,7 +22,7 @@ from pydantic import AfterValidator
 
 from hellofresh.core.clock import Event, check_clock, now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.errors import DataError, SubmissionError, UsageError, unwritable
 from hellofresh.core.files import read_model, sync_folder, write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
@@ -190,12 +190,7 @@ class Inbox:
                     shutil.rmtree(path, ignore_errors=True)
                 yield
         except OSError as error:
-            raise WorkspaceError(
-                f"the inbox cannot be used ({error.strerror or error})",
-                where=str(self.folder),
-                fix="Check the folder's permissions and free space.",
-                code="unwritable",
-            ) from error
+            raise unwritable(self.folder, error) from error
 
     def _keep(self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt) -> None:
         """Write the arrival's folder beside its place and rename it."""

@@ -23,7 +23,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from hellofresh import __version__
 from hellofresh.core.clock import Event, now
 from hellofresh.core.editions import MAX_EDITION, Edition, is_edition, parse_edition
-from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError
+from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError, unwritable
 from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
@@ -59,7 +59,7 @@ from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
 REPLAYS = "replays.jsonl"
-"""What came of running a submitted system again, see `hellofresh.submissions.replays`; a new version keeps it."""
+"""In a team's folder: what came of running others' systems again, see `hellofresh.submissions.replays`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,19 +301,19 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         place.parent.mkdir(parents=True, exist_ok=True)
         new = Path(tempfile.mkdtemp(prefix=".adding-", dir=root))
     except OSError as error:
-        raise _unwritable(root, error) from error
+        raise unwritable(root, error) from error
     try:
         new.chmod(0o755)
         # Written anew from what was checked: nothing else of what was handed in gets into the folder.
         for name, content in canonical_files(submission, split).items():
             write_bytes(new / name, content)
         write_receipt(new, receipt, split)
-        for name in (REPLAYS, *(name for other in Split if other is not split for name in FILES[other])):
+        for name in (name for other in Split if other is not split for name in FILES[other]):
             if (place / name).is_file() and not (place / name).is_symlink():
                 write_bytes(new / name, (place / name).read_bytes())
         _swap(new, place)
     except OSError as error:
-        raise _unwritable(place, error) from error
+        raise unwritable(place, error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
 
@@ -331,11 +331,6 @@ def _swap(new: Path, place: Path) -> None:
         old.rename(place)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _unwritable(path: Path, error: OSError) -> WorkspaceError:
-    fix = "Check the folder's permissions and free space."
-    return WorkspaceError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix, code="unwritable")
 
 
 def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:
@@ -367,5 +362,5 @@ def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: da
         with suppress(OSError):
             place.parent.rmdir()  # the team's folder, if nothing else is in it
     except OSError as error:
-        raise _unwritable(place, error) from error
+        raise unwritable(place, error) from error
     return place

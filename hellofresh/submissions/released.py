@@ -7,17 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hellofresh.core.calendar import Calendar
+from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
+from hellofresh.core.files import sha256_file
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_public
-from hellofresh.releases.life.manifest import TOMBSTONES, calendar_of, read_manifest, read_tombstones
+from hellofresh.releases.life.manifest import (
+    MANIFEST,
+    PREVIOUS,
+    TOMBSTONES,
+    calendar_of,
+    read_manifest,
+    read_tombstones,
+)
 from hellofresh.submissions.check import Due
+from hellofresh.submissions.replays import PublicValue
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
@@ -59,6 +70,17 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
         revealed |= {name} if manifest.has_labels else set()
         taken_down |= {item.id for item in read_tombstones(folder)}
     return Due(edition, ids, calendars, frozenset(taken_down), split, frozenset(revealed), corpora)
+
+
+def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
+    """The first release that opened after an entry was closed, of its own task if there is one; None before that."""
+    for edition, name in sorted(workspace.released(), key=lambda one: (one[0], one[1] != task, one[1])):
+        folder = workspace.release(edition, name)
+        if edition.is_living and closed <= calendar_of(read_manifest(folder), folder).opens <= now():
+            first = folder / PREVIOUS / "1.json"
+            made = sha256_file(first if first.is_file() else folder / MANIFEST)
+            return PublicValue(edition=str(edition), task=name, sha256=made)
+    return None
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

@@ -1,27 +1,38 @@
-"""The replays of a submission: what came of running the submitted system again, in a file beside its receipt.
+"""Replays: what came of running a submitted system again, each a statement that is signed by who replayed it.
 
-`replays.jsonl` has a line for each replay, the oldest first. Each names the SHA-256 of the line before it, so that none
-can be taken out or changed unseen, and bears a seal that only the maintainers' secret key gives. It holds for the
-content that its receipt names. No line names a sample: which ones were drawn stays private, and `samples_sha256`
-commits to them.
+Anybody may replay an entry. The statements of a team lie in its own folder, `<edition>/<team>/replays.jsonl`, a line
+each, the oldest first. Each line names the SHA-256 of the line before it, so that none can be taken out or changed
+unseen, and is signed by a key of the team's that `TEAMS.toml` names (Ed25519, RFC 8032). Which samples are drawn
+follows from a manifest that nobody knew before the deadline, so that anybody can draw them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import Field, StringConstraints, ValidationError
 
-from hellofresh.core.errors import SubmissionError
-from hellofresh.core.files import canonical_json, sha256_text, strict_json, write_bytes
+from hellofresh.core.editions import Edition
+from hellofresh.core.errors import DataError, SubmissionError, UsageError
+from hellofresh.core.files import (
+    as_model,
+    canonical_json,
+    parse_toml,
+    sha256_text,
+    strict_json,
+    write_bytes,
+)
 from hellofresh.core.strict import Strict
 from hellofresh.submissions.format import read_plain
-from hellofresh.submissions.receipts import REPLAYS, Receipt
+from hellofresh.submissions.receipts import REPLAYS
 
-Seal = Callable[[str], str]
-"""Gives the seal of a text, 64 hexadecimal digits."""
+TEAMS = "TEAMS.toml"
 _MAX_BYTES = 1_000_000
 _Hash = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 _Text = Annotated[str, StringConstraints(max_length=200)]
@@ -29,29 +40,48 @@ _Count = Annotated[int, Field(ge=0)]
 _Share = Annotated[float, Field(ge=0, le=1)]
 
 
+class PublicValue(Strict):
+    """What decides which samples are drawn: the SHA-256 of a release's first manifest."""
+
+    edition: _Text
+    task: _Text
+    sha256: _Hash
+
+    def order(self, entry: str, sample: str) -> str:
+        """Samples of an entry's content are drawn in the order of this."""
+        return sha256_text(f"{self.sha256}:{entry}:{sample}")
+
+
 class Replay(Strict):
     """What came of one replay.
 
     Attributes:
+        by: the team that replayed; it signs.
+        entry: TEAM/SYSTEM.
         at: when, UTC to the second.
         code: the version that ran it.
         task, split: of which samples.
         sha256: of the content that was compared, as in the receipt.
         program_sha256: of the files that its command names.
         models: what answered, by role.
+        drawn_from: what decided which samples were drawn.
         samples, repetitions: how many were drawn, and how often the system was run on each.
-        samples_sha256: of the secret seed and the drawn ids, in canonical JSON.
+        passed_over: samples before them in the order of the draw whose texts were not at hand.
         agreement: mean share of repetitions that say what was uploaded.
         own_agreement: the same of repetitions among each other.
         p_value: of the test that the uploaded answers are a further repetition (`hellofresh.stats.agreement`).
+        by_chance: p-value of the test that a program which does not look at samples agrees as much.
+        finds: the test's power: the least share of other answers that it finds nine times of ten.
         without_asking: samples that were answered without a question to a model, in any repetition.
         fetches: attempts to reach another address than the endpoint, as far as they were seen; all failed.
-        outcome: `agrees`; `differs`; or `inconclusive`, where repetitions differ too much to tell.
+        outcome: `agrees`; `differs`; or `inconclusive`, where the test could not tell.
         previous: SHA-256 of the line before, empty in the first.
-        seal: of all other fields.
+        signature: of all other fields, 128 hexadecimal digits.
     """
 
     version: Literal[1] = 1
+    by: _Text
+    entry: _Text
     at: _Text
     code: _Text
     task: _Text
@@ -59,17 +89,20 @@ class Replay(Strict):
     sha256: _Hash
     program_sha256: _Hash
     models: Mapping[str, _Text]
+    drawn_from: PublicValue
     samples: _Count
+    passed_over: _Count
     repetitions: _Count
-    samples_sha256: _Hash
     agreement: _Share
     own_agreement: _Share
     p_value: _Share
+    by_chance: _Share
+    finds: _Share
     without_asking: _Count
     fetches: _Count
     outcome: Literal["agrees", "differs", "inconclusive"]
     previous: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")] = ""
-    seal: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{64})?$")] = ""
+    signature: Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{128})?$")] = ""
 
     @property
     def line(self) -> str:
@@ -77,30 +110,84 @@ class Replay(Strict):
         return canonical_json(self.model_dump(mode="json"))
 
     @property
-    def sealed_text(self) -> str:
-        """What the seal is of."""
-        return canonical_json(self.model_dump(mode="json", exclude={"seal"}))
+    def signed(self) -> bytes:
+        """What the signature is of."""
+        return canonical_json(self.model_dump(mode="json", exclude={"signature"})).encode()
 
 
-def read_replays(folder: Path) -> tuple[Replay, ...]:
-    """The replays of a submission in order; none where it was never replayed.
+class Team(Strict):
+    """A table of `TEAMS.toml`: whose accounts change the team's folder, and whose keys sign its replays."""
+
+    accounts: list[str] = Field(default_factory=list)
+    keys: list[_Hash] = Field(default_factory=list)
+
+
+def read_teams(root: Path) -> Mapping[str, Team]:
+    """The teams that the maintainers know; that file is their own, so what is wrong with it is an error.
 
     Raises:
-        SubmissionError: if the file is not one, or a line does not follow from the one before.
+        DataError: if it is not a table of teams, or two teams have one key.
     """
-    path = folder / REPLAYS
+    path, where, expected = root / TEAMS, f"submissions/{TEAMS}", '[team] with accounts = ["name"] or keys = ["hex"]'
+    try:
+        table = parse_toml(path.read_bytes()) if path.is_file() and not path.is_symlink() else {}
+    except ValueError as error:
+        raise DataError(f"not TOML ({error})", where=where, expected=expected, code="bad-teams") from None
+    teams = as_model(dict[str, Team], table, where=where, fix=f"Write {expected}", code="bad-teams")
+    keys = [key for team in teams.values() for key in set(team.keys)]
+    if len(keys) != len(set(keys)):
+        raise DataError("two teams have one key", where=where, expected="keys of their own", code="bad-teams")
+    return teams
+
+
+def signing_key(path: Path) -> Ed25519PrivateKey:
+    """The key in a file that only its owner may read, made at first use.
+
+    Raises:
+        UsageError: if the file is something else.
+    """
+    if not path.exists():
+        write_bytes(path, f"{secrets.token_hex(32)}\n".encode(), mode=0o600)
+    try:
+        return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(path.read_text(encoding="ascii")))
+    except ValueError:
+        expected, fix = "64 hexadecimal digits", "Restore it from a backup, or move it away for a new one."
+        raise UsageError("not a signing key", where=str(path), expected=expected, fix=fix, code="bad-key") from None
+
+
+def read_replays(path: Path, keys: Iterable[str] = ()) -> tuple[Replay, ...]:
+    """The replays of a team in order; none where there is no file.
+
+    Args:
+        path: the file.
+        keys: the team's public keys; where some are given, each line must be signed by one.
+
+    Raises:
+        SubmissionError: if the file is not one, or a line does not follow from the one before or has no such signature.
+    """
     if not path.exists() and not path.is_symlink():
         return ()
+    public = [Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)) for key in keys]
     content = read_plain(path, _MAX_BYTES, [])
     found: list[Replay] = []
-    for number, line in enumerate((content or b"?").splitlines(), start=1):
+    for number, line in enumerate((content or b"?").removesuffix(b"\n").split(b"\n"), start=1):
         try:
             found.append(Replay.model_validate(strict_json(line)))
         except (ValidationError, ValueError):
             raise _damaged(path, f"line {number} is not a replay") from None
         if found[-1].previous != (sha256_text(found[-2].line) if number > 1 else ""):
             raise _damaged(path, f"line {number} does not follow from the line before: one was changed or taken out")
+        if public and not any(_is_signed(found[-1], key) for key in public):
+            raise _damaged(path, f"line {number} is not signed with a key of the team's in {TEAMS}")
     return tuple(found)
+
+
+def _is_signed(replay: Replay, key: Ed25519PublicKey) -> bool:
+    try:
+        key.verify(bytes.fromhex(replay.signature), replay.signed)
+    except InvalidSignature:
+        return False
+    return True
 
 
 def _damaged(path: Path, what: str) -> SubmissionError:
@@ -108,44 +195,53 @@ def _damaged(path: Path, what: str) -> SubmissionError:
     return SubmissionError(what, where=str(path), fix=fix, code="damaged-replays")
 
 
-def add_replay(folder: Path, replay: Replay, seal: Seal) -> Replay:
-    """Append a replay to those of a submission, with its link to the last one and its seal."""
-    before = read_replays(folder)
-    linked = replay.model_copy(update={"previous": sha256_text(before[-1].line) if before else "", "seal": ""})
-    sealed = linked.model_copy(update={"seal": seal(linked.sealed_text)})
-    write_bytes(folder / REPLAYS, "".join(f"{one.line}\n" for one in (*before, sealed)).encode())
-    return sealed
+def add_replay(path: Path, replay: Replay, key: Ed25519PrivateKey) -> Replay:
+    """Append a replay to those of the team that made it, with its link to the last one and its signature."""
+    before = read_replays(path)
+    linked = replay.model_copy(update={"previous": sha256_text(before[-1].line) if before else "", "signature": ""})
+    signed = linked.model_copy(update={"signature": key.sign(linked.signed).hex()})
+    write_bytes(path, "".join(f"{one.line}\n" for one in (*before, signed)).encode())
+    return signed
 
 
-def replays_of(folder: Path, receipt: Receipt | None, seal: Seal | None) -> tuple[Replay, ...]:
-    """The replays of what a receipt is for; none without the key, by which only maintainers can tell forged ones.
-
-    Raises:
-        SubmissionError: as `read_replays`, or if a seal is not that of the key.
-    """
-    found = read_replays(folder) if receipt is not None and seal is not None else ()
-    for number, one in enumerate(found, start=1):
-        if seal is not None and one.seal != seal(one.sealed_text):
-            raise _damaged(folder / REPLAYS, f"line {number} was not sealed with this workspace's key")
-    return tuple(one for one in found if receipt is not None and one.sha256 == receipt.sha256)
-
-
-def is_replayed(replays: Sequence[Replay], task: str, split: str, *, has_models: bool) -> bool:
-    """Whether an entry counts as replayed on a split: a replay agreed, none differed, and its models were asked."""
-    mine = [one for one in replays if (one.task, one.split) == (task, split)]
-    asked = all(one.without_asking == 0 for one in mine) or not has_models
-    return asked and {"agrees"} <= {one.outcome for one in mine} <= {"agrees", "inconclusive"}
+def replays_of(root: Path, edition: Edition) -> tuple[Sequence[Replay], list[str]]:
+    """The replays of an edition's entries by others, and sentences about what is left out."""
+    teams, found, notes = read_teams(root), list[Replay](), list[str]()
+    for path in sorted((root / str(edition)).glob(f"*/{REPLAYS}")):
+        by, keys = path.parent.name, teams[path.parent.name].keys if path.parent.name in teams else []
+        try:
+            read = read_replays(path, keys)
+        except SubmissionError as error:
+            notes.append(f"the replays of the team {by} are left out: {error.what}")
+            continue
+        if keys:
+            found += (one for one in read if one.by == by and one.entry.partition("/")[0] != by)
+        else:
+            notes.append(f"the replays of the team {by} are left out: {TEAMS} names no key of it")
+    return found, notes
 
 
-def conduct_of(replays: Sequence[Replay], task: str, split: str, *, has_models: bool) -> list[str]:
-    """Flags for what the replays of an entry on a split showed."""
-    found = []
-    for one in (one for one in replays if (one.task, one.split) == (task, split)):
-        many = f"of {one.samples} samples of its replay on {one.at[:10]}"
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What the replays of an entry on a split come to: the teams whose replays agree, and flags for its conduct."""
+
+    by: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+def replayed(replays: Sequence[Replay], *, has_models: bool) -> Replayed:
+    """What the replays of one entry on one split come to; it counts as replayed by nobody where one shows a fault."""
+    flags, asked = list[str](), True
+    for one in replays:
+        many = f"of {one.samples} samples of its replay by {one.by} on {one.at[:10]}"
         if one.outcome == "differs":
-            found.append(f"{task}: other answers than those that it gives when it is run [replay-differs]")
+            flags.append(f"{one.task}: other answers than those that it gives when {one.by} runs it [replay-differs]")
         if one.without_asking and has_models:
-            found.append(f"{task}: answers without asking a model on {one.without_asking} {many} [replay-unasked]")
+            asked = False
+            what = f"answers without asking a model on {one.without_asking} {many}"
+            flags.append(f"{one.task}: {what} [replay-unasked]")
         if one.fetches:
-            found.append(f"{task}: {one.fetches} attempts to reach other addresses in its replay [replay-fetches]")
-    return list(dict.fromkeys(found))
+            flags.append(f"{one.task}: {one.fetches} attempts to reach other addresses in a replay [replay-fetches]")
+    sound = asked and all(one.outcome != "differs" for one in replays)
+    agreed = sorted({one.by for one in replays if one.outcome == "agrees"})
+    return Replayed(tuple(agreed) if sound else (), tuple(dict.fromkeys(flags)))

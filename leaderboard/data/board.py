@@ -106,6 +106,7 @@ class ScoreCell:
         entry: whose result it is.
         n, n_split: samples judged, and samples there are.
         clusters: groups of samples that the intervals rest on.
+        replayed_by: how many other teams ran the system again and found no disagreement.
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the one that ranks first.
         method: how its interval was made.
@@ -124,6 +125,7 @@ class ScoreCell:
     blocked: int
     metrics: tuple[MetricValue, ...]
     method: str
+    replayed_by: int = 0
 
     @property
     def headline(self) -> MetricValue:
@@ -189,6 +191,12 @@ class Board:
     def first(self, row: type[Row], split: SplitKey, *wanted: pl.Expr, **equal: str) -> Row | None:
         """The first of `rows`, None if absent."""
         return next(iter(self.rows(row, split, *wanted, **equal)), None)
+
+    def has(self, row: type, split: SplitKey) -> bool:
+        """Whether there are any such rows, without reading the texts of a large table."""
+        keys = zip(("edition", "task", "split"), split, strict=True)
+        mine = {key: value for key, value in keys if key in TABLES[_NAMES[row]].keys}
+        return bool(self._tables[_NAMES[row]].lazy().filter(**mine).select(pl.len() > 0).collect().item())
 
     def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
         """What `rows` gives, as a table."""
@@ -424,7 +432,7 @@ def _only(rows: pl.DataFrame, entry: BoardEntry) -> pl.DataFrame:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "method")  # fmt: skip
+            "blocked", "method", "replayed_by")  # fmt: skip
     metrics = zip(row["metric"], *(row[name] for name in MetricValue._fields[1:]), strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.errors import DataError, WorkspaceError, unwritable
 from hellofresh.core.files import read_json, read_model, sha256_file, sweep_leftovers, temporary_prefix, write_json
 
 MARKER = "hellofresh-export.json"
@@ -128,12 +128,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
         new = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
         yield new
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot write: {error.strerror or error}",
-            where=str(folder),
-            fix="Check the permissions and free space, or name a folder that can be renamed.",
-            code="unwritable",
-        ) from error
+        raise unwritable(folder, error, instead="name a folder that can be renamed") from error
     finally:
         if new is not None:
             shutil.rmtree(new, ignore_errors=True)

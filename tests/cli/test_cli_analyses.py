@@ -113,8 +113,8 @@ def test_without_the_converter_there_is_a_note_and_no_analysis(
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     said = run()
-    assert said.startswith("note: the board has no analyses: figures need vl-convert-python")
-    assert "hellofresh[analyse]" in said
+    assert said.startswith("note: the board has no analyses: a figure needs vl-convert-python")
+    assert "vl-convert-python>=1.9" in said
     assert not folder(workspace).exists()
 
 

@@ -34,12 +34,7 @@ def test_a_corpus_goes_from_its_source_to_figures(source: Path, cli: Cli) -> Non
     assert "small" in cli("corpus", "show")
     assert "otters of the river" in cli("corpus", "show", "small", "otters-river")
     assert "Do otters come" in cli("corpus", "show", "small", "q0")
-    compare = ("corpus", "compare", "small", "--retrievers", "bm25,tf-idf")
-    assert "no-shards" in cli(*compare, "--merge", code=2)
-    cli(*compare, "--shard", "2/2", "--executor", "concurrent.futures:ThreadPoolExecutor")
-    assert "shards 1 of 2 missing" in cli(*compare, "--merge", code=1)
-    cli(*compare, "--shard", "1/2")
-    cli(*compare, "--merge")
+    cli("corpus", "compare", "small", "--retrievers", "bm25,tf-idf", "--index-only", "--jobs", "2")
     assert cli.json("corpus", "show", "small", "--search", "otters of the hill")[0]["document"] == "otters-hill"
 
 

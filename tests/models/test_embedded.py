@@ -215,7 +215,7 @@ def test_a_missing_engine_is_named_with_the_command_that_installs_it(monkeypatch
     monkeypatch.setattr(_converted, "ENGINE", ("no-such-engine",))
     with fails_with("missing-extra") as caught:
         EmbeddedModel()
-    assert "pip install 'hellofresh[local]'" in str(caught.value)
+    assert "pip install 'gguf>=0.17' 'openvino-genai>=2026.4'" in str(caught.value)
 
 
 @pytest.mark.slow

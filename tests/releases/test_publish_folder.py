@@ -81,6 +81,8 @@ def test_after_the_reveal_the_table_has_each_sample_with_its_label(
     assert dict(zip(table["id"], table["label"], strict=True)) == labels
     manifest = read_json(below / "manifest.json")
     assert sha256_file(below / manifest["previous"]["path"]) == manifest["previous"]["sha256"]
+    # The hub takes no framework that is not on its list.
+    assert "\nevaluation_framework: inspect-ai\n" in (tmp_path / "out/eval.yaml").read_text()
 
 
 def test_tables_of_samples_with_and_without_texts_have_the_same_columns(make, quarter, days, tmp_path) -> None:

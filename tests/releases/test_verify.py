@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -41,7 +40,7 @@ from verifier import (
     repeat_checks,
     verify_release,
 )
-from verifier.content import NOT_ASKED, Content, majority
+from verifier.content import NOT_ASKED, Content, _vote_faults, majority
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
 
@@ -305,21 +304,6 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
         assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
-@pytest.mark.parametrize("field", ["tp", "fn", "f1", "recall_low", "accuracy_high", "interval_seed", "interval_method"])
-def test_whatever_a_score_of_an_earlier_version_says_otherwise_is_found(tmp_path: Path, field: str) -> None:
-    """Its rows have four metrics and four counts."""
-
-    def change(rows: list[dict[str, Any]]) -> None:
-        rows[0][field] = f"{rows[0][field]}x" if isinstance(rows[0][field], str) else rows[0][field] + 1
-
-    with tarfile.open(Path(__file__).parents[1] / "earlier" / "workspace-format-1.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
-    folder = tmp_path / "releases" / "2026Q2" / "x-notes"
-    figure = verify_release(folder, figures=[FigureName.parse("system=coin,metric=recall")])[-1]
-    assert figure.ok and len(figure.figures) == 1
-    assert "scores" in tampered(folder / "scores.jsonl", change)
-
-
 def test_an_interval_that_was_changed_is_found_when_the_figure_is_asked_for(revealed: Path) -> None:
     edit_rows(revealed / "scores.jsonl", lambda rows: [row.update(low=row["low"] - 0.01) for row in rows])
     consistent(revealed)
@@ -561,25 +545,8 @@ def test_an_entry_of_another_kind_than_its_predictions_show_is_found(
     assert "scores" in found
 
 
-@pytest.mark.parametrize(
-    ("lane", "passes"), [("harness", True), ("submitted", False), ("prospective", False), (None, False)]
-)
-def test_rows_of_an_earlier_version_have_a_lane_in_place_of_their_provenance(
-    revealed: Path, lane: str | None, passes: bool
-) -> None:
-    def older(rows: list[dict[str, Any]]) -> None:
-        for row in rows:
-            row.pop("provenance")
-            row.update({"lane": lane} if lane else {})
-
-    for name in ("scores.jsonl", "predictions.jsonl"):
-        edit_rows(revealed / name, older)
-    consistent(revealed)
-    assert (faults(revealed) == {}) is passes
-
-
 def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
-    said = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
+    said: dict[str, Any] = {"kind": "submission", "provenance": "uploaded", "team": "Us", "regime": "other"}
 
     def renamed(rows: list[dict[str, Any]], origin: str, **more: Any) -> None:
         for row in rows:
@@ -589,8 +556,9 @@ def test_a_submission_may_not_be_called_a_smoke_test(revealed: Path) -> None:
     edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
     edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
     consistent(revealed)
-    for other, passes in (("replayed", True), ("run", False), ("uploaded", True)):
-        said["provenance"] = other
+    for other, by, passes in (("replayed", 2, True), ("replayed", 0, False), ("run", 0, False), ("uploaded", 1, False),
+                              ("uploaded", 0, True)):  # fmt: skip
+        said |= {"provenance": other, "replayed_by": by}
         edit_rows(revealed / "predictions.jsonl", lambda rows: renamed(rows, "entry"))
         edit_rows(revealed / "scores.jsonl", lambda rows: renamed(rows, "origin"))
         consistent(revealed)
@@ -611,6 +579,35 @@ def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed
         "20 rows of scores.jsonl are missing, with 0 samples taken down",
     ]
     assert found == {}
+
+
+def test_every_fault_of_predictions_is_named_and_none_ends_the_search(revealed: Path) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows.insert(1, rows[0])
+        rows[-1]["id"] = "xn-9999"
+
+    found = tampered(revealed / "predictions.jsonl", change)["predictions"]
+    for fault in ("line 2 is not in its place", "'xn-9999' is not a sample"):
+        assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize(("prompts", "vote", "chances", "fault"), [
+    ([[1, 0], [1, 0], [0, 1]], [1, 0], 0.5, ""),
+    ([[1, 0], [1, 0], [0, 1]], [1, 1], 0.5, "the majority is not that of its prompts"),
+    ([], [1, 1], 0.5, "the majority is not that of its prompts"),
+    ([[1, 0], [1, 0]], [1, 0], 0.6, "the majority's probabilities are not the means"),
+    ([[1, 0], [1, 0]], [1, 0], np.nan, "the majority's probabilities are not the means"),
+])  # fmt: skip
+def test_a_vote_that_is_not_that_of_its_prompts_is_found(
+    prompts: list[list[int]], vote: list[int], chances: float, fault: str
+) -> None:
+    content = Content(Manifest({"split": "main"}, ""), fact="intercept")
+    said = {**{str(number): one for number, one in enumerate(prompts)}, "majority": vote}
+    content.answers = {("e", name): np.array(one, np.int8) for name, one in said.items()}
+    stated = {name: chances if name == "majority" else 0.5 for name in said}
+    content.stated = {("e", name): np.full((2, 2), chance) for name, chance in stated.items()}
+    found = list(_vote_faults(content))
+    assert [fault in one for one in found] == [True] * bool(fault)
 
 
 @given(table=st.lists(st.lists(st.sampled_from([NOT_ASKED, -1, 0, 1]), min_size=3, max_size=3), min_size=1, max_size=8))
@@ -648,6 +645,10 @@ def test_metrics_and_intervals_made_by_code_of_their_own_are_those_of_the_scores
         mine = VerifiedMetric.of_classes(metric.name, names)
         here = interval(mine.sums(labels, said, groups.astype(np.int32)), mine)
         assert here == pytest.approx((value, there.low, there.high), abs=1e-9), metric.name
+        number = float(random.integers(1, n + 1))
+        total, own = tables.sum(axis=0), mine.sums(labels, said, groups.astype(np.int32)).sum(axis=0)
+        theirs = metric.value(metric.statistics.moved(total, number))
+        assert sorted(mine.value(mine.moved(own, number))) == pytest.approx(sorted(theirs), abs=1e-9), metric.name
 
 
 @pytest.mark.parametrize("change", [
@@ -671,8 +672,8 @@ def test_a_calendar_whose_days_are_not_in_order_is_refused(opened: Path, change:
     *(lambda _, content=content: content for content in ("", "{", "[]", "{}", "null", "[" * 100_000, "\x00")),
     lambda text: "\ufeff" + text,
     lambda text: text.encode("utf-16"),
-    lambda text: text.replace('"format": 2', '"format": 99'),
-    lambda text: text.replace('"format": 2', '"format": "1"'),
+    lambda text: text.replace('"format": 1', '"format": 99'),
+    lambda text: text.replace('"format": 1', '"format": "1"'),
 ])  # fmt: skip
 def test_a_manifest_that_parsers_read_differently_is_refused(
     opened: Path, change: Callable[[str], str | bytes]

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import bm25s
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import sparse
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever, TfIdf, count_shard
+from hellofresh.evidence.retrieval.sparse import Analyzer, Bm25, SparseRetriever, TfIdf
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 PLAIN = Analyzer(stem=False, drop_frequent=False)
@@ -66,54 +63,6 @@ def test_the_index_is_the_same_in_parts_and_wherever_they_are_counted(
 def index_of(corpus: RetrievalCorpus, name: str) -> dict[str, bytes]:
     (folder,) = (corpus.folder / "index").glob(f"{name}-*")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-@pytest.mark.parametrize("of", [1, 3, 9])
-def test_shards_merge_to_the_bytes_of_one_process(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, of: int
-) -> None:
-    alone, shared = write_small(workspace), write_small(Workspace(workspace.root / "other"))
-    monkeypatch.setattr(sparse, "_PART", 7)
-    for number in range(of, 0, -1):
-        count_shard(shared, (number, of), pool=lambda: ThreadPoolExecutor(2))
-    for weighting in (Bm25(), TfIdf()):  # shards are counted once for both
-        SparseRetriever.open(alone, weighting)
-        SparseRetriever.open(shared, weighting, merge=True)
-        assert index_of(shared, weighting.name) == index_of(alone, weighting.name)
-
-
-def spoil(place: Path, **changes: object) -> None:
-    path = place / "shard.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-@pytest.mark.parametrize(
-    ("spoiled", "code"),
-    [
-        (lambda place: (place / "shard.json").unlink(), "missing-shard"),
-        (lambda place: spoil(place, source={"0" * 64: 48}), "other-shard"),
-        (lambda place: spoil(place, analyzer={"stem": False, "drop_frequent": True}), "other-shard"),
-        (lambda place: spoil(place, part=8), "other-shard"),
-        (lambda place: spoil(place, of=3), "other-shard"),
-        (lambda place: spoil(place, number=1), "missing-shard"),
-        (lambda place: spoil(place, sha256={}), "bad-shard"),
-        (lambda place: spoil(place, sha256=[]), "bad-shard"),
-        (lambda place: (place / "part-000000007.npz").unlink(), "bad-shard"),
-        (lambda place: (place / "part-000000007.npz").write_bytes(b""), "bad-shard"),
-    ],
-)
-def test_counts_that_are_not_one_whole_are_not_merged(
-    small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch, spoiled: Callable[[Path], object], code: str
-) -> None:
-    monkeypatch.setattr(sparse, "_PART", 7)
-    with pytest.raises(UsageError, match="corpus compare small --shard 1/16"):
-        SparseRetriever.open(small, Bm25(), merge=True)
-    places = [count_shard(small, (number, 2)) for number in (2, 1)]
-    spoiled(places[0])
-    with pytest.raises(SourceError) as caught:
-        SparseRetriever.open(small, Bm25(), merge=True)
-    assert caught.value.code == code
-    assert [path.name for path in (small.folder / "index").iterdir()] == ["shards"]
 
 
 def test_texts_in_memory_are_indexed_as_a_corpus_is(small: RetrievalCorpus) -> None:

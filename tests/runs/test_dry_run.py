@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import pytest
 
 from hellofresh.evidence.web import SearchResult
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs.dry_run import PaperWeb, forecast
+from hellofresh.runs.dry_run import PaperWeb, Question, forecast, preview
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
@@ -59,7 +60,7 @@ class Scripted(BaseRegime):
     def ceiling(self, prompts: int) -> int:
         return prompts * (2 * self.sizes.turns - 1)
 
-    def prolong(self, step: str, turn: int) -> str:
+    def rehearse(self, step: str, turn: int) -> str:
         return "MORE"
 
     async def solve(self, case: Case) -> Outcome:
@@ -111,6 +112,16 @@ def drawn_spec(name: str, draw: random.Random) -> ModelSpec:
 
 def wordy(_: Request) -> Answer:
     return Answer("yes", Finish.STOP, 500, 700)
+
+
+def test_a_request_is_counted_part_by_part_with_what_each_message_takes_besides(samples) -> None:
+    sample, regime = samples[0], get_regime("zero-shot")
+    ahead = forecast(assigned(FakeModel(drawn_spec("m", random.Random(1))), regime, PROMPTS.prompts), [sample])
+    asked = [step.messages for step in asyncio.run(preview(regime, sample, PROMPTS)) if isinstance(step, Question)]
+    texts = [part for messages in asked for message in messages for part in message.parts]
+    assert all(text.isascii() for text in texts) and {len(messages) for messages in asked} == {1}
+    # 2.5 characters a token, and 8 tokens for a message and for the whole.
+    assert ahead.roles[MAIN].tokens_in == sum(math.ceil(len(text) / 2.5) for text in texts) + 16 * len(asked)
 
 
 @pytest.mark.parametrize("agents", [150, pytest.param(1_000, marks=pytest.mark.soak)])

@@ -38,7 +38,7 @@ def at_once(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
         runner.run(main())
 
 
-def sent(limits: Limits, calls: int, tokens: int = 100, latency_s: float = 0.5) -> list[float]:
+def sent(limits: Limits, calls: int, tokens: int = 100, latency_s: float = 0.5, more: int = 0) -> list[float]:
     """When so many questions are let through."""
     times: list[float] = []
 
@@ -50,7 +50,7 @@ def sent(limits: Limits, calls: int, tokens: int = 100, latency_s: float = 0.5) 
             await pace.enter(order, tokens)
             times.append(loop.time())
             await asyncio.sleep(latency_s)
-            pace.leave(answered=True)
+            pace.leave(answered=True, more_tokens=more)
 
         await asyncio.gather(*(ask(order) for order in range(calls)))
 
@@ -69,10 +69,16 @@ def test_no_minute_has_more_requests_than_allowed_and_full_minutes_have_nearly_a
     assert times[-1] - times[0] <= 1.02 * 3 * 60 + 1
 
 
-@pytest.mark.parametrize(("per_minute", "tokens"), [(1000, 100), (60_000, 1500), (100, 250)])
-def test_no_minute_has_more_tokens_than_allowed_but_for_one_question(per_minute: int, tokens: int) -> None:
-    times = sent(Limits(1000, tokens_per_minute=per_minute), 60, tokens)
-    assert most_in_a_minute(times) * tokens <= per_minute + tokens
+@pytest.mark.parametrize(
+    ("per_minute", "tokens", "more"),
+    [(1000, 100, 0), (60_000, 1500, 0), (100, 250, 0), (1000, 100, 200), (1000, 300, -200)],
+)
+def test_each_minute_has_the_tokens_that_questions_took_up_to_the_limit(
+    per_minute: int, tokens: int, more: int
+) -> None:
+    times, taken = sent(Limits(1000, tokens_per_minute=per_minute), 60, tokens, more=more), tokens + more
+    assert most_in_a_minute(times) * taken <= per_minute + max(tokens, taken)
+    assert times[-1] - times[0] <= 1.1 * 60 * (60 * taken + max(tokens, taken)) / per_minute
 
 
 @given(st.integers(1, 20), st.integers(1, 60))

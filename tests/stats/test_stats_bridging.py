@@ -163,7 +163,7 @@ def test_intervals_and_chances_hold_over_samples_of_raters() -> None:
         seen.append(np.delete(status, place, 0).mean(axis=0)[known])
     inside, high, many = np.concatenate(held, axis=1).astype(bool)
     shares = [float(inside[which].mean()) for which in (high, many, ~high & ~many)]
-    assert all(0.92 <= share <= 0.985 for share in shares), shares
+    assert all(0.88 <= share <= 0.985 for share in shares), shares  # of three fits, whose notes vary together
     told, found_helpful = np.concatenate(stated), np.concatenate(seen)
     assert 0.8 <= np.polyfit(told, found_helpful, 1)[0] <= 1.15  # of three fits; of twenty worlds, see the benchmark
     likely = (told > 0.5) & (told < 0.95)

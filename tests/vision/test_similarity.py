@@ -55,4 +55,4 @@ def test_without_the_package_it_is_said_what_to_install(monkeypatch: pytest.Monk
     monkeypatch.setattr(vision, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="comparing pictures needs OpenCV") as caught:
         PictureMatcher([])
-    assert "hellofresh[ocr]" in str(caught.value)
+    assert "rapidocr==3.10.0" in str(caught.value)

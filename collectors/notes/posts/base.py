@@ -188,7 +188,7 @@ def check(kind: type[_Model], value: object) -> _Model:
 
 
 def posted_at(post_id: str, stated: str | None) -> datetime:
-    """When the post was made: as stated, in ISO 8601 or as X's older answers write it, else from its id.
+    """When the post was made: as stated, in ISO 8601 or as X's API v1.1 writes it, else from its id.
 
     Raises:
         ValueError: if neither gives a time.
@@ -200,27 +200,27 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
     return parsedate_to_datetime(stated.replace(" -0000 ", " +0000 ")).astimezone(UTC)
 
 
-_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation", "gif": "animation"}
-_POSTERS = ("media_url_https", "thumbnail_url", "preview_image_url", "poster")
+_KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation"}
+_POSTERS = ("media_url_https", "preview_image_url")
 """Where a picture is, or the poster frame of what moves; `url` is that of a photo, or of the film itself."""
-_DESCRIPTIONS = ("ext_alt_text", "altText", "alt_text")
+_DESCRIPTIONS = ("ext_alt_text", "alt_text")
 _LONGEST_DESCRIPTION = 1_000
 """Characters; X's own limit."""
 _MOST = 16
 
 
-def media_in(*several: Several, kind: MediaKind | None = None) -> tuple[Media, ...]:
-    """The pictures in the first of several places that names any; entries that do not say are of the kind given."""
+def media_in(*several: Several) -> tuple[Media, ...]:
+    """The pictures in the first of several places that names any, with their kind."""
     for place in several:
         entries: Iterable[Any] = place if isinstance(place, list) else [place]
-        found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry, kind)) is not None]
+        found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry)) is not None]
         if found:
             return tuple(found[:_MOST])
     return ()
 
 
-def _media(entry: Json, usual: MediaKind | None) -> Media | None:
-    kind = _KINDS.get(str(entry.get("type")), usual)
+def _media(entry: Json) -> Media | None:
+    kind = _KINDS.get(str(entry.get("type")))
     names = (*_POSTERS, *(("url",) if kind == "photo" else ()))
     try:
         address = PageAddress.parse(_first_text(entry, names))

@@ -1,16 +1,16 @@
 """Posts from a local file, one object a line.
 
-Three forms are read: the public embed endpoint's (`id_str`), that of X's API v2 (`id`) and that of X's web answers
-(`rest_id`, `legacy` or `data`). Nothing that shows the note under the post is read.
+Two forms are read: that of X's API v2 (`id`), and `id_str` with `text`, `lang`, `created_at` and, where a post has
+media, `mediaDetails` or `entities`; a post that is gone has a `tombstone` with a sentence. Nothing that shows the note
+under the post is read.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -26,27 +26,18 @@ from collectors.notes.posts.base import (
     posted_at,
     without_shown_note,
 )
-from collectors.notes.posts.services import (
-    ApiPost,
-    EmbedAnswer,
-    post_from_api,
-    post_from_embed,
-    tombstone_status,
-)
+from collectors.notes.posts.services import ApiPost, post_from_api
 from hellofresh.core.errors import SourceError
 from hellofresh.core.strict import Json, Lenient
-from hellofresh.tasks.images import Media
 
-_Read = TypeVar("_Read")
 _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
 
 
 class LocalPosts:
     """Posts from a JSONL file.
 
-    A line whose object has neither text nor tombstone (the endpoint's `{}`) is an unavailable post. A post without
-    `user` is taken if its text is there: who strips user names from a file does right. A file without a single word on
-    media, of any post, is silent: it was stripped of them, or copied from web pages.
+    A line whose object has neither text nor tombstone is an unavailable post. A file without a single word on media, of
+    any post, is silent: it was stripped of them, or copied from web pages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,165 +57,117 @@ class LocalPosts:
         for number, line in numbered_lines(self.path):
             where = f"{self.path.name} line {number}"
             answer = without_shown_note(load_object(line, where))
-            silent = silent and not looks_like_graphql(answer) and not any(name in answer for name in _OF_MEDIA)
-            posts = _read(answer, where)
-            unnamed += not posts
-            for post in posts:
-                if post.id in seen:
-                    repeated += 1
-                    if seen[post.id] != hash(post):
-                        raise SourceError(
-                            f"post {post.id} is there twice, with different content",
-                            where=where,
-                            expected="one line a post",
-                            code="conflicting-posts",
-                            fix="Keep the newest answer.",
-                        )
-                else:
-                    seen[post.id] = hash(post)
-                    if post.id in found:
-                        found[post.id] = post
+            silent = silent and not any(name in answer for name in _OF_MEDIA)
+            post = _read(answer, where)
+            if post is None:
+                unnamed += 1
+            elif post.id in seen:
+                repeated += 1
+                if seen[post.id] != hash(post):
+                    raise SourceError(
+                        f"post {post.id} is there twice, with different content",
+                        where=where,
+                        expected="one line a post",
+                        code="conflicting-posts",
+                        fix="Keep the newest answer.",
+                    )
+            else:
+                seen[post.id] = hash(post)
+                if post.id in found:
+                    found[post.id] = post
         counts = {"answers without the id of a post were left out": unnamed, "posts are there twice": repeated}
         self.warnings = [f"{self.path.name}: {count} {what}." for what, count in counts.items() if count]
         return {key: replace(post, silent=True) for key, post in found.items()} if silent else found
 
 
-def _read(answer: Json, where: str) -> list[FoundPost]:
-    """The posts on the line; none for an answer on an unknown post."""
+def _read(answer: Json, where: str) -> FoundPost | None:
+    """The post on a line; None for an answer on an unknown post."""
     try:
-        if looks_like_graphql(answer):
-            # The posts inside, from which the shown note has been taken out; posts without an id are left out.
-            return [post for result in _results(answer) if (post := _post(_seen(result))) is not None]
         if "id" in answer and "id_str" not in answer:
-            return [_dated(post_from_api, check(ApiPost, answer), {}, ())]
-        embedded = check(EmbedAnswer, answer)
-        if embedded.id_str is not None:
-            return [_dated(post_from_embed, embedded.id_str, embedded)]
+            return post_from_api(check(ApiPost, answer), {}, ())
+        listed = check(_ListedPost, answer)
+        if listed.id_str is not None:
+            return listed.found(listed.id_str)
     except BadReply as error:
         raise _bad_post(str(error), where) from None
-    if embedded.text is not None:
-        raise _bad_post("a post without id_str", where)
-    return []
-
-
-def _dated(read: Callable[..., _Read], *parts: object) -> _Read:
-    try:
-        return read(*parts)
     except ValueError as error:
-        raise BadReply(f"no date of the post ({error})") from None
+        raise _bad_post(f"no date of the post ({error})", where) from None
+    if listed.text is not None:
+        raise _bad_post("a post without id_str", where)
+    return None
 
 
 def _bad_post(what: str, where: str) -> SourceError:
-    return SourceError(
-        what, where=where, expected="an answer of the embed endpoint with the post's id_str", code="bad-post"
-    )
+    return SourceError(what, where=where, expected="a post with id_str, or as X's API v2 gives it", code="bad-post")
 
 
-_MARKS = frozenset({"data", "legacy", "rest_id"})
-_REASONS = {
-    "Suspended": PostStatus.SUSPENDED,
-    "Protected": PostStatus.PROTECTED,
-    "NsfwLoggedOut": PostStatus.AGE_RESTRICTED,
-    "NsfwViewerIsUnderage": PostStatus.AGE_RESTRICTED,
-}
+class _TombstoneText(Lenient):
+    text: str = ""
+
+
+class _Tombstone(Lenient):
+    text: _TombstoneText = _TombstoneText()
+
+
+class _LongText(Lenient):
+    text: str | None = None
 
 
 class _Entities(Lenient):
     media: Several = None
 
 
-class _Legacy(Lenient):
-    full_text: str
-    lang: str | None = None
-    created_at: str | None = None
+class _Shown(Lenient):
     entities: _Entities | None = None
-    extended_entities: _Entities | None = None
+    media_details: Several = Field(None, alias="mediaDetails")
+    photos: Several = None
+    video: Several = None
 
     @property
     def has_media(self) -> bool:
-        return any(part is not None and part.media for part in (self.entities, self.extended_entities))
-
-    @property
-    def pictures(self) -> tuple[Media, ...]:
-        """Those of the extended entities, which name all of them and say what kind they are."""
-        return media_in(*(part.media for part in (self.extended_entities, self.entities) if part is not None))
+        return any((self.media_details, self.photos, self.video, self.entities and self.entities.media))
 
 
-class _LongResult(Lenient):
-    text: str
+class _ListedPost(_Shown):
+    """The parts of a line that are used; a link preview (`card`) does not count as media and is not among them."""
 
-
-class _LongResults(Lenient):
-    result: _LongResult
-
-
-class _LongText(Lenient):
-    note_tweet_results: _LongResults
-
-
-class _Result(Lenient):
-    rest_id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
-    legacy: _Legacy
+    typename: str = Field("", alias="__typename")
+    id_str: str | None = Field(None, pattern=r"^[1-9][0-9]{0,18}$")
+    text: str | None = None
+    lang: str | None = None
+    created_at: str | None = None
     note_tweet: _LongText | None = None
-    quoted_status_result: Json | None = None
+    quoted_tweet: _Shown | None = None
+    tombstone: _Tombstone | None = None
+
+    def found(self, post_id: str) -> FoundPost:
+        """The post; raises ValueError if it has text but no time."""
+        if self.tombstone is not None or self.typename == "TweetTombstone":
+            return FoundPost(post_id, _tombstone_status((self.tombstone or _Tombstone()).text.text))
+        if self.text is None:
+            return FoundPost(post_id, PostStatus.UNAVAILABLE)
+        whole = self.note_tweet.text if self.note_tweet else None
+        return FoundPost(
+            id=post_id,
+            text=html.unescape(whole or self.text),
+            language=self.lang or "",
+            date=posted_at(post_id, self.created_at),
+            media=self.has_media,
+            quoted_media=self.quoted_tweet is not None and self.quoted_tweet.has_media,
+            truncated=self.note_tweet is not None and not whole,
+            pictures=media_in(self.media_details),
+        )
 
 
-def looks_like_graphql(answer: Json) -> bool:
-    """Whether an object is in this form rather than in the embed endpoint's."""
-    return bool(_MARKS & answer.keys()) and "id_str" not in answer
+_TOMBSTONES = (
+    ("suspended", PostStatus.SUSPENDED),
+    ("deleted", PostStatus.DELETED),
+    ("no longer exists", PostStatus.DELETED),
+    ("age-restricted", PostStatus.AGE_RESTRICTED),
+    ("limits who can view", PostStatus.PROTECTED),
+)
 
 
-def _results(answer: Json) -> Iterator[Json]:
-    """The results that are shown for themselves: of an answer on one post, of a conversation, or the bare result."""
-    if "data" not in answer:
-        yield answer
-        return
-    pending: list[Any] = [answer["data"]]
-    while pending:
-        value = pending.pop(0)
-        if isinstance(value, list):
-            pending = [*value, *pending]
-        elif isinstance(value, dict):
-            result = _inner(value.get("tweetResult")) or _inner(value.get("tweet_results"))
-            if result is not None:
-                yield result
-            else:
-                pending = [*value.values(), *pending]
-
-
-def _inner(holder: Any) -> Json | None:
-    result = holder.get("result") if isinstance(holder, dict) else None
-    return result if isinstance(result, dict) else None
-
-
-def _seen(result: Json) -> Json:
-    """The post inside the envelope that X puts round posts which few may answer."""
-    tweet = result.get("tweet")
-    return tweet if result.get("__typename") == "TweetWithVisibilityResults" and isinstance(tweet, dict) else result
-
-
-def _post(result: Json) -> FoundPost | None:
-    if "legacy" not in result:
-        return _gone(result)
-    tweet = check(_Result, result)
-    text = tweet.note_tweet.note_tweet_results.result.text if tweet.note_tweet else tweet.legacy.full_text
-    quoted = _seen(_inner(result.get("quoted_status_result")) or {})
-    return FoundPost(
-        id=tweet.rest_id,
-        text=html.unescape(text),
-        language=tweet.legacy.lang or "",
-        date=_dated(posted_at, tweet.rest_id, tweet.legacy.created_at),
-        media=tweet.legacy.has_media,
-        quoted_media="legacy" in quoted and check(_Result, quoted).legacy.has_media,
-        pictures=tweet.legacy.pictures,
-    )
-
-
-def _gone(result: Json) -> FoundPost | None:
-    post_id = result.get("rest_id")
-    if not isinstance(post_id, str):
-        return None
-    reason = result.get("reason")
-    if isinstance(reason, str):
-        return FoundPost(post_id, _REASONS.get(reason, PostStatus.UNAVAILABLE))
-    return FoundPost(post_id, tombstone_status(str(result.get("tombstone", ""))))
+def _tombstone_status(words: str) -> PostStatus:
+    """Why a post is gone, from the sentence that stands in its place."""
+    return next((status for part, status in _TOMBSTONES if part in words.lower()), PostStatus.UNAVAILABLE)

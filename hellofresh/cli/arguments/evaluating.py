@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hellofresh.cli.arguments.declare import (
     BASE_URL,
     DRY_RUN,
@@ -77,8 +79,9 @@ COMMANDS = (
         *fields("roles", roles="another model, which clients call ROLE"),
         *fields("settings", "limit", "budget_usd", settings="a bound for each sample, such as requests=50"),
         option("--name NAME", "name of your program; another name, another system"),
-        option("--replay TEAM/SYSTEM", "run an entry's program again, compare, and add the outcome to its history"),
-        option("--command CMD", "with --replay: the program, which has no network but the endpoint (no shell)"),
+        option("--replay TEAM/SYSTEM", "run an entry's program again, compare, and sign a statement of the outcome"),
+        option("--command CMD", "with --replay: the program, which sees its own files and the endpoint (no shell)"),
+        option("--by TEAM", "with --replay: your team, which signs; any but the entry's own", default=""),
         BASE_URL,
         option("--port N", "the port (default: one that is free)", default=0),
         timed=True,
@@ -129,6 +132,27 @@ COMMANDS = (
         submissions="own",
     ),
     command(
+        "compare",
+        "Is first place real? Compare systems in a table of scores: ranks, all pairs, and what the items can tell.",
+        "compare:run",
+        option(
+            "files FILE",
+            "CSV, TSV, Parquet, JSON Lines (item, system, score; or a column a system), inspect logs, sample files of "
+            "lm-eval, records of Every Eval Ever; or a file a system",
+            Path,
+            nargs="+",
+        ),
+        option("--item COLUMN", "the column of items (this and the next are guessed)", default=""),
+        option("--system COLUMN", "the column of systems", default=""),
+        option("--score COLUMN", "the column of scores", default=""),
+        option("--cluster COLUMN", "items of one cluster belong together, such as questions on one text", default=""),
+        option("--repeat COLUMN", "tells repetitions of an item apart; their mean counts", default=""),
+        option("--baseline NAME", "compare the others with this system only", default=""),
+        option("--lower-is-better", "of errors and costs"),
+        option("--out FILE", "also write it: .html (one page), .svg, .tex or .md", Path),
+        epilog="Example: hellofresh compare scores.csv --cluster article --out compared.html",
+    ),
+    command(
         "analyse",
         "Analyse a scored edition: a table and a figure for one question, or for all.",
         "analyse:run",
@@ -146,7 +170,7 @@ COMMANDS = (
     command("board build", "Build the board's tables from all scored editions.", "board:build", PRIVATE, timed=True),
     command(
         "board serve",
-        "Open the site on the board, on this machine, until you press Ctrl+C.",
+        "Serve the board as files on this machine, without Streamlit, until you press Ctrl+C.",
         "board:serve",
         option("--port N", "port (default: 8501)", default=8501),
     ),

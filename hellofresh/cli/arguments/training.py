@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from collectors import to_shard
 from hellofresh.cli.arguments.declare import command, option, to_pairs
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
@@ -147,17 +146,9 @@ COMMANDS = (
         ),
         option("--split S", "queries to use, such as dev"),
         option("--runs DIR", "also write each ranking in TREC's run form"),
-        option("--index-only", "only build the indexes that the retrievers need where missing", one_of="index"),
-        option(
-            "--shard K/N",
-            "only count the words of every Nth 20,000 documents, from the Kth on, for --merge",
-            to_shard,
-            one_of="index",
-        ),
-        option("--merge", "as --index-only, of the words that all shards have counted", one_of="index"),
+        option("--index-only", "only build the indexes that the retrievers need where missing"),
         option("--jobs N", "processes that count words (1)", default=1),
         option("--cluster ADDRESS", "count words on a Dask cluster instead", default=""),
-        option("--executor MODULE:FUNCTION", "count words by the Executor that a function makes instead", default=""),
     ),
     command(
         "corpus freeze",

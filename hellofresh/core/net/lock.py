@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout, lock_descriptor
 
-from hellofresh.core.errors import WorkspaceError
+from hellofresh.core.errors import WorkspaceError, unwritable
 
 _LOOKS, _LOOK_S = 5, 0.02
 
@@ -40,12 +40,7 @@ def locked(path: Path, *, what: str, wait_s: float = 0, code: str = "locked") ->
             code=code,
         ) from None
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot be locked: {error.strerror or error}",
-            where=str(path),
-            fix="Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder.",
-            code="unwritable",
-        ) from error
+        raise unwritable(path, error) from error
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 
 from hellofresh import __version__
-from hellofresh.core.errors import DataError, SourceError, WorkspaceError
+from hellofresh.core.errors import DataError, SourceError, WorkspaceError, unwritable
 from hellofresh.core.files import read_model, write_json
 from hellofresh.core.net.retry import PASSING, RetryPolicy, retry_after_s
 
@@ -132,9 +132,7 @@ class Transfer:
                 wait_s = self._wait(url, error, failures)
                 self.progress(f"{url.rsplit('/', 1)[-1]}: {_brief(error)}; again in {wait_s:.0f} s")
             except OSError as error:
-                raise WorkspaceError(
-                    f"cannot write: {error.strerror or error}", where=str(error.filename or ""), code="unwritable"
-                ) from error
+                raise unwritable(error.filename or "", error) from error
             await self.sleep(wait_s)
 
     def _wait(self, url: str, error: Exception, failures: int) -> float:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import UsageError, missing_extra
 from hellofresh.core.files import sha256_file
 from hellofresh.stats.retrieval import trec_order
 from hellofresh.tasks.outputs import Ranking
@@ -87,15 +87,6 @@ def lower_bound(scores: NDArray[np.float32], k: int) -> float:
 def made_ranking(found: Sequence[tuple[str, float]]) -> Ranking:
     """A ranking of documents and scores that stand in order."""
     return Ranking(prompt="", documents=tuple(name for name, _ in found), scores=tuple(score for _, score in found))
-
-
-def missing_extra(what: str, package: str, extra: str = "retrieval", *, instead: str = "") -> UsageError:
-    """The error that a package is not installed; `instead` is a sentence that says how to do without."""
-    return UsageError(
-        f"{what} needs {package}, which is not installed",
-        fix=f"Install it with: python -m pip install 'hellofresh[{extra}]'{instead and f'. {instead}'}",
-        code="missing-extra",
-    )
 
 
 def packaged_file(package: str, name: str, sha256: str, *, what: str, extra: str = "retrieval") -> Path:

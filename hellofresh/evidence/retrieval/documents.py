@@ -22,7 +22,7 @@ from typing import Self
 import polars as pl
 from pydantic import Field
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, missing_file
 from hellofresh.core.files import canonical_json, read_models
 from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.strict import Strict
@@ -166,7 +166,7 @@ def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None
             )
         return found.select(columns).slice(start, rows).collect()
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(f"not a readable Parquet file ({error})", where=str(path), code="bad-parquet") from error
 
@@ -217,7 +217,7 @@ def read_qrels(path: Path) -> list[Judgement]:
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", where=str(path), code="bad-qrels") from None
     found = []

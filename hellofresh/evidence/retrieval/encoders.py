@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import UsageError, missing_extra
 from hellofresh.core.files import sha256_file, sha256_text
-from hellofresh.evidence.retrieval.base import Parameters, missing_extra, packaged_file
+from hellofresh.evidence.retrieval.base import Parameters, packaged_file
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -75,7 +75,7 @@ class MiniLm:
 
     def __post_init__(self) -> None:
         if find_spec("onnxruntime") is None or find_spec("tokenizers") is None:
-            raise missing_extra("MiniLM", "onnxruntime or tokenizers")
+            raise missing_extra("MiniLM", "onnxruntime or tokenizers", "retrieval")
         self._files = packaged_file(*_WEIGHTS, what="MiniLM"), packaged_file(*_TOKENIZER, what="MiniLM")
 
     @property

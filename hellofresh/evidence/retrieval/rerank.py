@@ -24,10 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.files import atomic_path, read_model, sha256_file, write_json
 from hellofresh.core.strict import Strict
-from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking, missing_extra
+from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.tasks.outputs import Ranking

@@ -76,12 +76,10 @@ class Opening:
     Attributes:
         pool: where words are counted.
         progress: called with what is being done.
-        merge: whether words were counted by shards, which are merged.
     """
 
     pool: Pool | None = None
     progress: Callable[[str], None] = lambda line: None
-    merge: bool = False
 
 
 def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None = None) -> Retriever:
@@ -109,7 +107,7 @@ def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None =
         )
     if name in {"tf-idf", "bm25"}:
         weighting = TfIdf() if name == "tf-idf" else Bm25()
-        return SparseRetriever.open(corpus, weighting, pool=chosen.pool, progress=chosen.progress, merge=chosen.merge)
+        return SparseRetriever.open(corpus, weighting, pool=chosen.pool, progress=chosen.progress)
     if name == "hybrid":
         return Fusion([open_retriever(part, corpus, chosen) for part in ("bm25", MINILM)])
     if name == MINILM or "/" in name:

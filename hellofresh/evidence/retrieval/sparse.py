@@ -8,13 +8,12 @@ ECIR 2020, on the variants; Strohman et al., SIGIR 2005, on leaving out document
 The tests compare the scores with those of bm25s and scikit-learn. benchmarks/retrieval.py compares time and memory: on
 300,000 documents this index takes 306 MB and 1.3 ms a query, tantivy 660 MB and 6.2 ms, bm25s 1,374 MB and 4.3 ms.
 
-The index of a corpus is built part by part. A part is a run of documents, counted by any executor: a process of this
-machine or a worker of a cluster, which reads the documents itself and leaves a file; or by shards, each a process of
-its own (`count_shard`). Parts are merged in their order, so the index is the same wherever they were counted. The
-arrays are mapped: opening takes the time of reading the terms, and memory holds the pages that queries touch. The
-folder holds `terms.json` (in order of number), `starts.npy` (of each term's run, shape (terms + 1,)), `documents.npy`
-and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of each term), and `index.json`, written last. A
-small set of texts is indexed in memory: `SparseRetriever.of_texts`.
+The index of a corpus is built part by part. A part is a run of documents, counted by a process of this machine or a
+worker of a cluster, which reads the documents itself and leaves a file. Parts are merged in their order, so the index
+is the same wherever they were counted. The arrays are mapped: opening takes the time of reading the terms, and memory
+holds the pages that queries touch. The folder holds `terms.json` (in order of number), `starts.npy` (of each term's
+run, shape (terms + 1,)), `documents.npy` and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of
+each term), and `index.json`, written last. A small set of texts is indexed in memory: `SparseRetriever.of_texts`.
 """
 
 from __future__ import annotations
@@ -34,11 +33,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError, SourceError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.executors import Pool, process_pool, run_tasks
 from hellofresh.core.files import canonical_json, read_json, sha256_text, write_bytes, write_json
-from hellofresh.core.shards import Shard, ShardRecord, begin_shard, finish_shard, own_units, read_shards, shard_files
-from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best, lower_bound, missing_extra
+from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best, lower_bound
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import read_documents
 from hellofresh.tasks.outputs import Ranking
@@ -88,7 +86,7 @@ def _stemmer() -> Callable[[str], str]:
     try:
         from Stemmer import Stemmer
     except ImportError:
-        raise missing_extra("an index of words", "PyStemmer") from None
+        raise missing_extra("an index of words", "PyStemmer", "retrieval") from None
     stem: Callable[[str], str] = Stemmer("english").stemWord
     return stem
 
@@ -158,53 +156,6 @@ class _Part:
     start: int
 
 
-@dataclass(frozen=True, slots=True)
-class _CountedShard(ShardRecord):
-    """What a shard of counted parts says: what terms are, and how many documents make a part."""
-
-    analyzer: dict[str, bool]
-    part: int
-
-
-def count_shard(
-    corpus: RetrievalCorpus,
-    shard: Shard,
-    analyzer: Analyzer | None = None,
-    *,
-    pool: Pool | None = None,
-    progress: Callable[[str], None] = lambda line: None,
-) -> Path:
-    """Count the words of a shard of a corpus's parts, for any weighting; its folder, which `build_postings` merges."""
-    chosen = analyzer or Analyzer()
-    place = begin_shard(_shards(corpus), shard)
-    parts = _count(own_units(_part_tasks(corpus, chosen, place), shard), pool, progress)
-    files = [Path(part.path) for part in parts]
-    finish_shard(place, shard, _source(corpus), files, {"analyzer": asdict(chosen), "part": _PART})
-    return place
-
-
-def _merged_shards(corpus: RetrievalCorpus, analyzer: Analyzer) -> list[_Part]:
-    """All parts of a corpus, from its shards."""
-    files = shard_files(_shards(corpus), f"hellofresh corpus compare {corpus.name}")
-    wanted = {"source": _source(corpus), "analyzer": asdict(analyzer), "part": _PART}
-    parts = []
-    for path, record in read_shards(files, _CountedShard, wanted).items():
-        for task in own_units(_part_tasks(corpus, analyzer, path.parent), (record.number, record.of)):
-            if task.file.name not in record.sha256:
-                fix = "Make this shard again."
-                raise SourceError(f"{task.file.name} is missing", where=str(path), fix=fix, code="bad-shard")
-            parts.append(_Part(str(task.file), task.start))
-    return sorted(parts, key=lambda part: part.start)
-
-
-def _shards(corpus: RetrievalCorpus) -> Path:
-    return corpus.folder / "index" / "shards"
-
-
-def _source(corpus: RetrievalCorpus) -> dict[str, int]:
-    return {corpus.manifest.sha256: corpus.manifest.documents}
-
-
 def build_postings(
     corpus: RetrievalCorpus,
     weighting: TermWeighting,
@@ -212,7 +163,6 @@ def build_postings(
     *,
     pool: Pool | None = None,
     progress: Callable[[str], None] = lambda line: None,
-    merge: bool = False,
 ) -> Postings:
     """The index of a corpus, opened from its folder, where it is built if missing.
 
@@ -222,10 +172,6 @@ def build_postings(
         analyzer: what terms are.
         pool: where parts are counted; in one process of this machine if left out.
         progress: called with what is being done.
-        merge: whether words were counted by shards, see `count_shard`, which are all there.
-
-    Raises:
-        UsageError, SourceError: if shards are to be merged, and do not make a whole.
     """
     facts = {"format": _FORMAT, "corpus": corpus.manifest.sha256, **asdict(analyzer), **weighting.parameters}
     folder = corpus.folder / "index" / f"{weighting.name}-{sha256_text(canonical_json(facts))[:12]}"
@@ -234,10 +180,7 @@ def build_postings(
         with tempfile.TemporaryDirectory(prefix=".index-", dir=folder.parent) as name:
             made = Path(name) / "made"
             made.mkdir()
-            if merge:
-                parts = _merged_shards(corpus, analyzer)
-            else:
-                parts = _count(_part_tasks(corpus, analyzer, Path(name)), pool, progress)
+            parts = _count(_part_tasks(corpus, analyzer, Path(name)), pool, progress)
             progress("merging parts")
             _merge(parts, weighting, made, corpus.manifest.documents)
             write_json(made / "index.json", facts)
@@ -468,11 +411,10 @@ class SparseRetriever:
         *,
         pool: Pool | None = None,
         progress: Callable[[str], None] = lambda line: None,
-        merge: bool = False,
     ) -> SparseRetriever:
         """Over a corpus, whose index is built if missing, as `build_postings` says."""
         chosen = analyzer or Analyzer()
-        postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress, merge=merge)
+        postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress)
         return cls(weighting, chosen, postings, corpus.keys, corpus.manifest.sha256)
 
     @classmethod

@@ -22,7 +22,7 @@ from typing import Self
 from pydantic import PositiveInt, ValidationError
 
 from hellofresh.core.clock import now
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError, missing_extra
 from hellofresh.core.net.addresses import PageAddress
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.public import PageReply, PublicHttp
@@ -208,7 +208,7 @@ class PictureDecoder(Workers):
 
     def __init__(self, *, cpu_s: float = 10.0, at_once: int = 2) -> None:
         if find_spec("PIL") is None:
-            raise UsageError("pictures need Pillow", fix="Install hellofresh[web].", code="missing-extra")
+            raise missing_extra("a picture", "Pillow", "web")
         super().__init__("picture", cpu_s=cpu_s, at_once=at_once)
 
     async def decode(self, content: bytes, address: str = "") -> Image:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
 from hellofresh import __version__
-from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.errors import RunError, missing_extra
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.net.addresses import AddressError, PageAddress
 from hellofresh.core.net.database import open_database
@@ -396,12 +396,7 @@ def open_web(
     if settings.provider not in TEXTS_ALREADY and not replay:
         needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
     if missing := [name for name in needed if find_spec(name) is None]:
-        raise UsageError(
-            f"packages are not installed: {', '.join(missing)}",
-            where="[web]",
-            fix="Install hellofresh[web].",
-            code="missing-extra",
-        )
+        raise missing_extra("the web", ", ".join(missing), "web")
     excluded = ExcludedSources.load(settings.excluded, groups=groups)
     provider = open_provider(settings, replay=replay)
     reader: PageReader | None = None

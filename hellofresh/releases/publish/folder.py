@@ -31,8 +31,7 @@ from hellofresh.releases.publish._parts import (
     write_table,
 )
 
-FORMAT = 3
-"""The file that names all others with size and SHA-256."""
+FORMAT = 1
 
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:

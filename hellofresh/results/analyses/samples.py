@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hellofresh.core.errors import how_to_install
 from hellofresh.results.analyses.base import (
     LEAST_SAMPLES,
     NO_SYSTEM,
@@ -385,7 +386,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
     try:
         found = {name: _cross_fitted(panel, texts, folds) for name, texts in _texts(panel, known).items()}
     except ImportError:
-        return missing('scikit-learn is not installed: pip install "hellofresh[baselines]".')
+        return missing(f"scikit-learn is not installed: {how_to_install('baselines')}.")
     for name, answers in found.items():
         said = None if answers is None else PromptOutputs.of("cross-fitted", answers, classes)
         made = None if said is None else measure(panel, said, metric=metric)

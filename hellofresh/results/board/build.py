@@ -271,7 +271,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
 
 def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
     """What each period gave and, once labels are public, what it offered of each."""
-    counts = manifest.label_counts if manifest.revealed or private else {}
+    counts = (manifest.counts or {}) if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
         counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
     if manifest.selection is None:

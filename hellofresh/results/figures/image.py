@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import missing_extra
 from hellofresh.results.figures.charts import Figure, Mark
 from hellofresh.results.figures.vega import PlacedChart, Specification, fitted, letters, place
 
@@ -56,11 +56,7 @@ def need_converter() -> None:
     try:
         import vl_convert  # noqa: F401
     except ImportError:
-        raise UsageError(
-            "figures need vl-convert-python, which is not installed",
-            fix="Install it with: python -m pip install 'hellofresh[analyse]'",
-            code="missing-extra",
-        ) from None
+        raise missing_extra("a figure", "vl-convert-python", "analyse") from None
 
 
 def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> Image:

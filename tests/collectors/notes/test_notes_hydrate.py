@@ -136,7 +136,7 @@ def test_ids_that_are_none_are_refused_before_anybody_is_asked(
     [
         (["--dump", "nowhere"], 2, "nowhere"),
         (["--dump", ".", "--posts-from", "twitter"], 2, "unknown service of posts 'twitter'"),
-        (["--dump", ".", "--posts-from", "embed,embed"], 2, "named twice"),
+        (["--dump", ".", "--posts-from", "api-v2,api-v2"], 2, "named twice"),
     ],
 )
 def test_wrong_use_is_named(

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from urllib.parse import parse_qs, urlsplit
 import polars as pl
 import pytest
 
+from collectors import notes
+from collectors.notes.posts.services import SERVICES
 from hellofresh.cli import main
 from hellofresh.core.files import read_json
 
@@ -30,15 +33,18 @@ INSIDE, OUTSIDE = 24, 60
 CONFIG = """
 [sources.x-notes]
 base_url = "{url}/dump"
-[posts.embed]
-base_url = "{url}/embed"
+[posts.api-v2]
+base_url = "{url}/posts"
 per_second = 200
 at_once = 2
 """
 # Says what it reads and then waits for a moment, so that it can be killed at that very point.
 PROGRAM = """
 import sys, time
+from dataclasses import replace
+from collectors import notes
 from collectors.notes import tables
+notes.SERVICES = {"api-v2": replace(notes.SERVICES["api-v2"], batch=1)}
 open_shard = tables.open_shard
 def slowly(shard):
     print("reading", shard.path.name, flush=True)
@@ -51,7 +57,7 @@ sys.exit(main())
 
 
 class Site(ThreadingHTTPServer):
-    """The published layout of a dump, and the embed endpoint."""
+    """The published layout of a dump, and X's API."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -76,8 +82,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         with suppress(ConnectionError):
-            if parts.path.startswith("/embed/"):
-                self.post(parse_qs(parts.query)["id"][0])
+            if parts.path.startswith("/posts/"):
+                self.post(parse_qs(parts.query)["ids"][0])
             else:
                 self.shard(self.server.folder / parts.path.removeprefix("/dump/2026/07/23/"))
 
@@ -85,9 +91,8 @@ class Handler(BaseHTTPRequestHandler):
         self.server.asked[post_id] += 1
         if self.server.slow:
             time.sleep(0.03)
-        post = {"__typename": "Tweet", "id_str": post_id, "lang": "en", "text": f"Text {post_id}",
-                "user": {"screen_name": "who"}, "created_at": "2023-04-30T10:00:00.000Z"}  # fmt: skip
-        self.send(200, json.dumps(post).encode())
+        post = {"id": post_id, "lang": "en", "text": f"Text {post_id}", "created_at": "2023-04-30T10:00:00.000Z"}
+        self.send(200, json.dumps({"data": [post]}).encode())
 
     def shard(self, path: Path) -> None:
         if not path.is_file():
@@ -137,12 +142,18 @@ class Machine:
         config.write_text(CONFIG.format(url=site.url))
         proxies = {"http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"}
         inherited = {name: value for name, value in os.environ.items() if name not in proxies}
-        self.environment = inherited | {"HELLOFRESH_DATA": str(data), "HELLOFRESH_CONFIG": str(config)}
+        self.environment = inherited | {
+            "X_BEARER_TOKEN": "t",
+            "HELLOFRESH_DATA": str(data),
+            "HELLOFRESH_CONFIG": str(config),
+        }
 
     def run(self, arguments: list[str]) -> int:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("HELLOFRESH_DATA", "HELLOFRESH_CONFIG"):
                 patch.setenv(name, self.environment[name])
+            patch.setenv("X_BEARER_TOKEN", "t")
+            patch.setattr(notes, "SERVICES", {"api-v2": replace(SERVICES["api-v2"], batch=1)})
             return main(arguments)
 
     def kill(self, arguments: list[str], moment: Callable[[list[str]], bool], delay: float) -> None:
@@ -177,7 +188,7 @@ def test_killed_while_downloading_parsing_asking_and_filling_in_nothing_is_lost_
     site: Site, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     collect = ["collect", "x-notes", "--quarter", "2023Q2", "--download", "--date", "2026-07-23", "--ratings",
-               "--posts-from", "embed"]  # fmt: skip
+               "--posts-from", "api-v2"]  # fmt: skip
     whole = Machine(site, root, tmp_path / "whole")
     assert whole.run(collect) == 0
     site.asked.clear()
@@ -214,7 +225,7 @@ def test_killed_while_downloading_parsing_asking_and_filling_in_nothing_is_lost_
     assert killed.run(["release", "build", "--quarter", "2023Q2"]) == 0
     reader = Machine(site, root, tmp_path / "reader")
     shutil.copytree(killed.data / "releases", reader.data / "releases")
-    hydrate = ["hydrate", "--quarter", "2023Q2", "--dump", str(snapshot), "--posts-from", "embed"]
+    hydrate = ["hydrate", "--quarter", "2023Q2", "--dump", str(snapshot), "--posts-from", "api-v2"]
     site.asked.clear()
     site.slow = True
     for moment in (reading("reading notes-00001"), lambda _: site.asked.total() > INSIDE // 2):

@@ -15,17 +15,13 @@ from hypothesis import strategies as st
 
 from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, ServiceReply, posted_at
 from collectors.notes.posts.local import LocalPosts
-from collectors.notes.posts.services import SERVICES, request_token
+from collectors.notes.posts.services import SERVICES
 
 ID = "1600000000000000000"
 QUOTED = "1500000000000000000"
 DATE = datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC)
 NOTE_WORDS = "Readers added this context"
 
-EMBED = {
-    "__typename": "Tweet", "id_str": ID, "lang": "en", "text": "Ice &amp; water.",
-    "created_at": "2022-12-06T05:31:41.000Z", "user": {"screen_name": "somebody"},
-}  # fmt: skip
 API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
 
 
@@ -45,15 +41,14 @@ def api(**changes: Any) -> dict[str, Any]:
 WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
 
 
-@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", api())])
-def test_all_services_tell_the_same_plain_post(service: str, body: Any) -> None:
+@pytest.mark.parametrize(("service", "body"), [("api-v2", api())])
+def test_a_service_tells_a_plain_post(service: str, body: Any) -> None:
     found = post(service, body)
     assert found.date is not None and found.date.replace(microsecond=0) == DATE
     assert (found.text, found.language, found.status(("en",))) == (WHOLE.text, WHOLE.language, PostStatus.OK)
 
 
 MEDIA = {
-    "embed": (EMBED | {"mediaDetails": [{"type": "photo"}]}, EMBED | {"quoted_tweet": {"video": {"variants": [1]}}}),
     "api-v2": (
         api(attachments={"media_keys": ["3_1"]}),
         api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
@@ -72,9 +67,7 @@ CARD = {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE
     [
         *((service, own, PostStatus.MEDIA) for service, (own, _) in MEDIA.items()),
         *((service, quoted, PostStatus.QUOTED_MEDIA) for service, (_, quoted) in MEDIA.items()),
-        ("embed", EMBED | {"card": CARD}, PostStatus.OK),  # previews of links and polls are no media
         ("api-v2", api(attachments={"poll_ids": ["1"]}), PostStatus.OK),
-        ("embed", EMBED | {"note_tweet": {"id": "abc"}}, PostStatus.TRUNCATED),
         ("api-v2", QUOTES, PostStatus.TRUNCATED),  # the quoted post is not shown
         ("api-v2", QUOTES | {"errors": [GONE_QUOTE]}, PostStatus.OK),  # one that is gone shows no media
         (
@@ -92,7 +85,6 @@ def test_an_answer_tells_media_and_what_is_missing(service: str, body: Any, stat
     ("service", "body"),
     [
         ("api-v2", api(text="Ice ...", note_tweet={"text": "Ice &amp; water."})),
-        ("embed", EMBED | {"text": "Ice ...", "note_tweet": {"text": "Ice &amp; water."}}),
     ],
 )
 def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> None:
@@ -101,10 +93,6 @@ def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> N
 
 
 GONE = [
-    ("embed", 404, b"<html>not found", PostStatus.UNAVAILABLE),
-    ("embed", 200, {}, PostStatus.UNAVAILABLE),
-    ("embed", 200, {key: EMBED[key] for key in EMBED if key != "user"}, PostStatus.UNAVAILABLE),
-    ("embed", 200, {"tombstone": {"text": {"text": "This Post is from a suspended account."}}}, PostStatus.SUSPENDED),
     ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/resource-not-found"}]}, PostStatus.DELETED),
     (
         "api-v2",
@@ -127,10 +115,10 @@ def test_a_post_that_is_gone_says_why(service: str, status: int, body: Any, expe
 
 
 BAD = [
-    ("embed", 400, {}), ("embed", 200, b"<html>"), ("embed", 200, b"[]"), ("embed", 200, b""),
-    ("embed", 200, EMBED | {"text": 1}), ("embed", 200, EMBED | {"id_str": QUOTED}), ("embed", 200, b'{"a":NaN}'),
-    ("embed", 200, EMBED | {"created_at": "yesterday"}), ("embed", 200, b"[" * 100_000), ("embed", 301, {}),
-    ("api-v2", 200, {}), ("api-v2", 400, {"errors": [{"message": "Invalid"}]}), ("api-v2", 200, {"data": {}}),
+    ("api-v2", 200, b"<html>"), ("api-v2", 200, b"[]"), ("api-v2", 200, b""), ("api-v2", 200, b"[" * 100_000),
+    ("api-v2", 200, api(text=1)), ("api-v2", 200, api(created_at="yesterday")), ("api-v2", 301, {}),
+    ("api-v2", 200, b'{"a":NaN}'), ("api-v2", 200, {}),
+    ("api-v2", 400, {"errors": [{"message": "Invalid"}]}), ("api-v2", 200, {"data": {}}),
     ("api-v2", 200, {"data": []}), ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/something-new"}]}),
     ("api-v2", 200, {"errors": [{"value": ID, "parameter": "referenced_tweets.id", "type": "/resource-not-found"}]}),
 ]  # fmt: skip
@@ -160,7 +148,7 @@ def noted(value: dict[str, Any]) -> dict[str, Any]:
     return {key: noted(item) if isinstance(item, dict) else item for key, item in value.items()} | planted
 
 
-@pytest.mark.parametrize(("service", "body"), [("embed", EMBED), ("api-v2", {"data": [noted(API)]})])
+@pytest.mark.parametrize(("service", "body"), [("api-v2", {"data": [noted(API)]})])
 def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
     answer = read(service, noted(body))[ID]
     assert NOTE_WORDS not in str(answer.post)
@@ -193,28 +181,6 @@ def test_a_batch_is_what_its_posts_are_one_by_one(ids: set[str]) -> None:
         assert all(other.encode() not in answer.kept.body for other in ids - {key})
 
 
-# As node 20 computes ((Number(id) / 1e15) * Math.PI).toString(36).replace(/(0+|\.)/g, "").
-TOKENS = {
-    "20": "6dq1a2xwd93",
-    "1600000000000000000": "3vmjqiybmlu",
-    "1641086480675225601": "3z7miaszni8",
-    "2023357708301455483": "4wkkd5uwebk",
-    "999999999999999999": "2f9lc2ug9mm",
-    "1000000000000000": "353i5ab8p5f",
-}
-
-
-@pytest.mark.parametrize("post_id", TOKENS)
-def test_the_token_is_the_one_that_a_browser_computes(post_id: str) -> None:
-    assert request_token(post_id) == TOKENS[post_id]
-
-
-@given(st.integers(1, 2**63 - 1))
-def test_any_id_has_a_token_without_zero_and_dot(post_id: int) -> None:
-    token = request_token(str(post_id))
-    assert token and token.isalnum() and token.islower() | token.isdigit() and "0" not in token
-
-
 def test_both_spellings_of_a_date_are_the_same_time() -> None:
     assert posted_at("1", "Tue Dec 06 06:31:41 +0100 2022") == posted_at("1", "2022-12-06T05:31:41Z") == DATE
     for wrong in ("Tue Foo 06 06:31:41 +0100 2022", "Tue Dec 46 06:31:41 +0100 2022", "06.12.2022"):
@@ -223,7 +189,6 @@ def test_both_spellings_of_a_date_are_the_same_time() -> None:
 
 
 def test_requests_ask_for_what_the_reader_needs() -> None:
-    assert SERVICES["embed"].request([ID])[1] == {"id": ID, "lang": "en", "token": TOKENS[ID]}
     _, query = SERVICES["api-v2"].request([ID, QUOTED])
     assert query["ids"] == f"{ID},{QUOTED}"
     assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))
@@ -236,7 +201,7 @@ def local(tmp_path: Path, *answers: Any) -> LocalPosts:
     return LocalPosts(path)
 
 
-_REAL_EMBED = {
+_REAL_LISTED = {
     "tweet_1629262255744503809_card": PostStatus.OK,
     "tweet_1641086480675225601_photo": PostStatus.MEDIA,
     "tweet_1641895049427550208_quote_with_photo": PostStatus.QUOTED_MEDIA,
@@ -249,16 +214,6 @@ _REAL_EMBED = {
 }
 
 
-_REAL_WEB = {
-    "TweetDetail_20": ("20", PostStatus.OK),
-    "TweetResultByRestId_20": ("20", PostStatus.OK),
-    "TweetResultByRestId_1841206275088290279": ("1841206275088290279", PostStatus.MEDIA),
-    "TweetResultByRestId_1848831595014459513": ("1848831595014459513", PostStatus.MEDIA),
-    "TweetResultByRestId_1899954694652309701": ("1899954694652309701", PostStatus.OK),
-    "TweetResultByRestId_1902059299591090335": ("1902059299591090335", PostStatus.MEDIA),
-}
-
-
 @pytest.mark.integration
 class TestRealAnswers:
     """Every recorded answer through the reader of its kind."""
@@ -266,11 +221,11 @@ class TestRealAnswers:
     def load(self, shared_data: Path, name: str) -> Any:
         return json.loads((shared_data / "x" / "responses" / name).read_text(encoding="utf-8"))
 
-    @pytest.mark.parametrize("name", _REAL_EMBED)
-    def test_embed_endpoint(self, shared_data: Path, name: str) -> None:
-        body = self.load(shared_data, f"syndication_{name}.json")
-        post_id = body.get("id_str", ID)
-        assert read("embed", body, ids=(post_id,))[post_id].post.status(("en",)) is _REAL_EMBED[name]
+    @pytest.mark.parametrize("name", _REAL_LISTED)
+    def test_answers_in_a_file(self, shared_data: Path, tmp_path: Path, name: str) -> None:
+        body = {"id_str": ID} | self.load(shared_data, f"syndication_{name}.json")
+        post_id = body["id_str"]
+        assert local(tmp_path, body).find([post_id])[post_id].status(("en",)) is _REAL_LISTED[name]
 
     def test_api_with_many_posts_cut_short(self, shared_data: Path) -> None:
         name = "xapi_v2_tweets_errors_not-authorized-for-resource_resource-not-found.json"
@@ -318,11 +273,3 @@ class TestRealAnswers:
             assert found[row["id"]].media == bool(row["media"])
             # The client left the language out, and a post in no known language is not asked about.
             assert found[row["id"]].status(("en",)) is PostStatus.NOT_ENGLISH
-
-    @pytest.mark.parametrize("name", _REAL_WEB)
-    def test_web_answers_from_a_file(self, shared_data: Path, tmp_path: Path, name: str) -> None:
-        body = self.load(shared_data, f"fxtwitter/{name}.json")
-        post_id, expected = _REAL_WEB[name]
-        found = local(tmp_path, body).find([post_id])[post_id]
-        assert found.status(("en", "und", "zxx")) is expected
-        assert found.text and found.date is not None

@@ -29,7 +29,8 @@ from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
 
 START = 1_600_000_000_000_000_000
-KNOWN = {**SERVICES, "other": replace(SERVICES["embed"], name="other")}
+ONE = replace(SERVICES["api-v2"], name="one", batch=1, token_variable="")
+KNOWN = {**SERVICES, "one": ONE, "other": replace(ONE, name="other")}
 QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)
 
 
@@ -79,9 +80,9 @@ class Site:
 
     def answer(self, handler: Handler) -> None:
         parts = urlsplit(handler.path)
-        service, *_, last = parts.path.strip("/").split("/")
+        service, *_ = parts.path.strip("/").split("/")
         query = parse_qs(parts.query)
-        post_id = query.get("id", query.get("ids", query.get("url", [last])))[0].rsplit("/")[-1]
+        post_id = query["ids"][0]
         with self.lock:
             before = self.count(service)[post_id]
             self.asked.append((service, post_id))
@@ -104,21 +105,23 @@ class QuietServer(ThreadingHTTPServer):
 def site(serve: Callable[..., str]) -> Site:
     handler = type("OwnHandler", (Handler,), {})
     server = QuietServer(("127.0.0.1", 0), handler)
-    found = Site({"embed": plain, "other": plain, "api-v2": api_plain}, server)
+    found = Site({"one": plain, "other": plain, "api-v2": api_plain}, server)
     handler.site = found
     serve(server)
     return found
 
 
 def tweet(post_id: str, **changes: Any) -> dict[str, Any]:
-    return {
-        "__typename": "Tweet",
-        "id_str": post_id,
-        "lang": "en",
-        "text": f"Text {post_id}",
-        "user": {"screen_name": "who"},
-        "created_at": "2023-04-30T10:00:00.000Z",
-    } | changes
+    row = {"id": post_id, "lang": "en", "text": f"Text {post_id}", "created_at": "2023-04-30T10:00:00.000Z"}
+    return {"data": [row | changes]}
+
+
+def gone(post_id: str, detail: str = "") -> dict[str, Any]:
+    return {"errors": [{"value": post_id, "type": "/resource-not-found", "detail": detail}]}
+
+
+CUT = {"referenced_tweets": [{"type": "quoted", "id": "7"}]}
+"""What makes a post one of which something is not shown."""
 
 
 def plain(handler: Handler, post_id: str, _: int) -> None:
@@ -155,7 +158,7 @@ def statuses(found: Any) -> Counter[PostStatus]:
     return Counter(post.status(("en",)) for post in found.values())
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", ["one", "api-v2"])
 def test_every_service_is_asked_once_for_each_post(
     site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -178,65 +181,54 @@ def test_the_api_is_asked_for_a_hundred_at_once(site: Site, chain: Any, monkeypa
 
 def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
     def some_gone(handler: Handler, post_id: str, before: int) -> None:
-        handler.tell({"tombstone": {"text": {"text": "deleted"}}} if int(post_id) % 3 == 0 else tweet(post_id))
+        handler.tell(gone(post_id) if int(post_id) % 3 == 0 else tweet(post_id))
 
-    site.behaviours["embed"] = some_gone
-    first = chain("embed").find(ids(12))
-    again = chain("embed", "other").find(ids(14))
+    site.behaviours["one"] = some_gone
+    first = chain("one").find(ids(12))
+    again = chain("one", "other").find(ids(14))
     assert {key: again[key] for key in first} == first
-    assert set(site.count("embed").values()) == {1}
+    assert set(site.count("one").values()) == {1}
     assert not site.count("other")
 
 
 def test_a_gone_post_is_asked_for_again_after_the_set_time_and_a_whole_one_is_not(site: Site, chain: Any) -> None:
     def back_later(handler: Handler, post_id: str, before: int) -> None:
-        gone = post_id == ids(1)[0] and not before
-        handler.tell({"tombstone": {"text": {"text": "suspended"}}} if gone else tweet(post_id))
+        away = post_id == ids(1)[0] and not before
+        handler.tell(gone(post_id, "suspended") if away else tweet(post_id))
 
-    site.behaviours["embed"] = back_later
+    site.behaviours["one"] = back_later
     now = datetime(2026, 1, 1, tzinfo=UTC)
     for days, expected, asked in ((0, 1, 1), (30, 1, 1), (31, 0, 2), (400, 0, 2)):
-        found = chain("embed", clock=lambda days=days: now + timedelta(days=days)).find(ids(3))
+        found = chain("one", clock=lambda days=days: now + timedelta(days=days)).find(ids(3))
         assert statuses(found)[PostStatus.SUSPENDED] == expected
-        assert site.count("embed")[ids(1)[0]] == asked
-        assert site.count("embed")[ids(2)[1]] == 1
+        assert site.count("one")[ids(1)[0]] == asked
+        assert site.count("one")[ids(2)[1]] == 1
 
 
 def test_only_open_posts_go_on_to_the_next_source(site: Site, chain: Any) -> None:
-    whole, cut, deleted, unknown, broken = ids(5)
-    bodies = {
-        whole: tweet(whole),
-        cut: tweet(cut, note_tweet={"id": "x"}),
-        unknown: {},
-        deleted: {"tombstone": {"text": {"text": "deleted"}}},
-        broken: {"text": 1},
-    }
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(bodies[post_id])
-    chained = chain("embed", "other")
-    found = chained.find(ids(5))
-    assert site.count("other").keys() == {cut, unknown, broken}
+    whole, cut, deleted, broken = ids(4)
+    bodies = {whole: tweet(whole), cut: tweet(cut, **CUT), deleted: gone(deleted), broken: tweet(broken, text=1)}
+    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(bodies[post_id])
+    chained = chain("one", "other")
+    found = chained.find(ids(4))
+    assert site.count("other").keys() == {cut, broken}
     assert found[deleted] == FoundPost(deleted, PostStatus.DELETED)
-    assert statuses(found) == {PostStatus.OK: 4, PostStatus.DELETED: 1}
-    assert "embed failed on 1 of 5 posts" in " ".join(chained.warnings)
+    assert statuses(found) == {PostStatus.OK: 3, PostStatus.DELETED: 1}
+    assert "one failed on 1 of 4 posts" in " ".join(chained.warnings)
 
 
 def test_a_post_that_nobody_gives_whole_keeps_the_best_that_is_known(site: Site, chain: Any) -> None:
-    cut, unknown = ids(2)
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
-        tweet(cut, note_tweet={"id": "x"}) if post_id == cut else {}
-    )
-    site.behaviours["other"] = lambda handler, post_id, _: handler.tell({}, 404)
-    found = chain("embed", "other").find(ids(2))
-    assert found[cut].status(("en",)) is PostStatus.TRUNCATED
-    assert found[unknown].gone is PostStatus.UNAVAILABLE
+    for name in ("one", "other"):
+        site.behaviours[name] = lambda handler, post_id, _: handler.tell(tweet(post_id, **CUT))
+    assert chain("one", "other").find(ids(1))[ids(1)[0]].status(("en",)) is PostStatus.TRUNCATED
 
 
 def test_a_local_file_comes_first(site: Site, tmp_path: Path) -> None:
     path = tmp_path / "posts.jsonl"
-    path.write_text(json.dumps(tweet(ids(1)[0], text="Local")) + "\n")
-    found = ChainedPosts(online(site, tmp_path / "c.sqlite", "embed"), LocalPosts(path)).find(ids(3))
+    path.write_text(json.dumps(tweet(ids(1)[0], text="Local")["data"][0]) + "\n")
+    found = ChainedPosts(online(site, tmp_path / "c.sqlite", "one"), LocalPosts(path)).find(ids(3))
     assert found[ids(1)[0]].text == "Local"
-    assert site.count("embed").keys() == set(ids(3)[1:])
+    assert site.count("one").keys() == set(ids(3)[1:])
 
 
 def after(date: bool) -> str:
@@ -292,10 +284,10 @@ def test_a_passing_fault_is_waited_out(site: Site, chain: Any, name: str) -> Non
     def first_wrong(handler: Handler, post_id: str, before: int) -> None:
         (plain if before else FAULTS[name])(handler, post_id, before)
 
-    site.behaviours["embed"] = first_wrong
-    chained = chain("embed")
+    site.behaviours["one"] = first_wrong
+    chained = chain("one")
     assert statuses(chained.find(ids(3))) == {PostStatus.OK: 3}
-    assert set(site.count("embed").values()) == {2}
+    assert set(site.count("one").values()) == {2}
     assert not chained.warnings
 
 
@@ -309,26 +301,26 @@ LASTING = {name: fault for name, fault in LASTING.items() if "with" not in name}
 
 @pytest.mark.parametrize("name", LASTING)
 def test_a_lasting_fault_is_no_fact_and_stops_with_what_to_do(site: Site, chain: Any, name: str) -> None:
-    site.behaviours["embed"] = LASTING[name]
+    site.behaviours["one"] = LASTING[name]
     with pytest.raises(SourceError, match="not requested again") as caught:
-        chain("embed").find(ids(3))
+        chain("one").find(ids(3))
     assert caught.value.code == "posts-incomplete"
-    assert set(site.count("embed").values()) <= {1, QUICK.attempts}
-    site.behaviours["embed"] = plain
-    assert statuses(chain("embed").find(ids(3))) == {PostStatus.OK: 3}
+    assert set(site.count("one").values()) <= {1, QUICK.attempts}
+    site.behaviours["one"] = plain
+    assert statuses(chain("one").find(ids(3))) == {PostStatus.OK: 3}
 
 
 def test_a_right_answer_under_a_wrong_content_type_is_taken(site: Site, chain: Any) -> None:
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.send(
+    site.behaviours["one"] = lambda handler, post_id, _: handler.send(
         200, json.dumps(tweet(post_id)).encode(), {"Content-Type": "text/html; charset=utf-7"}
     )
-    assert statuses(chain("embed").find(ids(2))) == {PostStatus.OK: 2}
+    assert statuses(chain("one").find(ids(2))) == {PostStatus.OK: 2}
 
 
 def test_a_service_that_trickles_is_left_in_time(site: Site, chain: Any) -> None:
-    site.behaviours["embed"] = slow
+    site.behaviours["one"] = slow
     start = time.monotonic()
-    found = chain("embed", "other", timeout_s=0.3, attempts=2).find(ids(4))
+    found = chain("one", "other", timeout_s=0.3, attempts=2).find(ids(4))
     assert time.monotonic() - start < 60
     assert statuses(found) == {PostStatus.OK: 4}
     assert site.count("other").total() == 4
@@ -340,17 +332,17 @@ def test_a_service_that_asks_for_a_wait_beyond_the_deadline_is_set_aside_at_once
 ) -> None:
     wait = "3600" if header == "Retry-After" else str(int(time.time()) + 3600)
     headers = {header: wait, "x-rate-limit-remaining": "0"}
-    site.behaviours["embed"] = lambda handler, *_: handler.send(429, b"", headers)
+    site.behaviours["one"] = lambda handler, *_: handler.send(429, b"", headers)
     start = time.monotonic()
-    assert statuses(chain("embed", "other").find(ids(40))) == {PostStatus.OK: 40}
+    assert statuses(chain("one", "other").find(ids(40))) == {PostStatus.OK: 40}
     assert time.monotonic() - start < 60
-    assert site.count("embed").total() <= 2 * QUICK.at_once
+    assert site.count("one").total() <= 2 * QUICK.at_once
 
 
 def test_a_service_that_fails_on_and_on_is_not_asked_for_everything(site: Site, chain: Any) -> None:
-    site.behaviours["embed"] = lambda handler, *_: handler.send(500, b"")
-    chain("embed", "other").find(ids(100))
-    assert len(site.count("embed")) < 20
+    site.behaviours["one"] = lambda handler, *_: handler.send(500, b"")
+    chain("one", "other").find(ids(100))
+    assert len(site.count("one")) < 20
 
 
 def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Path) -> None:
@@ -360,27 +352,27 @@ def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Pat
         else:
             plain(handler, post_id, 0)
 
-    site.behaviours["embed"] = first_of_all
+    site.behaviours["one"] = first_of_all
     said: list[str] = []
-    ChainedPosts(online(site, tmp_path / "c.sqlite", "embed", at_once=1), progress=said.append).find(ids(5))
-    assert "embed: HTTP status 429, asks to wait 1 s" in said
+    ChainedPosts(online(site, tmp_path / "c.sqlite", "one", at_once=1), progress=said.append).find(ids(5))
+    assert "one: HTTP status 429, asks to wait 1 s" in said
     assert site.times[1] - site.times[0] >= 0.95
 
 
 def test_requests_keep_the_pace(site: Site, chain: Any) -> None:
-    chain("embed", per_second=20).find(ids(10))
+    chain("one", per_second=20).find(ids(10))
     assert site.times[-1] - site.times[0] >= 0.8 * 9 / 20  # the first one may come in late on a busy machine
 
 
 def test_few_failures_are_told_and_many_stop(site: Site, chain: Any) -> None:
-    site.behaviours["embed"] = lambda handler, post_id, _: (
+    site.behaviours["one"] = lambda handler, post_id, _: (
         handler.send(400, b"{}") if int(post_id) == START + 7 else plain(handler, post_id, 0)
     )
-    chained = chain("embed")
+    chained = chain("one")
     assert statuses(chained.find(ids(120))) == {PostStatus.OK: 119, PostStatus.ERROR: 1}
     assert "1 posts could not be asked for" in " ".join(chained.warnings)
     with pytest.raises(SourceError, match="1 of 99 posts"):
-        chain("embed").find(ids(99))
+        chain("one").find(ids(99))
 
 
 def test_a_refused_token_stops_everything_and_is_not_shown(
@@ -412,10 +404,10 @@ def test_a_token_is_not_sent_in_the_clear(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_cache_is_for_its_owner_only_and_knows_no_shown_note(site: Site, chain: Any, tmp_path: Path) -> None:
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
-        tweet(post_id, birdwatch_pivot={"note": "THE NOTE"}, quoted_tweet={"community_note": "THE NOTE"})
+    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(
+        tweet(post_id, birdwatch_pivot={"note": "THE NOTE"}, quoted={"community_note": "THE NOTE"})
     )
-    chain("embed").find(ids(3))
+    chain("one").find(ids(3))
     files = sorted(tmp_path.glob("answers.sqlite*"))
     assert files
     for path in files:
@@ -427,13 +419,13 @@ def test_the_cache_is_for_its_owner_only_and_knows_no_shown_note(site: Site, cha
 def test_a_damaged_cache_is_named(site: Site, chain: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "answers.sqlite").write_bytes(content)
     with pytest.raises(SourceError, match="Move the file away") as caught:
-        chain("embed").find(ids(2))
+        chain("one").find(ids(2))
     assert caught.value.code == "bad-cache"
 
 
 CONFIG = """
-[posts.embed]
-base_url = "{url}/embed"
+[posts.api-v2]
+base_url = "{url}/api-v2"
 per_second = 40
 at_once = 2
 """
@@ -449,7 +441,8 @@ def test_explaining_asks_nobody_and_counts_what_it_would_ask_for(
     (tmp_path / "data.toml").write_text(CONFIG.format(url=site.url))
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "data.toml"))
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    ask = ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "embed", "--json"]
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
+    ask = ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "api-v2", "--json"]
 
     def explained() -> dict[str, int]:
         assert main([*ask, "--explain"]) == 0
@@ -466,18 +459,18 @@ def test_explaining_asks_nobody_and_counts_what_it_would_ask_for(
     (folder / "posts.jsonl").unlink()
     asked = len(site.asked)
     assert explained() == {"not-asked": 1}
-    assert len(site.asked) == asked == 8
+    assert len(site.asked) == asked == 1
 
 
 def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twelve: Any, tmp_path: Path) -> None:
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
-        tweet(post_id, lang="xx") if int(post_id) % 2 else {"tombstone": {"text": {"text": "deleted"}}}
+    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(
+        tweet(post_id, lang="xx") if int(post_id) % 2 else gone(post_id)
     )
     folder = twelve.write()
     (folder / "posts.jsonl").unlink()
-    source = NotesSource(folder, None, online(site, tmp_path / "c.sqlite", "embed"))
+    source = NotesSource(folder, None, online(site, tmp_path / "c.sqlite", "one"))
     collection = collect(Quarter(2023, 2), source, NotesSettings(languages=("xx",)), workdir=tmp_path)
-    assert collection.parameters["posts_from"] == ["embed"]
+    assert collection.parameters["posts_from"] == ["one"]
     assert len(collection.candidates) == 6
     assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == {"deleted": 6}
     assert all(not file.name.startswith("posts") for file in collection.sources)
@@ -488,21 +481,21 @@ def test_user_names_stay_in_the_cache(
 ) -> None:
     plant = "F00DCAFE" * 8
     user = {"name": plant, "screen_name": plant, "id_str": plant}
-    site.behaviours["embed"] = lambda handler, post_id, _: handler.tell(
-        tweet(
-            post_id, user=user, in_reply_to_screen_name=plant, entities={"user_mentions": [user]}, parent={"user": user}
-        )
+    more = {"author": user, "in_reply_to_screen_name": plant, "entities": {"mentions": [user]}}
+    site.behaviours["api-v2"] = lambda handler, asked, _: handler.tell(
+        {"data": [row for key in asked.split(",") for row in tweet(key, **more)["data"]]}
     )
     folder = twelve.write()
     (folder / "posts.jsonl").unlink()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
     (tmp_path / "own.toml").write_text(CONFIG.format(url=site.url))
-    where = ["--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "embed"]
+    where = ["--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "api-v2"]
     for command in (["collect", "x-notes", *where], ["release", "build", "--quarter", "2023Q2"], ["hydrate", *where]):
         assert main(command) == 0
-    assert site.count("embed").total() == 12
+    assert site.count("api-v2").total() == 1
     found = [path for path in (tmp_path / "data").rglob("*") if path.is_file() and plant.encode() in path.read_bytes()]
     assert [path.name.split(".")[0] for path in found] == ["answers"] * len(found) != []
     assert (tmp_path / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
@@ -514,14 +507,15 @@ def test_configured_services_are_asked_by_the_whole_path(
 ) -> None:
     folder = twelve.write()
     (folder / "posts.jsonl").unlink()
-    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["embed", "api-v2"]\n' + CONFIG.format(url=site.url)
-    (tmp_path / "own.toml").write_text(settings + f'[posts.api-v2]\nbase_url = "{site.url}/api-v2"\n')
+    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["api-v2"]\n' + CONFIG.format(url=site.url)
+    (tmp_path / "own.toml").write_text(settings)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
     monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
     for _ in range(2):
         assert main(["release", "run", "--quarter", "2023Q2", "--models", "always-yes"]) == 0
-        assert (site.count("embed").total(), site.count("api-v2").total()) == (12, 0)
+        assert site.count("api-v2").total() == 1
     manifest = json.loads((tmp_path / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
-    assert manifest["collection"]["parameters"]["posts_from"] == ["embed", "api-v2"]
+    assert manifest["collection"]["parameters"]["posts_from"] == ["api-v2"]
     assert manifest["texts"] == "withheld"

@@ -26,7 +26,7 @@ import aiohttp
 from pydantic import ValidationError
 
 from hellofresh import __version__
-from hellofresh.core.errors import ConfigError, RunError, UsageError
+from hellofresh.core.errors import ConfigError, RunError, missing_extra
 from hellofresh.core.files import model_fault
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
@@ -315,12 +315,7 @@ class Ddgs:
 
     def __init__(self, engine: Engine | None = None) -> None:
         if engine is None and find_spec("ddgs") is None:
-            raise UsageError(
-                "the package ddgs is not installed",
-                where="provider ddgs",
-                fix="Install hellofresh[ddgs].",
-                code="missing-extra",
-            )
+            raise missing_extra("the provider ddgs", "ddgs", "ddgs")
         self._engine = engine or _ask_ddgs
         self.parameters: Mapping[str, str | int | float | bool] = {
             "provider": "ddgs",

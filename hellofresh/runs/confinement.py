@@ -1,0 +1,210 @@
+"""A strange program, run by bubblewrap in a root of its own: it sees the system's libraries, itself and the endpoint.
+
+Nothing else of this machine is there: no home, workspace, submissions, process, device, socket or network. It can write
+to `/tmp` and `/dev/shm` alone, which are memory and gone afterwards. Source: bubblewrap's manual, `bwrap(1)`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.runs.regimes.endpoint import relay
+from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.tasks.outputs import Choice, Status
+
+_HOME, _RELAY, _SOCKET = "/tmp/program", "/run/relay.py", "/run/endpoint"  # noqa: S108 - within the confinement
+_SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl/certs")
+"""What programs need of the system; nothing there is of a user."""
+_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a confined program may use.
+
+    Attributes:
+        seconds: wall time.
+        processes: at once.
+        memory: bytes, of each process and of all together; the rest of the machine keeps a twentieth of its own.
+        disk: bytes in `/tmp`, in `/dev/shm`, and in what it prints.
+    """
+
+    seconds: float = 3600.0
+    processes: int = 256
+    memory: int = 8 << 30
+    disk: int = 1 << 30
+
+
+def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
+    """Refuse a program that cannot be started or confined, or whose own files would show a hidden folder.
+
+    Raises:
+        UsageError: says which, and what to install.
+    """
+    if not command or shutil.which(command[0]) is None:
+        what = f"no such program: {command[0][:200]!r}" if command else "no program is named"
+        raise UsageError(what, expected='such as --command "python agent.py"', code="no-program")
+    for shown in (path.resolve() for path in _shown(_absolute(command))):
+        inside = any(shown.is_relative_to(folder) for folder in hidden)
+        if inside or any(folder.is_relative_to(shown) for folder in (*hidden, Path.home())):
+            raise UsageError(
+                f"{str(shown)[:200]!r} lies in a folder that the program must not read, or holds one",
+                expected=f"a place of its own, apart from {', '.join(map(str, hidden))}",
+                code="program-inside",
+            )
+    fix = "Install bubblewrap (apt install bubblewrap) and allow user namespaces, or replay on another machine."
+    if shutil.which("bwrap") is None:
+        what, expected = "a program cannot be confined here: bwrap is missing", "Linux with bubblewrap"
+        raise UsageError(what, expected=expected, fix=fix, code="not-confined")
+    probe = subprocess.run([*_bwrap([], Limits()), "true"], capture_output=True, check=False)  # noqa: S603 - no shell
+    if probe.returncode:
+        said = probe.stderr.decode(errors="replace").strip()[:200]
+        raise UsageError(f"a program cannot be confined here ({said})", fix=fix, code="not-confined")
+
+
+def _absolute(command: Sequence[str]) -> list[str]:
+    """The command as it can be started from an empty folder: the program and the files among its words by full path."""
+    start = Path(shutil.which(command[0]) or command[0]).absolute()
+    return [str(start), *(str(Path(word).absolute()) if is_path(word) else word for word in command[1:])]
+
+
+def is_path(word: str) -> bool:
+    """Whether a word of a command names a file, or a folder by a path with a slash."""
+    return Path(word).is_file() or ("/" in word and Path(word).is_dir())
+
+
+def _shown(command: Sequence[str]) -> Iterator[Path]:
+    """What the program sees besides the system: its interpreter, and the files and folders that its command names."""
+    yield from _interpreter(Path(command[0]))
+    yield from (Path(word) for word in command if is_path(word))
+
+
+def _interpreter(program: Path) -> Iterator[Path]:
+    """The folders of a Python: a virtual environment, and the installation that it was made of."""
+    if (program.parent.parent / "pyvenv.cfg").is_file():
+        yield program.parent.parent
+        program = program.with_name("python")
+    real = program.resolve()
+    if real.name.startswith("python") and real.parent.name == "bin" and not real.is_relative_to("/usr"):
+        yield real.parent.parent
+
+
+def _bwrap(shown: Sequence[Path], limits: Limits, *more: str) -> list[str]:
+    """The words before those of a program: an empty root, read-only parts of the system, and what is shown."""
+    words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    words += ["--cap-drop", "ALL", "--hostname", "replay", "--proc", "/proc", "--dev", "/dev"]
+    for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - within the confinement
+        words += ["--size", str(limits.disk), "--tmpfs", folder]
+    words += [word for name in ("/home", "/run", "/var") for word in ("--tmpfs", name)]
+    words += [word for name in _SYSTEM for word in ("--ro-bind-try", name, name)]
+    for link in map(Path, _LINKS):
+        words += ["--symlink", str(link.readlink()), str(link)] if link.is_symlink() else []
+        words += ["--ro-bind", str(link), str(link)] if link.is_dir() and not link.is_symlink() else []
+    tops = [path for path in {*shown} if not any(path != other and path.is_relative_to(other) for other in shown)]
+    words += [word for path in sorted(map(str, tops)) for word in ("--ro-bind", path, path)]
+    words += [*more, "--dir", _HOME, "--chdir", _HOME]
+    # /proc, too: who replays as root would let the program write the kernel's settings.
+    words += [word for name in ("/", "/dev", "/home", "/proc", "/run", "/var") for word in ("--remount-ro", name)]
+    # Limits that a process cannot raise; those of all together are watched from outside, since the kernel exempts root.
+    most = (f"--nproc={limits.processes}", f"--as={limits.memory}", f"--fsize={limits.disk}", "--core=0")
+    return [*words, "nice", "-n", "19", "prlimit", *most]
+
+
+class ConfinedProgram:
+    """A program while the endpoint is open; samples that it leaves without an output have no answer."""
+
+    def __init__(self, command: Sequence[str], log: Path, limits: Limits) -> None:
+        self._command, self._log, self._limits = _absolute(command), log, limits
+        self._task: asyncio.Task[None] | None = None
+        self.over = ""
+        """The limit that ended it, if one did."""
+
+    def start(self, server: EndpointServer) -> None:
+        """Start it in the loop that runs; it ends with that."""
+        self._task = asyncio.get_running_loop().create_task(self._live(server))
+
+    def words(self, server: EndpointServer) -> list[str]:
+        """The whole command that starts it."""
+        binds = ["--ro-bind", str(relay.__file__), _RELAY, "--ro-bind", str(server.socket), _SOCKET]
+        own = Path(sys.executable)
+        shown = [*_shown(self._command), *_interpreter(own)]
+        script = [str(own), "-I", "-S", _RELAY, _SOCKET, str(server.port)]
+        return [*_bwrap(shown, self._limits, *binds), *script, *self._command]
+
+    async def _live(self, server: EndpointServer) -> None:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("wb") as log:
+            # A plain process, which is waited for after the loop has been closed, too.
+            process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by who replays
+                self.words(server),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._environment(server),
+                start_new_session=True,
+            )
+        end = time.monotonic() + self._limits.seconds
+        try:
+            while True:
+                if not self.over and process.poll() is None:
+                    self.over = "time" if time.monotonic() > end else _over(process.pid, self._limits)
+                if self.over:
+                    process.kill()  # and with it all processes of its namespace
+                if self.over or process.poll() is not None:
+                    for session in list(server.sessions.values()):  # also those that open only now
+                        session.give_up(Choice(status=Status.NONE))
+                await asyncio.sleep(_POLL_S)
+        finally:
+            process.kill()
+            process.wait()
+
+    def _environment(self, server: EndpointServer) -> Mapping[str, str]:
+        """What the program gets: where to ask; no key and no setting of this machine."""
+        proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), server.origin)
+        direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")
+        asked = {"OPENAI_BASE_URL": f"{server.origin}/v1", "OPENAI_API_KEY": server.token}
+        path = os.pathsep.join((str(Path(self._command[0]).parent), "/usr/local/bin", "/usr/bin", "/bin"))
+        plain = {"PATH": path, "HOME": _HOME, "LANG": "C.UTF-8", "USER": "replay"}
+        return {**plain, **proxies, **direct, **asked, "HELLOFRESH_ENDPOINT": server.origin}
+
+    def check_end(self) -> None:
+        """Raises RunError if the program could not be started, or a limit ended it."""
+        with self._log.open(encoding="utf-8", errors="replace") as log:
+            first = log.readline(300).strip()
+        if first.startswith("bwrap: "):
+            raise RunError(f"the program cannot be started ({first})", where=str(self._log), code="not-confined")
+        if self.over:
+            raise RunError(
+                f"the program used more {self.over} than it may and was ended",
+                where=str(self._log),
+                expected=str(self._limits),
+                fix="Nothing was written of this replay. Have its team mend the program.",
+                code="over-limit",
+            )
+
+
+def _over(process: int, limits: Limits) -> str:
+    """What all processes below one use too much of, if anything."""
+    memory, number = 0, 0
+    try:
+        below = psutil.Process(process).children(recursive=True)
+        for number, one in enumerate(below, start=1):
+            if number > limits.processes:
+                return "processes"
+            memory += one.memory_info().rss
+    except psutil.NoSuchProcess:  # one that has just ended: seen again in a moment
+        pass
+    machine = psutil.virtual_memory()
+    return "memory" if memory > limits.memory or machine.available < machine.total / 20 else ""
