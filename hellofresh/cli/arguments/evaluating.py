@@ -170,7 +170,7 @@ COMMANDS = (
     command("board build", "Build the board's tables from all scored editions.", "board:build", PRIVATE, timed=True),
     command(
         "board serve",
-        "Open the site on the board, on this machine, until you press Ctrl+C.",
+        "Serve the board as files on this machine, without Streamlit, until you press Ctrl+C.",
         "board:serve",
         option("--port N", "port (default: 8501)", default=8501),
     ),
