@@ -16,6 +16,7 @@ from hellofresh.cli.arguments.declare import (
     option,
     posts_options,
     to_day,
+    to_quarter,
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
@@ -34,6 +35,8 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
     for name, kinds in accepted.items():
         add_settings(tasks, name, *kinds)
+    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
     of_dumps = [task.name for task in LIVING.values() if task.snapshots]
     group, about = "notes and posts", f"{_DAY} of the last 14 days)"
     tasks.add("--date", dict.fromkeys(of_dumps), group=group, type=to_day, metavar="D", help=about)
@@ -69,7 +72,6 @@ COMMANDS = (
         "collect",
         f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
         "",
-        QUARTER,
         option("--force", "collect again even if nothing has changed"),
         more=_add_collect,
     ),
