@@ -1,4 +1,4 @@
-# The site with the board that lies in data/board, as built by `make release`, and the page Submit, on one port:
+# The leaderboard with the board that lies in data/board, as built by `make release`:
 #   docker build -t hellofresh-board . && docker run --rm -p 7860:7860 hellofresh-board
 # A newer board without a new image: add -v "$PWD/data/board:/app/data/board:ro".
 FROM python:3.12-slim
@@ -24,5 +24,5 @@ ENV PYTHONPATH=/app \
     STREAMLIT_BROWSER_GATHER_USAGE_STATS=false
 USER site
 EXPOSE 7860
-HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://localhost:{os.environ[\"STREAMLIT_SERVER_PORT\"]}/submit/_stcore/health', timeout=4)"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=30s CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://localhost:{os.environ[\"STREAMLIT_SERVER_PORT\"]}/_stcore/health', timeout=4)"]
 CMD ["streamlit", "run", "leaderboard/app.py"]

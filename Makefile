@@ -55,10 +55,10 @@ check: $(TESTED) ## ruff, mypy --strict and import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-leaderboard: $(READY) ## open the site on the board, with the page Submit; PORT=8501
-	$(BIN)/hellofresh board serve $(if $(PORT),--port $(PORT))
+leaderboard: $(READY) ## open the board in Streamlit; PORT=8501
+	$(BIN)/streamlit run leaderboard/app.py $(if $(PORT),--server.port $(PORT))
 
-space: ## lay out build/space, the folder to push as a Hugging Face Space: site, Dockerfile and the board as it is
+space: ## lay out build/space, the folder to push to a host such as a Hugging Face Space: the app and the board as it is
 	@test -f data/board/manifest.json || { echo "There is no board in data/board; run: make release"; exit 1; }
 	rm -rf build/space
 	mkdir -p build/space/data

@@ -13,7 +13,8 @@ board with `hellofresh board build`, starts each site as a process of its own an
 - search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
 - MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
 
-The site is `hellofresh board serve`, which answers while it makes the pages; `export` is the same on a plain server.
+`app` is `streamlit run leaderboard/app.py`, `site` is `hellofresh board serve`, which answers while it makes the pages;
+`export` is the same on a plain server. `streamlit` reads one Parquet file and shows it with a chart.
 The rivals have the same rows with fewer columns. Gradio is measured where it is installed. Figures depend on what
 else the machine does, which `load` tells; compare within one run.
 """
@@ -51,6 +52,7 @@ WORD, REGIME = "castle", "web-search"
 """What is searched for and chosen."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
 LONG_MS = 60_000
+VEGA = "[data-testid=stVegaLiteChart] :is(canvas, svg)"
 REPEATED = ("warm", "chart", "search", "regime", "page", "cpu_server", "cpu_browser", "kib")
 
 
@@ -137,6 +139,11 @@ def to_compare(page: Page) -> None:
     page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
 
 
+def to_compare_in_app(page: Page) -> None:
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
+
+
 def streamlit(script: Path) -> list[str]:
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", "PORT"]
     return [
@@ -169,12 +176,15 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
     shown = f"[...document.querySelectorAll('{ours}')].filter(row => !row.hidden).length"
     served = [sys.executable, "-m", "http.server", "PORT", "--bind", "localhost", "--directory"]
     static = "[...document.querySelectorAll('tbody tr')].filter(row => !row.hidden).length"
+    task, edition = page.strip("/").split("/")[:2]
     found = {
+        "app": Site("app", streamlit(ROOT / "leaderboard" / "app.py"), {"HELLOFRESH_DATA": str(workspace)},
+                    f"/?page=leaderboard&task={task}&edition={edition}&provenance=all", grid, VEGA,
+                    fill("Find a system or team"), pick_from_list, to_compare_in_app),
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
                      {"HELLOFRESH_DATA": str(workspace)}, page, shown, ".hf-panel",
                      fill_here, pick_here, to_compare),
-        "streamlit": Site("streamlit", streamlit(plain), files, "/", grid,
-                          "[data-testid=stVegaLiteChart] :is(canvas, svg)", fill("Find a system or team"),
+        "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, VEGA, fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      lambda page: page.get_by_label("Regime").select_option(REGIME) and None),

@@ -19,6 +19,7 @@ from collectors.claims.feed import fetch_feed, fetch_reviews
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
+from collectors.settings import NotesAsked, told
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
@@ -112,7 +113,9 @@ def claims_job(
         return claims.collect(quarter, feeds, settings, progress=progress, pending=pending)
 
     files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
-    return CollectionJob(TASKS["claims"], quarter, DUMP, files, settings.as_parameters() | _PENDING[pending], collect)
+    return CollectionJob(
+        TASKS["claims"], quarter, DUMP, files, claims.claims_parameters(settings) | _PENDING[pending], collect
+    )
 
 
 def live_edits_job(
@@ -196,7 +199,7 @@ def asked_notes(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Community Notes or posts under them, as a command asks for them."""
-    task, pending = options.task, options.pending
+    task, pending, asked = options.task, options.pending, told(NotesAsked, options)
     if pending and task == "x-posts":
         raise UsageError(
             "x-posts has no undecided samples",
@@ -207,15 +210,9 @@ def asked_notes(
     pictures = None
     if not options.explain and getattr(options, "pictures", False):
         pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
-    chosen = notes.NotesSettings(
-        label_source=notes.LabelSource(options.label_source),
-        min_age_days=options.min_age_days,
-        allow_missing_columns=options.allow_missing_columns,
-        human_only=options.human_only,
-        keep_incomplete=options.keep_incomplete,
-    )
-    dump = _only(options.dump, "--dump", "one folder of TSV files, or --download")
-    source = notes_source(workspace, settings.posts, dump, options.posts, options.posts_from)
+    chosen = told(notes.NotesSettings, options)
+    dump = _only(asked.dump, "--dump", "one folder of TSV files, or --download")
+    source = notes_source(workspace, settings.posts, dump, asked.posts, asked.posts_from)
     if options.explain and source.online is not None:
         source = replace(source, online=replace(source.online, ask=False))
     quarter = options.quarter
@@ -338,7 +335,7 @@ def asked_edits(
 ) -> CollectionJob:
     """Paragraph edits, as a command asks for them."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
-    quarter, pending, rule = options.quarter, options.pending, edits_rule(options)
+    quarter, pending, rule = options.quarter, options.pending, told(wikipedia.EditsSettings, options)
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -354,17 +351,6 @@ def asked_edits(
             code="two-sources",
         )
     return edits_job(quarter, dumps, rule, jobs=options.jobs, pool=asked_pool(options.cluster), pending=pending)
-
-
-def edits_rule(options: argparse.Namespace) -> wikipedia.EditsSettings:
-    """Which edits become samples, as a command says."""
-    return wikipedia.EditsSettings(
-        kinds=tuple(kind for kind in wikipedia.Kind if str(kind) in options.kinds),
-        whole_paragraphs=options.whole_paragraphs,
-        keep_bots=options.keep_bots,
-        keep_restored=options.keep_restored,
-        collapse_runs=options.collapse_runs,
-    )
 
 
 def configured_edits(
@@ -431,8 +417,7 @@ def asked_claims(
         )
     folder = workspace.raw("claims", str(options.quarter))
     feeds = _reviews(folder, options.quarter, options.feed, options.api, progress)
-    settings = claims.ClaimsSettings(tuple(options.languages), options.verdicts)
-    return claims_job(options.quarter, feeds, settings, pending=options.pending)
+    return claims_job(options.quarter, feeds, told(claims.ClaimsSettings, options), pending=options.pending)
 
 
 def configured_claims(

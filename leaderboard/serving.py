@@ -1,24 +1,18 @@
-"""The site on this machine: the copy of a board, made anew when the board has changed, and the check of uploads.
+"""The static copy on this machine: made anew when the board has changed, and served as files.
 
-Nothing is served but the files that the copy lists, or will list once it is whole. Uploads need a server that runs the
-check: Streamlit's, which `leaderboard/app.py` starts with, under the path `submit`.
+Nothing is served but the files that the copy lists, or will list once it is whole. Tables that sort and filter, and the
+check of uploads, are in the app: `leaderboard/app.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import subprocess
-import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from threading import Condition, Lock, Thread
-from urllib.error import URLError
-from urllib.request import urlopen
+from threading import Condition, Thread
 
 from aiohttp import web
 
@@ -32,9 +26,6 @@ from leaderboard.export.folder import read_listing
 
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
 """Environment variable that names another board than the workspace's, such as the maintainers' own."""
-SUBMIT = "submit"
-"""The path of the page that checks uploads; the copy has a page of that name too, for where there is no such server."""
-_STARTED_S = 60.0
 _PATIENCE_S = 3.0
 """So long does a visitor wait for a page that is made next before seeing that it is being made."""
 
@@ -164,67 +155,13 @@ class ServedCopy:
         return status, page.replace(b'href="./', f'href="{"../" * path.strip("/").count("/") or "./"}'.encode())
 
 
-def site_of(copy: ServedCopy, port: int, forms: SubmitServer | None = None) -> LocalSite:
-    """The site on this machine only, for `LocalSite.run`.
-
-    Args:
-        copy: what is served.
-        port: where.
-        forms: where uploads are checked; None for a site without.
-    """
+def site_of(copy: ServedCopy, port: int) -> LocalSite:
+    """The site on this machine only, for `LocalSite.run`."""
 
     async def answer(request: web.Request, _: str) -> web.StreamResponse:
-        path = request.path
-        if forms is not None and path.strip("/") in (SUBMIT, f"{SUBMIT}.html"):
-            raise web.HTTPFound(await asyncio.to_thread(forms.address))
-        status, found = await asyncio.to_thread(copy.find, path)
+        status, found = await asyncio.to_thread(copy.find, request.path)
         if isinstance(found, bytes):
             return web.Response(status=status, body=found, content_type="text/html", charset="utf-8")
         return web.FileResponse(found, headers={"Cache-Control": "no-cache"})
 
     return LocalSite(lambda _: True, answer, {}, port=port, every_path=True)
-
-
-@dataclass(slots=True)
-class SubmitServer:
-    """Streamlit with the page that checks uploads, started when somebody wants it."""
-
-    board: Path
-    _process: subprocess.Popen[bytes] | None = None
-    _port: int = 0
-    _lock: Lock = field(default_factory=Lock)
-
-    @staticmethod
-    def is_installed() -> bool:
-        """Whether Streamlit is here."""
-        return find_spec("streamlit") is not None
-
-    def address(self) -> str:
-        """Where it is, once it answers."""
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._start()
-        return f"http://127.0.0.1:{self._port}/{SUBMIT}/"
-
-    def _start(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
-        command = [sys.executable, "-m", "streamlit", "run", str(Path(__file__).with_name("app.py"))]
-        command += [f"--server.port={self._port}", "--server.address=127.0.0.1"]
-        environment = {**os.environ, BOARD_VARIABLE: str(self.board.resolve())}
-        self._process = subprocess.Popen(command, env=environment)  # noqa: S603 - our own page
-        for _ in range(int(_STARTED_S / 0.2)):
-            with (
-                suppress(URLError, OSError),
-                urlopen(f"http://127.0.0.1:{self._port}/{SUBMIT}/_stcore/health", timeout=5),
-            ):
-                return
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(0.2)
-
-    def close(self) -> None:
-        """Stop it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait()

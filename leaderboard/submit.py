@@ -1,13 +1,11 @@
-"""What Streamlit runs for a visitor who hands in: templates, upload, findings, preview, package and receipt.
-
-It is the only page with a server behind it; the others are files, see `leaderboard/serving.py`.
-"""
+"""The form of the page Submit: templates, upload, findings, preview, package and receipt, by Streamlit's widgets."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -19,10 +17,9 @@ from hellofresh.submissions.check import Due, Submission, blank_info, blank_pred
 from hellofresh.submissions.format import REGIMES, SYSTEM
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
 from leaderboard.components.labels import task_title
-from leaderboard.components.markup import Html, el, heading, notice, page_header, problem, visible
-from leaderboard.data.board import Board, load_board
-from leaderboard.data.uploads import Upload, known_teams_on, load_dues, review, said_toml
-from leaderboard.serving import board_folder
+from leaderboard.components.markup import Html, el, heading, notice, visible
+from leaderboard.data.board import Board
+from leaderboard.data.uploads import Upload, known_teams_on, review, said_toml
 from leaderboard.views.submit import (
     check_result,
     due_key,
@@ -34,20 +31,8 @@ from leaderboard.views.submit import (
     what_is_due,
 )
 
-_LEDE = "Check and submit the predictions of your own system."
 _MEGABYTES = 10
-_STYLE = Path(__file__).with_name("style.css")
 _FACTS = {"file": "Upload system.toml", "form": "Fill in a form"}
-
-
-def main() -> None:
-    """Show the page, or what is wrong and what to do."""
-    st.set_page_config(page_title="Submit \N{MIDDLE DOT} HelloFresh", layout="wide")
-    st.html(_STYLE)
-    try:
-        _page()
-    except HelloFreshError as error:
-        _show(problem(error))
 
 
 def _show(*parts: Html | str | None) -> None:
@@ -55,14 +40,9 @@ def _show(*parts: Html | str | None) -> None:
         st.html(str(el("div", *parts, class_="hf")))
 
 
-def _page() -> None:
-    folder = board_folder()
-    manifest = folder / "manifest.json"
-    stamp = (manifest.stat().st_mtime_ns, manifest.stat().st_size) if manifest.is_file() else None
-    board, dues, moment = _cached(folder, stamp)[0], _cached(folder, stamp)[1], now()
-    _show(
-        page_header("Submit", _LEDE), el("p", el("a", "Back to the leaderboard", href="../index.html", target="_self"))
-    )
+def show_form(board: Board, dues: Sequence[Due]) -> None:
+    """What is due, and where it is checked and handed in."""
+    moment = now()
     _show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
     if not options:
@@ -79,6 +59,19 @@ def _page() -> None:
     _show(what_is_due(due, moment))
     _templates(due)
     _show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
+    predictions, system, names = _uploads(due, str(chosen))
+    if predictions is None and system is None:
+        return
+    entries = [entry for split in board.splits for entry in board.entries(split).values()]
+    known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
+    found = review(due, predictions, system, team=names[0], name=names[1], known=known)
+    _show(heading("Result of the check"), check_result(found))
+    if found.submission is not None:
+        _take(found.submission, due)
+
+
+def _uploads(due: Due, chosen: str) -> tuple[Upload | None, Upload | None, tuple[str, str]]:
+    """The boxes for both files: predictions, the system, and the names of folders."""
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{chosen}")
@@ -88,21 +81,7 @@ def _page() -> None:
                 team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240).strip()
                 name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240).strip()
     with right:
-        system = _system()
-    if predictions is None and system is None:
-        return
-    entries = [entry for split in board.splits for entry in board.entries(split).values()]
-    known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
-    found = review(due, predictions, system, team=team, name=name, known=known)
-    _show(heading("Result of the check"), check_result(found))
-    if found.submission is not None:
-        _take(found.submission, due)
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _cached(folder: Path, stamp: object) -> tuple[Board, list[Due]]:
-    """The board and what is due; read again when its files have changed, and shared by all visitors."""
-    return load_board(folder), load_dues(folder)
+        return predictions, _system(), (team, name)
 
 
 def _download(label: str, content: str | bytes, name: str, mime: str, key: str) -> None:
@@ -182,7 +161,3 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
         _show(received(done.receipt, new=done.new))
         content = json.dumps(done.receipt.to_json(), indent=2, sort_keys=True) + "\n"
         _download("Download the receipt", content, due.files.receipt, "application/json", "receipt")
-
-
-if __name__ == "__main__":
-    main()

@@ -137,3 +137,12 @@ def test_a_text_across_two_pieces_of_a_large_file_is_found(tmp_path: Path, monke
         path = tmp_path / "large.txt"
         path.write_bytes(b"." * shift + json.dumps(TEXT).encode() + b"." * 300)
         assert Erasure((TEXT,)).is_held_by(path)
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_emptying_rows_says_whether_anything_changed(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, [{"id": "s-1", "text": TEXT}, {"id": "s-2", "text": OTHER}])
+    assert not Erasure((TEXT,), frozenset({"s-3"})).blank(path)
+    erasure = Erasure((TEXT,), frozenset({"s-1"}))
+    assert erasure.blank(path) and Erasure((OTHER,)).is_held_by(path)
+    assert not erasure.blank(path)

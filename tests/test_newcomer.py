@@ -112,8 +112,8 @@ def browse(newcomer: Newcomer) -> None:
     try:
         while time.monotonic() - start < 120:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-                    assert b"HelloFresh leaderboard" in answer.read()
+                with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=5) as answer:
+                    assert answer.read() == b"ok"
                 break
             except OSError:
                 assert site.poll() is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
@@ -119,7 +119,7 @@ def verify_release(
     except ValueError as error:
         return [Check(folder.as_posix(), "manifest", "", (f"{MANIFEST}: {error}",))]
     name, files = manifest.name, manifest["files"]
-    hashes, broken = history(folder, manifest)
+    hashes, broken, former = history(folder, manifest)
     size = sum(entry["size"] for entry in files)
     said = f"{len(files)} files, {size:,} bytes, with the sizes, hashes and rows that the manifest lists"
     faults = [*statement_faults(manifest)]
@@ -133,7 +133,7 @@ def verify_release(
     checks = [
         Check(name, "manifest", version, faults, unchecked=manifest.unchecked),
         Check(name, "files", said, list(file_faults(folder, manifest)), unchecked=unseen),
-        Check(name, "history", f"{len(hashes)} earlier version(s), each named by the next", broken),
+        Check(name, "history", f"{len(hashes)} earlier version(s), each named by the next", broken, unchecked=former),
     ]
     if listing:
         unknown = list(unlisted(folder, manifest, len(hashes)))
@@ -168,29 +168,39 @@ def _score_checks(
     """Ratings, people, scores, what others handed in, and the figures that were asked for."""
     manifest, study, scores = content.manifest, StudyCheck(content, folder), ScoreCheck(content)
     if study.is_there:
-        study.check()
+        _survive(study.check, study.faults)
         said = f"of {study.responses:,} responses; means, intervals and standings are those of the ratings"
         yield Check(manifest.name, "ratings", said, study.faults, unchecked=study.unchecked)
     people = PeopleCheck(content, folder)
     if people.is_there:
-        people.check()
+        _survive(people.check, people.faults)
         said = f"{people.answers:,} answers, and the samples drawn for them; figures are those of the answers"
         yield Check(manifest.name, "people", said, people.faults, unchecked=people.unchecked)
-    found: Mapping[str, list[VerifiedFigure]] = {}
+    found: dict[str, list[VerifiedFigure]] = {}
     if SCORES in manifest.hashes:
         if content.has_labels:
-            found = scores.check(folder, figures)
+            _survive(lambda: found.update(scores.check(folder, figures)), scores.faults)
         else:
             scores.faults.append("cannot be computed: labels are missing")
         said = f"{scores.number:,}, with the counts, values and intervals that labels and predictions give"
         yield Check(manifest.name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
         if handed_in is not None:
             said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
-            yield Check(manifest.name, "receipts", said, list(scores.handed_in_faults(handed_in)))
+            other: list[str] = []
+            _survive(lambda: other.extend(scores.handed_in_faults(handed_in)), other)
+            yield Check(manifest.name, "receipts", said, other)
     for wanted in figures:
         if wanted.may_be_of(manifest) and (content.has_labels or "edition" in wanted.wanted):
             missing = "no score is" if content.has_labels else "labels are not public yet for"
             yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {wanted.text[:200]!r}")
+
+
+def _survive(work: Callable[[], object], faults: list[str]) -> None:
+    """Do a check; what makes its figures impossible is a fault of what it reads, and ends no other check."""
+    try:
+        work()
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        faults.append(f"cannot be computed ({type(error).__name__}: {str(error)[:200]})")
 
 
 def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> Check:

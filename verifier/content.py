@@ -256,6 +256,8 @@ def _odd_sample(sample: Row, manifest: Manifest, task: Documented | None, shape:
         yield f"has other fields than the samples before: {fields[:80]}"
     if manifest["texts"] == "withheld" and (told := _names(sample) & _WITHHELD):
         yield f"has the field {min(told)}, and texts are withheld"
+    if manifest["texts"] == "included" and "text_sha256" in _names(sample):
+        yield "has the hash of a text in its place, and texts are included"
     try:
         date = datetime.fromisoformat(sample["date"]).astimezone(UTC)
     except (ValueError, OverflowError):

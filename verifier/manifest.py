@@ -184,24 +184,51 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def statement_faults(manifest: Manifest) -> Iterator[str]:
-    """What a manifest says of calendar, samples and labels that cannot be."""
+    """What a manifest, of whatever version, says of calendar, samples, labels and rows that cannot be."""
     paths = [entry["path"] for entry in manifest["files"]]
-    early = {PREDICTIONS, SCORES} if manifest["resolved"] else {LABELS, PREDICTIONS, SCORES}
+    own = {LABELS} if manifest.is_frozen else {LABELS, COMMITMENTS} if manifest.is_main else {OUTCOMES}
+    first = {SAMPLES} if manifest.is_frozen or not manifest.is_main else {SAMPLES, COMMITMENTS}
     statements = (
         ("a file is listed twice", len(set(paths)) < len(paths)),
-        (f"{SAMPLES} is not listed", SAMPLES not in paths),
+        *((f"{name} is not listed", name not in paths) for name in sorted(first)),
+        *((f"{name[:100]!r} is listed, and belongs to no release of this kind", True)
+          for name in sorted(set(paths) - {SAMPLES, TOMBSTONES, PREDICTIONS, SCORES, *own})),
         (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
+        (f"{OUTCOMES} is listed, and it is not resolved, or the other way round",
+         (OUTCOMES in paths) != (manifest["resolved"] is not None)),
+        (f"{TOMBSTONES} is listed, and nothing was taken down, or the other way round",
+         (TOMBSTONES in paths) != bool(manifest["takedowns"])),
+        ("samples_at_opening is said, and nothing was taken down",
+         manifest["samples_at_opening"] is not None and not manifest["takedowns"]),
         ("predictions and scores belong together, and one is not listed", (PREDICTIONS in paths) != (SCORES in paths)),
         (
             "the key of the draw is there before the reveal",
             (manifest["draw"] or {}).get("key") is not None and not manifest["revealed"],
         ),
-    )
+    )  # fmt: skip
     yield from (what for what, is_so in statements if is_so)
-    if not manifest.has_labels or (manifest["resolved"] and LABELS in paths):
-        yield from (f"{name} is listed before the reveal" for name in sorted(early | {LABELS}) if name in paths)
+    if not manifest.has_labels:
+        yield from (f"{name} is listed before the reveal" for name in (LABELS, PREDICTIONS, SCORES) if name in paths)
+    yield from _row_faults(manifest)
     yield from _dataset_faults(manifest) if manifest.is_frozen or manifest["dataset"] else _quarter_faults(manifest)
     yield from _collection_faults(manifest)
+
+
+def _row_faults(manifest: Manifest) -> Iterator[str]:
+    """Rows of files that are not as many as there are samples and takedowns."""
+    rows, gone = {entry["path"]: entry["rows"] for entry in manifest["files"]}, len(manifest["takedowns"])
+    published = rows.get(SAMPLES, 0) + gone
+    drawn = published if manifest.is_frozen else sum(manifest.drawn.values())
+    expected = {SAMPLES: drawn - gone, COMMITMENTS: published, LABELS: published, TOMBSTONES: gone}
+    for name, number in expected.items():
+        if rows.get(name, number) != number:
+            yield f"{name} has {rows[name]:,} rows, and {number:,} by the samples that were drawn and taken down"
+    if OUTCOMES in rows and not rows[SAMPLES] <= rows[OUTCOMES] <= published:
+        yield f"{OUTCOMES} has {rows[OUTCOMES]:,} rows, and there are {rows[SAMPLES]:,} samples"
+    if (resolved := manifest["resolved"]) and resolved["labels"] + sum(resolved["dropped"].values()) != rows.get(
+        OUTCOMES
+    ):
+        yield f"the samples that were decided or dropped are not the rows of {OUTCOMES}"
 
 
 def _dataset_faults(manifest: Manifest) -> Iterator[str]:
@@ -332,8 +359,7 @@ def stray(edition: Path) -> Iterator[str]:
     there = {path.name: path for path in edition.iterdir()}
     ratings = there.pop(RATINGS, None)
     for name, path in sorted(there.items()):
-        drawn = any((path / split / MANIFEST).is_file() for split in ("", PROSPECTIVE))
-        if path.is_symlink() or not drawn:
+        if path.is_symlink() or not _is_of(edition, path):
             yield f"{name[:100]!r} is not a release, and lies beside the tasks of {edition.name}"
     rated = {f"{task}.{end}" for task in there for end in RATING_FILES}
     for path in sorted(ratings.rglob("*")) if ratings is not None else ():
@@ -341,24 +367,54 @@ def stray(edition: Path) -> Iterator[str]:
             yield f"{path.relative_to(edition).as_posix()[:100]!r} belongs to no task of {edition.name}"
 
 
-def history(folder: Path, now: Manifest) -> tuple[list[str], list[str]]:
-    """Follow the manifests before this one: the SHA-256 of each, newest first, and what is wrong with them."""
+def _is_of(edition: Path, folder: Path) -> bool:
+    """Whether a folder is the release of a task of an edition, or holds its prospective split and nothing else."""
+    is_main = (folder / MANIFEST).is_file()
+    if not is_main and (not folder.is_dir() or [path.name for path in folder.iterdir()] != [PROSPECTIVE]):
+        return False
+    try:
+        manifest = read_manifest(folder / MANIFEST if is_main else folder / PROSPECTIVE / MANIFEST)
+    except ValueError:
+        return False
+    return (manifest.edition, manifest["task"], manifest.is_main) == (edition.name, folder.name, is_main)
+
+
+def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str]]:
+    """Follow the manifests before this one, each of which must say what a release may say at that time.
+
+    Returns:
+        The SHA-256 of each, newest first; what is wrong with them; and what nothing can confirm.
+    """
     hashes: list[str] = []
+    seen = {entry["sha256"]: entry for entry in now["files"]}
+    gone: set[str] = set()
     faults: list[str] = []
     newer, size = now, 0
     while (version := newer["version"]) > 1:
         try:
             older = _before(folder, newer)
         except ValueError as error:
-            return hashes, [*faults, str(error)]
+            return hashes, [*faults, str(error)], []
         hashes.append(older.sha256)
         size += (folder / PREVIOUS / f"{version - 1}.json").stat().st_size
         if len(hashes) > MAX_VERSIONS or size > MAX_HISTORY_BYTES:
             most = f"{MAX_VERSIONS:,} earlier versions, or {MAX_HISTORY_BYTES:,} bytes of them"
-            return hashes, [*faults, f"more than {most}"]
+            return hashes, [*faults, f"more than {most}"], []
+        faults += (f"version {version - 1}: {what}" for what in statement_faults(older))
         faults += (f"from version {version - 1} to {version}: {what}" for what in _changes(older, newer))
+        for entry in older["files"]:
+            same = seen.setdefault(entry["sha256"], entry)
+            if (same["size"], same["rows"]) != (entry["size"], entry["rows"]):
+                faults.append(
+                    f"version {version - 1}: {entry['path'][:100]!r} has another size or other rows than later"
+                )
+            if now.hashes.get(entry["path"]) != entry["sha256"]:
+                gone.add(entry["path"][:100])
         newer = older
-    return hashes, [*faults, *(["version 1 names one before it"] if newer["previous"] else [])]
+    faults += ["version 1 names one before it"] if newer["previous"] else []
+    faults += ["version 1 is revealed or resolved"] if newer.has_labels and not newer.is_frozen else []
+    unchecked = [f"sizes and hashes of former versions of {', '.join(sorted(gone))}"] if gone else []
+    return hashes, faults, unchecked
 
 
 def _before(folder: Path, newer: Manifest) -> Manifest:

@@ -17,6 +17,7 @@ from verifier.manifest import (
     LABELS,
     MANIFEST,
     OUTCOMES,
+    PREVIOUS,
     PROSPECTIVE,
     RATING_FILES,
     RATINGS,
@@ -197,9 +198,12 @@ class Publication:
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
         known = {BENCHMARK, CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
-        yield from few(
-            (name for name in self.listed.keys() - known if not name.startswith("releases/")), "belongs to nothing"
-        )
+        for part in self.parts:
+            place, said = part.folder.relative_to(self.root), part.manifest
+            earlier = (f"{PREVIOUS}/{version}.json" for version in range(1, said["version"]))
+            known |= {(place / name).as_posix() for name in (MANIFEST, *said.hashes, *earlier)}
+            known |= {(place.parent / RATINGS / f"{said['task']}.{end}").as_posix() for end in RATING_FILES}
+        yield from few(self.listed.keys() - known, "belongs to nothing")
 
     def key(self, account: Row) -> str:
         """The key of what it was made from: releases and the state of each, corpora and ratings."""

@@ -108,8 +108,11 @@ class StudyCheck(_BesideCheck):
         ]
         self.faults += few(_twice(row["response"] for row in key), "is twice in the key")
         systems = {row["response"]: row for row in key}
-        self.faults += self._odd_ratings(ratings, systems, criteria)
         self.faults += self._other_texts(systems)
+        if odd := list(self._odd_ratings(ratings, systems, criteria)):
+            self.faults += odd
+            self.unchecked.append("figures of ratings that cannot be")
+            return
         gone = self.content.tombstones.keys()
         mine = [row for row in ratings if row["response"] in systems and row["sample"] not in gone]
         numbers = {name: self._numbers(mine, systems, name, criteria[name]) for name in criteria}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.claims.collect import ClaimsSettings, collect
+from collectors.claims.collect import claims_parameters, collect
 from collectors.claims.verdicts import VerdictTable
+from collectors.settings import ClaimsSettings
 
-__all__ = ["ClaimsSettings", "VerdictTable", "collect"]
+__all__ = ["ClaimsSettings", "VerdictTable", "claims_parameters", "collect"]

@@ -24,6 +24,7 @@ from collectors.claims.reviews import (
     review_moment,
 )
 from collectors.claims.verdicts import Reading, VerdictTable, gives_away
+from collectors.settings import ClaimsSettings
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
@@ -59,22 +60,10 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimsSettings:
-    """What decides which claims are kept.
-
-    Attributes:
-        languages: of reviews to keep; empty for all. Reviews that do not say are kept only where all are.
-        verdicts: the table of verdicts; None for the project's own.
-    """
-
-    languages: tuple[str, ...] = ()
-    verdicts: Path | None = None
-
-    def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest."""
-        table = sha256_file(self.verdicts) if self.verdicts else "the project's own"
-        return {"languages": list(self.languages), "verdicts": table}
+def claims_parameters(settings: ClaimsSettings) -> dict[str, object]:
+    """The settings, JSON-ready, for the manifest: of a table of verdicts the hash."""
+    table = sha256_file(settings.verdicts) if settings.verdicts else "the project's own"
+    return {"languages": list(settings.languages), "verdicts": table}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +109,7 @@ def collect(
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
-        parameters=settings.as_parameters(),
+        parameters=claims_parameters(settings),
         sources=[SourceFile(feed.name, feed.stat().st_size, sha256_file(feed)) for feed in feeds],
         warnings=gathering.warnings(),
         pending=waiting if pending else None,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collectors.notes.collect import NotesSettings, NotesSource, collect
+from collectors.notes.collect import NotesSource, collect
 from collectors.notes.hydrate import fill_texts, with_pictures
-from collectors.notes.labels import LabelSource
 from collectors.notes.noted_posts import collect_posts, score_files
 from collectors.notes.posts.base import FoundPost, PostStatus
 from collectors.notes.posts.local import LocalPosts
 from collectors.notes.posts.online import Online
 from collectors.notes.posts.services import SERVICES
+from collectors.settings import LabelSource, NotesSettings
 
 __all__ = [
     "SERVICES",

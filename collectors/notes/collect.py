@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from collectors.notes.labels import (
     AUTHOR,
     COLLABORATIVE,
     DAY_MS,
-    LabelSource,
     NoteState,
     flag_writers,
     history_columns,
@@ -42,7 +41,8 @@ from collectors.notes.tables import (
     refuse_conflicts,
 )
 from collectors.notes.texts import has_page_leftovers, is_foreign, speaks_of_media
-from hellofresh.core.errors import SourceError, UsageError
+from collectors.settings import NotesSettings
+from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel
 from hellofresh.tasks import x_notes
@@ -115,57 +115,6 @@ class NotesSource:
         tables = (NOTES, HISTORY, ENROLLMENT, RATINGS)
         shards = [shard.path for table in tables for shard in find_shards(self.dump, table.stem, table.subfolder)]
         return [*shards, *self.post_files()]
-
-
-@dataclass(frozen=True, slots=True)
-class NotesSettings:
-    """What decides which notes are kept.
-
-    Attributes:
-        label_source: which status is the label.
-        min_age_days: with current statuses, the least age of a note at the dump's end.
-        dump_end: when the dump ends; None for the creation of its newest note.
-        languages: languages of posts to keep, as the source of posts names them.
-        max_characters: longest post and note together.
-        allow_missing_columns: fill missing columns where emptiness is a sensible value.
-        human_only: leave out notes by AI writers and collaborative notes.
-        keep_incomplete: keep posts that show that words of a web page are mixed into them or that their media are
-            missing, where the source says nothing of media.
-    """
-
-    label_source: LabelSource = LabelSource.LOCKED
-    min_age_days: int = 14
-    dump_end: datetime | None = None
-    languages: tuple[str, ...] = ("en",)
-    max_characters: int = 4000
-    allow_missing_columns: bool = False
-    human_only: bool = False
-    keep_incomplete: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.languages or self.max_characters < 1 or self.min_age_days < 0:
-            raise UsageError(
-                "settings that keep nothing",
-                where=f"languages={list(self.languages)}, max_characters={self.max_characters}, "
-                f"min_age_days={self.min_age_days}",
-                expected="a language, at least 1 character and at least 0 days",
-                code="bad-settings",
-            )
-
-        if self.dump_end is not None and self.dump_end.tzinfo is None:
-            raise UsageError(
-                "a time without a zone",
-                where=f"dump_end={self.dump_end.isoformat()}",
-                expected="a time such as 2024-11-06T00:00:00Z",
-                code="bad-settings",
-            )
-
-    def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest; the age only where it counts."""
-        aged = self.label_source is LabelSource.CURRENT
-        end = utc_text(self.dump_end) if aged and self.dump_end else None
-        age = self.min_age_days if aged else None
-        return asdict(self) | {"min_age_days": age, "dump_end": end, "languages": list(self.languages)}
 
 
 _ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})

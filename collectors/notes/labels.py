@@ -12,6 +12,7 @@ from enum import StrEnum
 import polars as pl
 
 from collectors.notes.tables import ENROLLMENT, TableReader, WantedColumns
+from collectors.settings import LabelSource
 from hellofresh.core.errors import SourceError
 
 _STATUS_NAME = re.compile(r"[A-Z_]{1,60}")
@@ -30,18 +31,6 @@ _SHOWN = (
 on, locked or not. The last one is negative where it has expired, and -1 where it was cleared and the time is lost."""
 _MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
 _LEAST_MS = 10**12  # in 2001; what is less is not a time
-
-
-class LabelSource(StrEnum):
-    """Which status is the label."""
-
-    LOCKED = "locked"
-    CURRENT = "current"
-
-    @property
-    def column(self) -> str:
-        """The column of the status history."""
-        return f"{self.value}Status"
 
 
 class NoteState(StrEnum):
@@ -128,6 +117,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
 
 
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
+"""States of the enrolment table in which a program writes by the API, or did; any other is a person's."""
 AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
 _COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 

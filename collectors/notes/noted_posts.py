@@ -21,7 +21,6 @@ from collectors.notes.collect import (
     REASONS,
     Gathering,
     NoteRow,
-    NotesSettings,
     NotesSource,
     released_post,
     time_text,
@@ -29,6 +28,7 @@ from collectors.notes.collect import (
 from collectors.notes.labels import NoteState
 from collectors.notes.posts.base import FoundPost, PostStatus
 from collectors.notes.tables import TableReader
+from collectors.settings import NotesSettings
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import PeriodKind, Quarter, first_snowflake, snowflake_time
 from hellofresh.releases.candidates import Collection, Funnel

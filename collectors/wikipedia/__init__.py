@@ -6,9 +6,8 @@ a revision changed, `stability` decides the fate of each, `clean` makes wikitext
 
 from __future__ import annotations
 
+from collectors.settings import EditsSettings, Kind
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.export import shards
-from collectors.wikipedia.stability import EditsSettings
-from collectors.wikipedia.wikitext import Kind
 
 __all__ = ["EditsSettings", "Kind", "collect", "shards"]

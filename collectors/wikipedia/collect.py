@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from collectors.settings import EditsSettings
 from collectors.wikipedia.clean import readable, spans
 from collectors.wikipedia.edits import only_urls_differ
 from collectors.wikipedia.export import (
@@ -22,7 +23,7 @@ from collectors.wikipedia.export import (
     read_pages,
     shards,
 )
-from collectors.wikipedia.stability import MEANINGS, Decision, EditsSettings, Fate, Follower
+from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
@@ -30,7 +31,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.tasks.samples import Candidate, Label, Sample
-from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
+from hellofresh.tasks.wikipedia_edits import TASK, Edit, EditRevision, license_of
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
@@ -291,7 +292,9 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",
-        license=LICENSE,
+        license=license_of(page.host, revision.timestamp),
+        host=page.host,
+        lineage=decision.lineage,
         article=page.title,
         section=readable(change.heading),
         paragraph=paragraph,

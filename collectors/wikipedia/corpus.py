@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from collectors.settings import Kind
 from collectors.wikipedia.clean import readable
 from collectors.wikipedia.export import read_pages
-from collectors.wikipedia.wikitext import Kind, Splitter
+from collectors.wikipedia.wikitext import Splitter
 from hellofresh.evidence.retrieval.corpora import FoundDocument
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 # Private names: what makes candidates of decisions is the same for both routes.
+from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
 from collectors.wikipedia.polite import PoliteSession, WikiLimits
 from collectors.wikipedia.site import REVERTED, WikiAnswers, WikiSite
 from collectors.wikipedia.source import EditSampling, LiveSource, WikiAccount, Window
-from collectors.wikipedia.stability import Decision, EditsSettings, Follower
+from collectors.wikipedia.stability import Decision, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter, utc_text
@@ -191,7 +192,7 @@ class _Run:
         drawn = sorted(target.drawn) if target.lookback else []
         asked, lookback = self.site.gives_old_text, target.lookback
         restoring = frozenset(id_ for id_ in drawn if asked(page.id, id_, lookback=lookback))
-        read = WikiPage(page.id, page.title, ledger.pass_on(page.revisions))
+        read = replace(page, revisions=ledger.pass_on(page.revisions))
         _follow(read, target, self.task, found, restoring=restoring)
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)

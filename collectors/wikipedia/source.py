@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from collectors.wikipedia.wikitext import refuse_small
+from collectors.settings import refuse_small
 from hellofresh.core.errors import UsageError
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.quarters import Quarter, utc_text

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from collectors.settings import EditsSettings
 from collectors.wikipedia.edits import (
     ParagraphChange,
     changed_headings,
@@ -29,8 +30,8 @@ from collectors.wikipedia.edits import (
     paragraph_changes,
     shares_with_others,
 )
-from collectors.wikipedia.wikitext import Kind, Revision, Snapshot, Splitter, refuse_small
-from hellofresh.core.errors import ConfigError
+from collectors.wikipedia.lineages import Lineages
+from collectors.wikipedia.wikitext import Revision, Snapshot, Splitter
 from hellofresh.core.quarters import Quarter
 
 
@@ -100,6 +101,7 @@ class Decision:
         distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
         page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
         untouched: it is not decided, and the new paragraph stands.
+        lineage: names of the paragraph's lineage at the edit (`collectors.wikipedia.lineages`); none if not followed.
     """
 
     revision: Revision
@@ -113,6 +115,7 @@ class Decision:
     distinct_users: int = 0
     page_reverted: bool = False
     untouched: bool = False
+    lineage: tuple[str, ...] = ()
 
 
 _TIDY_EVERY = 64  # revisions
@@ -199,6 +202,7 @@ class Follower:
         self._seen: set[int] = set()
         self._users: dict[int, str | None] = {}
         self._pages = _Pages()
+        self._lineages = Lineages()
         self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
@@ -225,8 +229,11 @@ class Follower:
     def _step(self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool) -> list[Decision]:
         if self._visible is None:
             self._remember(None, snapshot, snapshot.order)
+            self._lineages.add(revision.id, frozenset(), members(snapshot, *snapshot.order))
             return self._unseen(revision, before) if gap else []
         headings = changed_headings(self._visible, snapshot)
+        old, new = members(self._visible, *headings), members(snapshot, *headings)
+        self._lineages.add(revision.id, old - new, new - old)
         decided = self._look(snapshot, revision, headings, gap=gap)
         decided += self._settle()
         if gap:
@@ -379,7 +386,8 @@ class Follower:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
             deadline = self._index + required
-            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required)
+            lineage = self._lineages.names(change)
+            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required, lineage=lineage)
             watch = _Watch(begun, change, self._index, deadline)
             self._watched.setdefault(change.heading, []).append(watch)
             self._due[deadline].append(watch)
@@ -426,47 +434,3 @@ def decide(
 ) -> Iterator[Decision]:
     """The fates of all paragraph edits of one page, of a quarter or of all times."""
     return Follower(settings, quarter).decisions(revisions)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditsSettings:
-    """All options of the collector; every one of them decides which candidates come out.
-
-    Attributes:
-        kinds: kinds of paragraphs that may be asked about.
-        min_changed_characters: inserted plus deleted characters must be more than this.
-        max_paragraphs: a revision that changes more paragraphs than this is dropped.
-        base_revisions: an edit has to stand for this many later revisions ...
-        paragraphs_per_revision: ... and one more for every this many paragraphs of the article.
-        collapse_runs: treat consecutive revisions by one user as one revision.
-        keep_bots: ask about edits of users whose name ends in one of `bot_suffixes`.
-        bot_suffixes: endings of bots' names, compared without case.
-        keep_restored: ask about edits that put back a text that stood in the section before.
-        whole_paragraphs: ask about paragraphs put in or taken out whole too; one side of such an edit is empty.
-    """
-
-    kinds: tuple[Kind, ...] = (Kind.PROSE, Kind.LIST)
-    min_changed_characters: int = 50
-    max_paragraphs: int = 5
-    base_revisions: int = 2
-    paragraphs_per_revision: int = 10
-    collapse_runs: bool = False
-    keep_bots: bool = False
-    bot_suffixes: tuple[str, ...] = ("bot",)
-    keep_restored: bool = False
-    whole_paragraphs: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.kinds:
-            raise ConfigError(
-                "no kind of paragraph chosen",
-                where="wikipedia-edits setting kinds",
-                expected=f"at least one of {', '.join(Kind)}",
-                code="bad-setting",
-            )
-        least = {"min_changed_characters": 0, "max_paragraphs": 1, "base_revisions": 1, "paragraphs_per_revision": 1}
-        refuse_small(self, **least)
-
-    def required_revisions(self, paragraphs: int) -> int:
-        """N: how many later revisions an edit of an article of this many paragraphs has to stand."""
-        return self.base_revisions + paragraphs // self.paragraphs_per_revision

@@ -14,12 +14,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
-from hellofresh.core.errors import ConfigError
+from collectors.settings import Kind
 
 
 class Revision(NamedTuple):
@@ -42,11 +42,24 @@ class Revision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WikiPage:
-    """An article and its history, whose revisions can be read once, and only until the next page is asked for."""
+    """An article and its history, whose revisions can be read once, and only until the next page is asked for.
+
+    The host is that of its wiki, such as `en.wikipedia.org`; empty where the source does not say it.
+    """
 
     id: int
     title: str
     revisions: Iterator[Revision]
+    host: str = ""
+
+
+def host_of(address: str) -> str:
+    """The host that a wiki's address names, in lower case; empty where it names none that can be linked to."""
+    try:
+        host = urlsplit(address.strip()).hostname or ""
+    except ValueError:
+        return ""
+    return host if re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", host) else ""
 
 
 def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
@@ -64,33 +77,6 @@ def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
         run = revision
     if run is not None:
         yield run
-
-
-def refuse_small(settings: object, **least: int) -> None:
-    """Refuse settings of the collector that are below their least values; raises ConfigError naming the first."""
-    for name, value in least.items():
-        if getattr(settings, name) < value:
-            raise ConfigError(
-                f"{getattr(settings, name)} is too small",
-                where=f"wikipedia-edits setting {name}",
-                expected=f"at least {value}",
-                code="bad-setting",
-            )
-
-
-class Kind(StrEnum):
-    """What a paragraph is."""
-
-    PROSE = "prose"
-    LIST = "list"
-    TABLE = "table"
-    TEMPLATE = "template"
-    FILE = "file"
-    REFERENCE = "reference"
-    QUOTE = "quote"
-    COMMENT = "comment"
-    LINKS = "links"
-    """Category and interlanguage links."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@
     run.score()
     hf.score(edition, {"xn-1": 1, "xn-2": None})
     hf.compare(edition, {"mine": "predictions.jsonl", "theirs": run})
+    hf.compare(frame)  # anybody's scores: is first place real?
 
 Tables are polars data frames; `.to_pandas()` and Arrow's stream protocol work on them. Scores are those of the
 leaderboard: the same metrics, the same intervals, beside the answers that always name one class.

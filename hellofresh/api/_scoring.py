@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from rich.table import Table
 
 from hellofresh.api._loading import LoadedEdition
 from hellofresh.api._predictions import Predictions, outputs_of
 from hellofresh.core.errors import UsageError
 from hellofresh.results.build import panel_of
+from hellofresh.results.comparison import ScoreComparison, compare_scores
 from hellofresh.results.entries import Entry
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
 from hellofresh.results.figures.vega import place
 from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
+from hellofresh.results.score_files import ColumnNames, scores_of
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks.outputs import Choice, Output
 
@@ -163,17 +167,61 @@ def score(edition: LoadedEdition, predictions: Predictions, *, name: str = "pred
     return scored(edition, [_entry(name, "submission", outputs_of(edition, predictions))])
 
 
-def compare(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
-    """Rank systems and compare each two of them, as the leaderboard does: on the samples that all of them judged.
+@overload
+def compare(scores: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable: ...
+
+
+@overload
+def compare(scores: object, *, baseline: str = ..., lower_is_better: bool = ..., **columns: str) -> ScoreComparison: ...
+
+
+def compare(
+    scores: object,
+    systems: Mapping[str, Predictions] | None = None,
+    *,
+    baseline: str = "",
+    lower_is_better: bool = False,
+    **columns: str,
+) -> ComparisonTable | ScoreComparison:
+    """Rank systems and compare each two of them: predictions on an edition, or any table of scores.
+
+        hf.compare(edition, {"mine": "predictions.jsonl", "theirs": run})
+        hf.compare(frame, item="post", cluster="topic")
 
     Args:
-        edition: on what, from `load`.
-        systems: predictions of each by its name, as `score` takes them.
+        scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a
+            system), or an array of numpy, shape (items, systems).
+        systems: on an edition, the predictions of each system by its name, as `score` takes them.
+        baseline, lower_is_better: of a table, as in `hellofresh compare`.
+        columns: of a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`; guessed if left
+            out.
 
     Raises:
-        UsageError: if there are fewer than two, or predictions are refused.
+        UsageError: if there are fewer than two systems, predictions are refused, or a column is not there.
+        DataError: if the scores of a table cannot be compared.
         ReleaseError: if labels are not public yet.
     """
+    if isinstance(scores, LoadedEdition):
+        return _on_edition(scores, systems or {})
+    names = ColumnNames(**columns)
+    return compare_scores(scores_of(_framed(scores), names), baseline=baseline, lower_is_better=lower_is_better)
+
+
+def _framed(scores: Any) -> pl.DataFrame:
+    """A table of others' as a frame; nan of pandas and numpy is a missing score."""
+    if isinstance(scores, pl.DataFrame):
+        return scores
+    if isinstance(scores, np.ndarray):
+        columns = {f"system {number + 1}": column.tolist() for number, column in enumerate(scores.T)}
+    elif hasattr(scores, "columns"):
+        columns = {str(name): scores[name].tolist() for name in scores.columns}
+    else:
+        raise UsageError(f"a {type(scores).__name__}", expected="a frame, an array or an edition", code="bad-table")
+    return pl.DataFrame(columns, strict=False).with_columns(cs.float().fill_nan(None))
+
+
+def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
+    """As the leaderboard does: on the samples that all systems judged."""
     if len(systems) < 2:
         raise UsageError("nothing to compare", expected="predictions of two systems or more", code="too-few-systems")
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]

@@ -9,6 +9,7 @@ from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 
 from hellofresh.cli.arguments import command_line, typed_noun
+from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
 
 
@@ -29,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
 
     output = CommandOutput(as_json=options.json)
+    if planted := shadowing():
+        said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
+        output.say(f"warning: {said}: run the command hellofresh instead of python -m, or run it from another folder")
     try:
         if options.timed or hasattr(options, "submissions_belong"):
             from hellofresh.cli._workspace import prepare

@@ -19,7 +19,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.tasks.samples import MAIN, Split, to_json
 from leaderboard.export import export_board
-from leaderboard.serving import ServedCopy, SubmitServer, board_folder, site_of
+from leaderboard.serving import ServedCopy, board_folder, site_of
 
 
 def score(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -74,20 +74,17 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
 
 
 def serve(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Serve the site on this machine, until it is stopped."""
-    board = board_folder()
-    copy, forms = ServedCopy.of_board(board), SubmitServer(board) if SubmitServer.is_installed() else None
+    """Serve the static copy on this machine, until it is stopped."""
+    copy = ServedCopy.of_board(board_folder())
     try:
-        _serve(copy, options.port, output, forms)
+        _serve(copy, options.port, output)
     finally:
         copy.close()
-        if forms is not None:
-            forms.close()
     return 0
 
 
-def _serve(copy: ServedCopy, port: int, output: CommandOutput, forms: SubmitServer | None = None) -> None:
-    site = site_of(copy, port, forms)
+def _serve(copy: ServedCopy, port: int, output: CommandOutput) -> None:
+    site = site_of(copy, port)
     site.run(lambda: output.say(f"The site in {copy.folder} opens at {site.origin}/ until you press Ctrl+C."))
 
 

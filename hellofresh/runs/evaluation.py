@@ -38,7 +38,7 @@ class WebAccess:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """How a field of `Evaluation` is given.
+    """How a field of `Evaluation`, or of the settings of a collector, is given.
 
     Attributes:
         help: what it means.
@@ -46,9 +46,11 @@ class Option:
         metavar: what stands for its value; empty for a switch.
         parse: makes a value of one word of the command line.
         many: whether the option may be repeated.
+        several: whether it takes several values at once.
         choices: the only values.
         read: makes the field's value of what the command line or Python give.
         stored: whether it says what is asked of whom, and not how this process goes about it.
+        group: title under which help shows it, if not the general one.
     """
 
     help: str
@@ -59,6 +61,8 @@ class Option:
     choices: tuple[str, ...] = ()
     read: Callable[[object], object] = lambda value: value
     stored: bool = True
+    several: bool = False
+    group: str = ""
 
     def flag_of(self, name: str) -> str:
         return self.flag or f"--{name.replace('_', '-')}"

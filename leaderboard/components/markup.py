@@ -6,6 +6,7 @@ about them) goes through `visible` or `named`, which also disarm characters that
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.results.board.manifest import BoardAddresses
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
-_INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?")
+_INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?|#[\w-]+")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
 _VOID = {"br", "img", "input", "link", "meta"}
@@ -104,6 +105,11 @@ def inner_link(address: str | None, *text: Html | str) -> Html:
     if not _INNER_ADDRESS.fullmatch(address):
         raise ValueError(f"{address!r} leaves the site")
     return el("a", *text, href=address, target="_self")
+
+
+def inline_picture(svg: bytes) -> str:
+    """The address of a picture that stands within the page itself, where it can run nothing; empty if absent."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" if svg else ""
 
 
 def page_header(title: str, lede: str) -> Html:

@@ -115,7 +115,7 @@ def _participants(
         shares.setdefault(share.origin, {}).setdefault(share.prompt, []).append(share)
     names, facts = class_names(split.task), board.systems(split)
     answer, title = len(names) - 1, f"{names[-1][:1].upper()}{names[-1][1:]}"
-    did = {_same_system(line.result.entry): line.result.headline for line in last}
+    did = {same_system(line.result.entry): line.result.headline for line in last}
     columns: list[Column] = [("name", "System"), ("number", "Judged"), ("drawn", "Answers")]
     columns += [("number", title), ("number", "Cost")]
     columns += [("text", name) for name in ("Regime", "Provenance", "Cutoff", "Entered")]
@@ -135,7 +135,7 @@ def _participants(
             cutoff_cell(one.knowledge_cutoff, may_know=False),
             visible(one.entered, 10) or DASH,
         ]
-        cells += [score(did.get(_same_system(one)))] if before else []
+        cells += [score(did.get(same_system(one)))] if before else []
         rows.append(Marked("hf-baseline" if one.kind == "baseline" or one.smoke_test else None, cells))
     said = (
         "Bars show the shares of answers among the samples judged. Submitted predictions are counted only after "
@@ -230,7 +230,7 @@ def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -
     return el("section", heading(title), table(title, columns, rows, "hf-standings hf-small"), way)
 
 
-def _same_system(one: Participant | BoardEntry) -> tuple[str, ...]:
+def same_system(one: Participant | BoardEntry) -> tuple[str, ...]:
     """What a system is known by in another quarter."""
     return one.system, one.team, one.kind, one.regime
 

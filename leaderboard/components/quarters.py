@@ -23,9 +23,11 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
+from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import class_name, class_names, plain_scale
-from leaderboard.components.standings import headline_columns, provenance_cell, regime_cell
-from leaderboard.components.tables import Cell, Column, Value, facts, score, table
+from leaderboard.components.standings import PROVENANCES, headline_columns, provenance_cell, regime_cell
+from leaderboard.components.tables import Cell, Column, Value, facts, interval, score, table
+from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import Board, MetricValue, SplitKey
 
 _FEWEST_QUARTERS = 5
@@ -185,6 +187,11 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
 
 def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
     """The table over all quarters, and how it was made."""
+    return join([over_quarters_said(board, task, split), _over_quarters(board, task, split)])
+
+
+def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
+    """How the table over all quarters was made."""
     scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     said = (
         "These quarters were written for the project, to try everything out. Their scores are for demonstration only."
@@ -198,6 +205,12 @@ def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
     doubt = rows[0].additivity_p
     if doubt is not None and doubt < 0.05:
         explained += f" Careful: systems differ from quarter to quarter by more than chance (p = {doubt:.3f})."
+    bundled = not board.fixed(task, split, bundled=False)
+    return join([bundled_notice(bundled, said), heading("All quarters", explained)])
+
+
+def _over_quarters(board: Board, task: str, split: str) -> Html:
+    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     columns: list[Column] = [("name", "System"), *headline_columns(scale), ("number", "Quarters")]
     columns += [("text", "Regime"), ("text", "Provenance"), ("text", "Latest")]
     lines: list[list[Cell]] = []
@@ -211,9 +224,37 @@ def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
         lines.append(
             [system, *shown, taken, regime_cell(row.regime), provenance_cell(row.provenance), visible(row.latest, 10)]
         )
-    body = table("Systems over all quarters", columns, lines, "hf-standings")
-    bundled = not board.fixed(task, split, bundled=False)
-    return join([bundled_notice(bundled, said), heading("All quarters", explained), body])
+    return table("Systems over all quarters", columns, lines, "hf-standings")
+
+
+def fixed_data(board: Board, task: str, split: str = MAIN) -> DataTable:
+    """The table over all quarters as values."""
+    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
+    metrics = [
+        None if row.score is None or row.low is None or row.high is None
+        else MetricValue(scale.title, row.score, row.low, row.high)
+        for row in rows
+    ]  # fmt: skip
+    columns = [
+        DataColumn("System", [row.system for row in rows], pinned=True),
+        DataColumn("Team", [row.team for row in rows]),
+        DataColumn(scale.title, [row.score for row in rows], "%.3f"),
+        DataColumn("95% interval", [interval(one) if one else None for one in metrics]),
+        DataColumn("Without a score", [row.reason for row in rows], shown=None in metrics),
+        DataColumn("Quarters", [row.quarters for row in rows]),
+        DataColumn("Regime", [row.regime for row in rows]),
+        DataColumn("Provenance", [PROVENANCES.get(row.provenance, row.provenance) for row in rows]),
+        DataColumn("Latest", [row.latest for row in rows]),
+    ]
+    said = [f"{row.system} ({row.team}, {row.regime})" for row in rows]
+    return DataTable(
+        "Systems over all quarters",
+        columns,
+        find="Find a system or team",
+        texts=[f"{row.system} {row.team}".lower() for row in rows],
+        filters=[Filter.of("Regime", [row.regime for row in rows], "All regimes")],
+        charts=[interval_chart(scale, scored(said, metrics) | {"kind": ["Systems"] * len(rows)})],
+    )
 
 
 def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:

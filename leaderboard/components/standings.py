@@ -13,6 +13,7 @@ from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
+from leaderboard.components.parts import DataColumn, DataTable, Filter
 from leaderboard.components.scale import Scale, figure
 from leaderboard.components.tables import (
     FIRST,
@@ -22,11 +23,13 @@ from leaderboard.components.tables import (
     cell,
     definitions,
     grouped_table,
+    interval,
     score,
     scrolled,
     span,
     table,
 )
+from leaderboard.components.vega import Values, cost_chart, interval_chart, scored
 from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
 GROUPS = {
@@ -38,6 +41,8 @@ GROUPS = {
     "baseline": ("Baselines", "rules without a language model, the least a system should beat; not ranked"),
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
+FEWEST_COSTS = 3
+"""Known costs that are worth a chart."""
 PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
 _RANK = (
     "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
@@ -68,6 +73,7 @@ class BoardColumn:
         cell: what stands in it.
         plain: the same for downloads, by the names of their columns; None is unknown.
         width: in rem, on wide and on narrow screens.
+        form: how the app writes a number: printf, or `percent` of a share.
         shown: whether it is shown unless others are chosen.
         known: whether a line has something to show: where none has, the column is hidden.
     """
@@ -80,6 +86,7 @@ class BoardColumn:
     width: tuple[float, float] = (5.25, 4.75)
     shown: bool = False
     known: Callable[[Line], bool] = lambda _: True
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
-        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing)
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, form="%.3f")
 
 
 def _metric_cell(name: str) -> Callable[[Line], Cell]:
@@ -217,8 +224,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
     shown = (str(line.rank) if line.rank else DASH) if ranked else None
     between = None
     if ranked and standing:
-        limits = f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
-        between = el("small", limits)
+        between = el("small", _rank_limits(standing))
     address = view.links.to("system", view.split, system=entry.origin)
     return el(
         "tr",
@@ -313,6 +319,7 @@ _COLUMNS = (
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 5.75), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
+        form="$%.4g",
     ),
     BoardColumn(
         "Cutoff", "text", "the end of the system's training data as its makers state it. If it is later than the "
@@ -330,6 +337,7 @@ _COLUMNS = (
     BoardColumn(
         "No answer", "number", "the share of samples with no readable answer (none) or a refusal (blocked). Both "
         "count as wrong.", _no_answer, lambda line: {"no_answer": line.result.no_answer},
+        form="percent",
     ),
     BoardColumn(
         "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
@@ -338,11 +346,11 @@ _COLUMNS = (
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
         lambda line: f"{line.standing.first:.0%}" if line.standing else DASH,
-        lambda line: {"first": line.standing.first if line.standing else None},
+        lambda line: {"first": line.standing.first if line.standing else None}, form="percent",
     ),
     BoardColumn(
         "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
-        "that is drawn holds the truth more often; a box beside the search draws this one instead.",
+        "that is drawn holds the truth more often; a box beside the search or below the chart draws this one instead.",
         _bootstrap, _nothing, (7, 5.5), known=lambda line: line.result.headline.bootstrap_low is not None,
     ),
     BoardColumn(
@@ -377,6 +385,88 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     return plain | {
         name: value for column in columns_of(Scale()).values() for name, value in column.plain(line).items()
     }
+
+
+def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
+    """The table as values, in the order of the lines within each group; a ticked row opens the system's page."""
+    split, scale = view.split, view.scale
+    lines = [line for kind in GROUPS for line in lines if group_of(line.result) == kind]
+    entries = [line.result.entry for line in lines]
+    kinds = [GROUPS[group_of(line.result)][0] for line in lines]
+    metrics = [line.result.headline for line in lines]
+    provenances = [entry.provenance for entry in entries]
+    systems = [source for source, kind in zip(provenances, kinds, strict=True) if kind == GROUPS["system"][0]]
+    narrow = "uploaded" in provenances and any(source != "uploaded" for source in systems)
+    usual = "".join(str(int(source != "uploaded")) for source in provenances)
+    chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
+    charts, priced = [interval_chart(scale, chart)], _prices(lines)
+    known = sum(cost is not None for cost in priced["cost"])
+    charts += [cost_chart(scale, chart | priced)] if known >= FEWEST_COSTS else []
+    return DataTable(
+        f"Systems by {scale.title} with 95% intervals",
+        _data_columns(lines, view, kinds),
+        keys=[entry.origin for entry in entries],
+        picks=["system"] if view.links.to("system", split, system=entries[0].origin) else [],
+        opens="system",
+        find="Find a system or team",
+        texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
+        filters=[
+            Filter.of("Regime", [entry.regime.replace("none", "") for entry in entries], "All regimes"),
+            Filter.of("Provenance", provenances, "All sources",
+                      usual=("Run or replayed here", usual) if narrow else None),
+            Filter.of("Kind", kinds, "All kinds"),
+        ],
+        charts=charts,
+    )  # fmt: skip
+
+
+def _prices(lines: Sequence[Line]) -> Values:
+    """Columns of the cost for 1,000 samples, as a number and in words; None where it is free or not known."""
+    facts = [line.facts if line.facts and line.facts.cost_usd and line.facts.judged else None for line in lines]
+    costs: list[Value] = [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
+    return {"cost": costs, "price": [money(cost) if isinstance(cost, float) else "unknown" for cost in costs]}
+
+
+def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
+    scale, meanings = view.scale, dict(_meanings(view.scale))
+    hidden = hidden_columns(lines, scale)
+    results = [line.result for line in lines]
+    ranks = [line.rank or None if group_of(line.result) == "system" and not view.bundled else None for line in lines]
+    limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]
+    form = "%.1f" if figure(0.0, scale.title) == "0.0" else "%.3f"
+    ranked = [
+        DataColumn("#", ranks, help=meanings["Rank"], pinned=True),
+        DataColumn("System", [one.entry.name for one in results], pinned=True),
+        DataColumn(scale.title, [one.headline.value for one in results], form, meanings[scale.title]),
+        DataColumn("95% interval", [interval(one.headline) for one in results], help=meanings["Small figures"]),
+        DataColumn("Ranks", limits, help=meanings["Rank"]),
+        DataColumn("Team", [one.entry.team for one in results]),
+    ]
+    kept = [one for one in ranked if one.title not in ("#", "Ranks") or any(ranks)]
+    names = {title: name for name, title in scale.others}
+    for title, column in columns_of(scale).items():
+        values = [_plain_value(line, column, names.get(title)) for line in lines]
+        kept.append(DataColumn(title, values, column.form, column.meaning, title not in hidden))
+    return [*kept, DataColumn("Kind", kinds, shown=len({*kinds}) > 1)]
+
+
+def _plain_value(line: Line, column: BoardColumn, metric: str | None) -> Value:
+    """What stands in a column as a value: a metric's, else the first of those for downloads, else the text."""
+    if metric is not None:
+        found = line.result.metric(metric)
+        return found.value if found else None
+    given = column.plain(line)
+    if given:
+        value = next(iter(given.values()))
+        return None if value == "none" else value
+    content = column.cell(line)
+    return content if isinstance(content, str) and content != DASH else None
+
+
+def _rank_limits(standing: Standing | None) -> str:
+    if standing is None:
+        return DASH
+    return f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
 
 
 def period_figures(

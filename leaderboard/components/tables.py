@@ -29,10 +29,12 @@ class Marked(NamedTuple):
 
 def score(metric: MetricValue | None) -> Cell:
     """A metric's value over its interval; a dash where it is not known."""
-    if metric is None:
-        return DASH
-    low, high = (figure(limit, metric.name, 2) for limit in (metric.low, metric.high))
-    return figure(metric.value, metric.name), span(low, high)
+    return DASH if metric is None else (figure(metric.value, metric.name), interval(metric))
+
+
+def interval(metric: MetricValue) -> str:
+    """The limits of a metric's interval."""
+    return span(*(figure(limit, metric.name, 2) for limit in (metric.low, metric.high)))
 
 
 def span(low: str, high: str) -> str:
@@ -136,7 +138,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
 
 
 Row = Mapping[str, Value]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -155,7 +157,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer.writerow(list(rows[0]) if rows else [])
     for row in rows:
         texts = (visible(value, 300) if isinstance(value, str) else value for value in row.values())
-        writer.writerow([f"'{one}" if isinstance(one, str) and one.startswith(_FORMULA) else one for one in texts])
+        writer.writerow([f"'{one}" if isinstance(one, str) and one.startswith(FORMULA) else one for one in texts])
     return file.getvalue()
 
 

@@ -192,6 +192,12 @@ class Board:
         """The first of `rows`, None if absent."""
         return next(iter(self.rows(row, split, *wanted, **equal)), None)
 
+    def has(self, row: type, split: SplitKey) -> bool:
+        """Whether there are any such rows, without reading the texts of a large table."""
+        keys = zip(("edition", "task", "split"), split, strict=True)
+        mine = {key: value for key, value in keys if key in TABLES[_NAMES[row]].keys}
+        return bool(self._tables[_NAMES[row]].lazy().filter(**mine).select(pl.len() > 0).collect().item())
+
     def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
         """What `rows` gives, as a table."""
         name = _NAMES[row]

@@ -6,10 +6,9 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
-from hellofresh.core.editions import is_edition, parse_edition, quarters_of
+from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.tasks import TASKS
@@ -18,14 +17,11 @@ from leaderboard.components.labels import (
     EVERY,
     Links,
     PageKey,
-    day,
-    is_frozen,
     relative,
-    task_order,
 )
-from leaderboard.components.markup import Html, el, join, page_header, preview_tags, project_links
+from leaderboard.components.markup import Html, el, page_header, preview_tags, project_links
 from leaderboard.data.board import Board, BoardEntry, SplitKey
-from leaderboard.views import PAGES, Visit
+from leaderboard.views import PAGES, Visit, foot, home_of, page_keys
 
 HOME = "index.html"
 STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"
@@ -93,21 +89,14 @@ class Site:
     @classmethod
     def of(cls, board: Board, fingerprint: str) -> Site:
         """All pages that a copy of the board has: of all splits, the newest quarter first, all quarters last."""
-        both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
-        splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
-        living = {split.task for split in splits if is_edition(split.edition) and not is_frozen(split.edition)}
-        paths = {}
-        for split in [*splits, *(SplitKey(EVERY, task) for task in sorted(living))]:
-            names = file_names(board.entries(split).values()) if split.edition != EVERY else {}
-            for page in PAGES:
-                for choices in [] if page.once else page.copies(board, split):
-                    about = [f"/{names.get(value) or _slug(value, value, 8)}" for value in choices.values()]
-                    path = f"{_folder_of(split)}/{page.file or page.path}{''.join(about)}.html"
-                    paths[page.path, split, tuple(choices.items())] = path
-        newest = sorted(
-            sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
-        )
-        home = min(newest, key=lambda one: (not board.entries(one), board.is_bundled(one), not board.standings(one)))
+        paths, names = {}, dict[SplitKey, dict[str, str]]()
+        for page, split, choices in page_keys(board):
+            if split not in names:
+                names[split] = file_names(board.entries(split).values()) if split.edition != EVERY else {}
+            about = [f"/{names[split].get(value) or _slug(value, value, 8)}" for _, value in choices]
+            file = next(one.file or one.path for one in PAGES if one.path == page)
+            paths[page, split, choices] = f"{_folder_of(split)}/{file}{''.join(about)}.html"
+        home = home_of(board)
         paths |= {(page.path, home, ()): f"{page.path}.html" for page in PAGES if page.once}
         return cls(board, paths, home, fingerprint)
 
@@ -127,21 +116,19 @@ def framed(visit: Visit, fingerprint: str) -> str:
         title = f"{visit.title} · HelloFresh leaderboard"
     elif visit.page.once:
         title = f"{visit.page.title} · HelloFresh"
-    main, board = join(visit.body), visit.board
+    main = visit.html
     head = [
         el("link", rel="icon", type="image/svg+xml", href=relative(here, ICON)),
         el("link", rel="stylesheet", href=relative(here, STYLE)),
         el("link", rel="alternate", type="application/atom+xml", href=relative(here, FEED)),
         *(el("script", src=relative(here, name), defer="") for name in SCRIPTS if SCRIPTS[name] in main.source),
     ]
-    # Where the numbers come from; nothing that changes from one copy of a board to the next.
-    said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {fingerprint}."
     body = el(
         "body",
         el("a", "Skip to the content", href="#content", class_="hf-skip"),
         _banner(visit),
         el("main", main, id="content", class_="hf", tabindex=-1),
-        el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot"),
+        foot(visit.board, fingerprint),
     )
     return document(title, about, POLICY, head, body)
 
@@ -234,13 +221,3 @@ def document(title: str, about: str, policy: str, head: Sequence[Html | None], b
 def style() -> str:
     """What pages without a server look like, less the widths of the ranked table's columns."""
     return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)
-
-
-def _span(board: Board) -> str:
-    """The quarters on the board, and the end of their data; then its data sets."""
-    editions = sorted({parse_edition(split.edition) for split in board.splits if is_edition(split.edition)})
-    quarters, parts = quarters_of(editions), []
-    if quarters:
-        span = str(quarters[0]) if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
-        parts.append(f"{span}, data until {day(quarters[-1].end - timedelta(days=1))}")
-    return "; ".join([*parts, *(edition.title for edition in editions if not edition.is_living)])

@@ -6,6 +6,12 @@ and never run `app.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from hellofresh.core.editions import is_edition
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from leaderboard.components.labels import EVERY, PageKey, is_frozen, task_order
+from leaderboard.data.board import Board, SplitKey
 from leaderboard.views import (
     about,
     analyses,
@@ -20,9 +26,9 @@ from leaderboard.views import (
     submit,
     system,
 )
-from leaderboard.views.visit import Page, Visit
+from leaderboard.views.visit import Page, Visit, foot
 
-__all__ = ["PAGES", "Page", "Visit"]
+__all__ = ["PAGES", "Page", "Visit", "foot", "home_of", "page_keys"]
 
 PAGES: tuple[Page, ...] = (
     leaderboard.PAGE,
@@ -39,3 +45,22 @@ PAGES: tuple[Page, ...] = (
     submit.PAGE,
     about.PAGE,
 )
+
+
+def page_keys(board: Board) -> Iterator[PageKey]:
+    """All pages about a split that a board has: the newest quarter first, all quarters last."""
+    both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
+    splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
+    living = {split.task for split in splits if is_edition(split.edition) and not is_frozen(split.edition)}
+    for split in [*splits, *(SplitKey(EVERY, task) for task in sorted(living))]:
+        for page in PAGES:
+            for choices in [] if page.once else page.copies(board, split):
+                yield page.path, split, tuple(choices.items())
+
+
+def home_of(board: Board) -> SplitKey:
+    """The split that opens the site: the newest with results, real ones before those of the bundled sample."""
+    newest = sorted(
+        sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
+    )
+    return min(newest, key=lambda one: (not board.entries(one), board.is_bundled(one), not board.standings(one)))

@@ -40,7 +40,7 @@ def _compose(visit: Visit) -> None:
     split = visit.split()
     found = visit.board.analyses(split)
     visit.show(bundled_notice(visit.board.is_bundled(split)))
-    visit.show(questions(found, lambda name: f"./index.html#{name}"))
+    visit.show(questions(found, lambda name: f"#{name}"))
     for analysis in found:
         _section(visit, analysis)
 
@@ -48,11 +48,11 @@ def _compose(visit: Visit) -> None:
 def _section(visit: Visit, analysis: BoardAnalysis) -> None:
     """One question with a picture of its figure, the first rows of its table, and files beside the page."""
     svg = analysis.svg()
-    address = visit.attach(f"{analysis.text.name}.svg", svg) if svg else ""
+    address = visit.picture(f"{analysis.text.name}.svg", svg) if svg else ""
     whole = None
     if analysis.text.row_count:
         file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())
-        whole = el("p", el("a", "The whole table as CSV", href=file, download=""))
+        whole = el("p", el("a", "The whole table as CSV", href=file, download="")) if file else None
     visit.show(analysis_section(analysis, address, whole))
 
 

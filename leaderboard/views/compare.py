@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 import polars as pl
@@ -22,9 +24,10 @@ from leaderboard.components.markup import (
     named,
     visible,
 )
-from leaderboard.components.scale import Scale, figure, plain_scale
-from leaderboard.components.standings import Line, all_lines, by_rank, group_of
-from leaderboard.components.tables import Column, Marked, table
+from leaderboard.components.parts import DataTable
+from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
+from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data
+from leaderboard.components.tables import Cell, Column, Marked, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -33,6 +36,8 @@ APART = 0.05
 _CONSTANT = "always-"
 """How the names of baselines begin that give one answer to every sample."""
 _LEDE = "Two systems on the same samples: is one really better, when, and where do they differ?"
+_PICKS = ("one", "two", "three", "four", "five")
+"""Parameters of the address for systems that are compared in the app."""
 _MOST_WITH_PERIODS = 100
 """Of more systems than that, comparisons of all pairs in every period would be too much to keep beside a page."""
 _Both = tuple[BoardEntry, BoardEntry]
@@ -198,33 +203,89 @@ def _signed(value: float, scale: Scale) -> str:
 def _compose(visit: Visit) -> None:
     visit.header("Compare", _LEDE)
     board, split = visit.board, visit.split()
-    scale, entries = plain_scale(split.task, split.kind), board.entries(split)
-    one, two = _first_two(board, split) or ("", "")
-    both = (entries[one], entries[two])
+    first = _first_two(board, split) or ("", "")
+    said = "This quarter was written for the project, to try it out; differences here mean nothing."
+    visit.show(bundled_notice(board.is_bundled(split), said))
+    visit.handle(lambda: _with_script(visit, split, first), lambda: _ticked(visit, split, first))
+
+
+def _with_script(visit: Visit, split: SplitKey, first: tuple[str, str]) -> Html:
+    """The first two systems, and what the script needs to show any others."""
+    return el(
+        "div",
+        el("div", class_="hf-tools hf-filters"),
+        *_two_compared(visit, split, *first),
+        el("p", class_="hf-differing"),
+        data_hf="compare",
+        data_src=_attach_pairs(visit, split, first),
+    )
+
+
+def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Html]:
+    """Two systems: who is better, the difference by period, and how often they agree."""
+    scale, entries = plain_scale(split.task, split.kind), visit.board.entries(split)
+    both, pairs = (entries[one], entries[two]), visit.board.pairs(split, one, two)
+    whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
     explained = (
         "First minus second, with 95% intervals; the interval of the whole quarter is adjusted for all pairs. "
         f"{'Right' if scale.rising else 'Left'} of the dashed line the first is better."
     )
-    said = "This quarter was written for the project, to try it out; differences here mean nothing."
-    pairs = board.pairs(split, one, two)
-    whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
     ways = [inner_link(visit.links.to("system", split, system=entry.origin), named(entry.name)) for entry in both]
-    visit.show(
-        bundled_notice(board.is_bundled(split), said),
-        el(
-            "div",
-            el("div", class_="hf-tools hf-filters"),
-            el("p", ways[0], " and ", ways[1], ":", class_="hf-both"),
-            _better(whole, both, scale),
-            heading(f"Difference in {scale.title}", explained),
-            _differences(pairs, scale),
-            heading("Agreement"),
-            _agreement(whole, both),
-            el("p", class_="hf-differing"),
-            data_hf="compare",
-            data_src=_attach_pairs(visit, split, (one, two)),
-        ),
-    )
+    return [
+        el("p", ways[0], " and ", ways[1], ":", class_="hf-both"),
+        _better(whole, both, scale),
+        heading(f"Difference in {scale.title}", explained),
+        _differences(pairs, scale),
+        heading("Agreement"),
+        _agreement(whole, both),
+    ]
+
+
+def _ticked(visit: Visit, split: SplitKey, first: Sequence[str]) -> DataTable:
+    """All systems as values, of which two to five are ticked."""
+    scale = scale_of(visit.board, split)
+    lines = sorted(all_lines(visit.board, split), key=by_rank(scale))
+    usual = ranked_data(lines, View(split, visit.board.is_bundled(split), scale, False, visit.links))
+    said = "Systems to compare: tick two to five"
+    return replace(usual, title=said, picks=_PICKS, picked=first, opens="", charts=())
+
+
+def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
+    """The systems that are ticked, two by two."""
+    split, entries = visit.chosen, visit.board.entries(visit.chosen)
+    known = [origin for origin in dict.fromkeys(origins) if origin in entries]
+    if len(known) < 2:
+        visit.show(el("p", "Tick two to five systems in the table to compare them."))
+    if len(known) > 2:
+        visit.show(_every_two(visit, split, known))
+    for one, two in itertools.combinations(known, 2):
+        title = join([named(entries[one].name), " and ", named(entries[two].name)])
+        pairs = [pair for pair in visit.board.pairs(split, one, two) if pair.period == ALL_PERIODS]
+        if not pairs or math.isnan(pairs[0].difference):
+            visit.show(el("p", title, " are not compared: one of them judged less than half as many samples."))
+        elif len(known) == 2:
+            ways = [
+                inner_link(visit.links.to("samples", split, right=right, wrong=wrong), f"that only {whose} got right")
+                for right, wrong, whose in ((one, two, "the first"), (two, one, "the second"))
+            ]
+            visit.show(*_two_compared(visit, split, one, two), el("p", "Samples ", ways[0], "; ", ways[1], "."))
+        else:
+            visit.show(el("details", el("summary", title), *_two_compared(visit, split, one, two)))
+
+
+def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
+    """A square of differences: the system of the row minus that of the column."""
+    entries, scale = visit.board.entries(split), plain_scale(split.task, split.kind)
+    rows: list[list[Cell]] = []
+    for one in known:
+        against = visit.board.against(split, one)
+        tested = [pair if pair and not math.isnan(pair.difference) else None for pair in map(against.get, known)]
+        cells = [(_signed(pair.difference, scale), _p_value(pair)) if pair else DASH for pair in tested]
+        rows.append([named(entries[one].name, 40), *cells])
+    columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
+    said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."
+    square = table(f"Differences in {scale.title}", columns, rows, "hf-wide")
+    return join([heading(f"Difference in {scale.title}", said), scrolled(square)])
 
 
 def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
@@ -330,4 +391,4 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
     return [{}] if _first_two(board, split) else []
 
 
-PAGE = Page("Compare", "compare", _compose, _LEDE, _copies)
+PAGE = Page("Compare", "compare", _compose, _LEDE, _copies, opened=_show_compared)

@@ -79,7 +79,7 @@ def _compose(visit: Visit) -> None:
     if dataset is None and split.kind == MAIN:
         visit.show(_funnel(board, split), _balance(board, split))
     files = board.released(split)
-    addresses = {name: visit.attach(f"released/{name}", path.read_bytes()) for name, path in files.items()}
+    addresses = {name: visit.attach(f"released/{name}", path) for name, path in files.items()}
     visit.show(_get_samples(board, split, addresses) if files else None)
     release, found = board.first(ReleaseFacts, split), board.rows(Distribution, split)
     revealed = release is not None and release.revealed
@@ -339,13 +339,13 @@ def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
     return el("section", heading("How to verify", said), el("pre", command), el("p", noted), known)
 
 
-def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str]) -> Html:
+def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str | None]) -> Html:
     """The files to take away, and the lines that load the same samples in Python.
 
     Args:
         board: the board.
         split: whose samples.
-        addresses: of the files by name.
+        addresses: of the files by name; None where buttons hand them out.
     """
     listed = (
         el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)

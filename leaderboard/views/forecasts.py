@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -16,9 +17,19 @@ from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
+from leaderboard.components.parts import DataColumn, DataTable
 from leaderboard.components.quarters import every_quarter, fixed_rows, outcomes, too_few
 from leaderboard.components.scale import class_name, scale_of
-from leaderboard.components.standings import all_lines, by_rank, group_of, headline_cells, headline_columns
+from leaderboard.components.standings import (
+    Line,
+    View,
+    all_lines,
+    by_rank,
+    group_of,
+    headline_cells,
+    headline_columns,
+    ranked_data,
+)
 from leaderboard.components.tables import Cell, Column, score, scrolled, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
@@ -42,7 +53,9 @@ _MOST_PLOTS, _MOST_SAMPLES = 6, 10
 def _compose(visit: Visit) -> None:
     visit.header("Forecasts", _LEDE)
     board, split = visit.board, visit.split()
-    visit.show(_next(board), *_results(visit, split), _hardest(visit, split), _over_quarters(board, split))
+    visit.show(_next(board))
+    _show_results(visit, split)
+    visit.show(_hardest(visit, split), _over_quarters(board, split))
 
 
 def _next(board: Board) -> Html | None:
@@ -67,22 +80,44 @@ def _next(board: Board) -> Html | None:
     return join([heading("What comes next", said), shown]) if rows else None
 
 
-def _results(visit: Visit, split: SplitKey) -> list[Html | None]:
+def _show_results(visit: Visit, split: SplitKey) -> None:
     """The ranking with the parts of the Brier score, and the reliability of each system."""
     board, scale = visit.board, scale_of(visit.board, split)
     lines = sorted(all_lines(board, split), key=by_rank(scale))
     parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
+    visit.show(heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX))
+    view = View(split, bundled=board.is_bundled(split), scale=scale, ties=False, links=visit.links)
+    visit.handle(lambda: _ranked(lines, view, parts), lambda: _forecasts_data(lines, view, parts))
+    visit.show(el("p", el("small", _PARTS)), _curves(board, split, lines, parts))
+
+
+def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
+    """The ranking as values: the usual table with the parts of the Brier score."""
+    usual = ranked_data(lines, view)
+    found = [parts.get(origin) for origin in usual.keys]
+    added = [
+        DataColumn(name.capitalize(), [getattr(one, name, None) for one in found], "%.3f")
+        for name in ("reliability", "resolution", "uncertainty")
+    ]
+    return replace(usual, title="Systems by Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]])
+
+
+def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> Html:
+    scale = view.scale
     columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Log score")]
     columns += [("number", name) for name in ("Reliability", "Resolution", "Uncertainty")]
     rows: list[list[Cell]] = []
     for line in lines:
         entry, found = line.result.entry, parts.get(line.result.entry.origin)
-        address = visit.links.to("system", split, system=entry.origin)
+        address = view.links.to("system", view.split, system=entry.origin)
         own = [_part(found, name) for name in ("reliability", "resolution", "uncertainty")]
         name = inner_link(address, named(entry.name)), named(entry.team, 60)
         place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
         rows.append([place, name, *headline_cells(line.result, scale), score(line.result.metric("log_score")), *own])
-    ranked = scrolled(table("Systems by Brier index", columns, rows, "hf-standings"))
+    return scrolled(table("Systems by Brier index", columns, rows, "hf-standings"))
+
+
+def _curves(board: Board, split: SplitKey, lines: Sequence[Line], parts: Mapping[str, CalibrationRow]) -> Html | None:
     plots: list[Html] = []
     for line in lines:
         entry, found = line.result.entry, parts.get(line.result.entry.origin)
@@ -90,9 +125,7 @@ def _results(visit: Visit, split: SplitKey) -> list[Html | None]:
             bins = board.rows(ReliabilityBin, split, origin=entry.origin, prompt=found.prompt, subject=found.subject)
             plots.append(el("figure", el("figcaption", named(entry.name, 60)), reliability_plot(bins)))
     drawn = "To the right what was stated, upwards the share that came true; on the diagonal they are the same."
-    curves = join([heading("Calibration", drawn), el("div", *plots, class_="hf-panels")]) if plots else None
-    explained = el("p", el("small", _PARTS))
-    return [heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX), ranked, explained, curves]
+    return join([heading("Calibration", drawn), el("div", *plots, class_="hf-panels")]) if plots else None
 
 
 def _part(found: CalibrationRow | None, name: str) -> Cell:

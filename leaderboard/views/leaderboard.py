@@ -9,21 +9,24 @@ from dataclasses import replace
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
 from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.components.charts import interval_bar
+from leaderboard.components.charts import interval_bar, period_tick
 from leaderboard.components.labels import EVERY, Links, is_frozen, money
 from leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.open_quarter import open_quarter, plain_participant
+from leaderboard.components.open_quarter import open_quarter, plain_participant, same_system
 from leaderboard.components.quarters import (
     every_quarter,
+    fixed_data,
     fixed_rows,
     introduction,
     next_days,
+    over_quarters_said,
     plain_fixed,
     prospective_hint,
     too_few,
 )
 from leaderboard.components.scale import Scale, figure, scale_of
 from leaderboard.components.standings import (
+    FEWEST_COSTS,
     Line,
     View,
     all_lines,
@@ -37,15 +40,16 @@ from leaderboard.components.standings import (
     lines_of,
     period_figures,
     plain_row,
+    ranked_data,
     standings_table,
 )
 from leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
+from leaderboard.components.vega import time_chart
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 from leaderboard.views.compare import verdict
 from leaderboard.views.visit import Choices, Page, Visit
 
 _MOST_PANELS = 6
-_FEWEST_COSTS = 3
 _MOST_NAMED = 8
 _Point = tuple[float, Line]
 _MOST_SYSTEMS = 20
@@ -62,7 +66,12 @@ def _compose(visit: Visit) -> None:
     days = next_days(board, split.task)
     if split.edition == EVERY:
         fixed = fixed_rows(board, split.task)
-        visit.show(days, table_tools(), every_quarter(board, split.task))
+        visit.show(days)
+        visit.handle(
+            lambda: join([table_tools(), every_quarter(board, split.task)]),
+            lambda: over_quarters_said(board, split.task),
+            lambda: fixed_data(board, split.task),
+        )
         visit.offer([plain_fixed(row, split.task) for row in fixed], "leaderboard")
         return
     hint = prospective_hint(board, split, links)
@@ -93,21 +102,25 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     drawn, people = with_people(board, split, scale)
     view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
-    visit.show(
-        table_tools(columns_of(scale), hidden_columns(shown, scale)),
-        el("div", standings_table(shown, view), class_=f"hf-ranked {columns_class(scale)}"),
-        people,
+    tools = table_tools(columns_of(scale), hidden_columns(shown, scale))
+    kind = f"hf-ranked {columns_class(scale)}"
+    visit.handle(
+        lambda: join([tools, el("div", standings_table(shown, view), class_=kind)]),
+        lambda: ranked_data(shown, view) if shown else el("p", "No system was asked with this prompt."),
     )
+    visit.show(people)
     if prompt:
         return
     prompts = [(name, visit.links.to("leaderboard", split, prompt=name)) for name in board.prompts(split)]
     ways = [part for name, way in prompts if way for part in (", ", inner_link(way, visible(name, 40)))][1:]
     visit.show(el("p", "The same with one prompt: ", *ways, ".") if ways else None)
     visit.offer([plain_row(line, split) for line in shown], "leaderboard")
-    visit.show(people_beside(board, split, scale, visit.links), cost_section(shown, scale))
+    visit.show(people_beside(board, split, scale, visit.links))
+    visit.handle(lambda: cost_section(shown, scale))
     groups = in_groups(shown)
     if not is_frozen(split.edition):
         _show_periods(visit, split, groups, scale)
+        _show_quarters(visit, split, list(groups)[:_MOST_PANELS], scale)
 
 
 def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
@@ -121,7 +134,31 @@ def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str
     line = f", the dashed line is {scale.constant}" if scale.constant else ""
     first = f" Of the first {len(chosen)}; each system's own page has its periods." if len(groups) > len(chosen) else ""
     said = f"Dots are {scale.title}, bands 95% intervals; grey marks are the others shown here{line}.{first}"
-    visit.show(heading(f"{scale.title} by period", said), period_figures(results, periods, groups, scale))
+    title = f"{scale.title} by period"
+    found = {(entry.name, period_tick(one.period)): one.headline for entry in chosen for one in results[entry]}
+    visit.handle(
+        lambda: join([heading(title, said), period_figures(results, periods, groups, scale)]),
+        lambda: heading(title),
+        lambda: time_chart(scale, found),
+    )
+
+
+def _show_quarters(visit: Visit, split: SplitKey, chosen: Sequence[BoardEntry], scale: Scale) -> None:
+    """In the app, a chart of the first systems over all quarters whose labels are revealed, if there are several."""
+    board = visit.board
+    alike = [one._replace(kind=split.kind) for one in reversed(board.splits) if one.task == split.task]
+    living = [one for one in alike if not is_frozen(one.edition) and not board.is_open(one) and board.has_scores(one)]
+    names = {same_system(entry): entry.name for entry in chosen}
+    found = {
+        (names[same_system(result.entry)], one.edition): result.headline
+        for one in living
+        if board.is_bundled(one) == board.is_bundled(split)
+        for result in board.headlines(one)
+        if same_system(result.entry) in names
+    }
+    if len({edition for _, edition in found}) > 1:
+        title = f"{scale.title} by quarter"
+        visit.handle(lambda: None, lambda: heading(title), lambda: time_chart(scale, found))
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
@@ -140,7 +177,7 @@ def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
         if known is not None and known.cost_usd and known.judged and group_of(line.result) == "system":
             points.append((1000 * known.cost_usd / known.judged, line))
     points.sort(key=lambda point: (point[0], scale.order(point[1].result.headline.value)))
-    if len(points) < _FEWEST_COSTS:
+    if len(points) < FEWEST_COSTS:
         return None
     best = frontier(points, scale)
     drawn = scale.zoomed([line.result.headline for _, line in points])

@@ -9,6 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import polars as pl
 
@@ -38,6 +39,7 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
+from leaderboard.components.parts import ALL, DataColumn, DataTable, Filter
 from leaderboard.components.scale import class_name, class_names
 from leaderboard.components.tables import Cell, Column, definitions, table
 from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
@@ -52,6 +54,8 @@ _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
 _MOST = 6000
 _MOST_SOURCES = 20
+_HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
+_TURNED = str.maketrans("01", "10")
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
@@ -74,7 +78,104 @@ def _compose(visit: Visit) -> None:
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
-    visit.show(*standing, _browser(visit, split, rows))
+    visit.show(*standing)
+    visit.handle(lambda: _browser(visit, split, rows), lambda: _samples_data(visit, split, rows))
+
+
+def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:
+    """All samples as values, with what narrows them; the one that is ticked is opened below."""
+    known = TASKS.get(split.task)
+    columns = [
+        DataColumn("Sample", [row.id for row in rows], pinned=True),
+        DataColumn("Period", [row.period for row in rows]),
+        DataColumn("Text", [_about(row) for row in rows]),
+    ]
+    labelled = known is None or bool(known.classes)
+    if labelled:
+        columns += [
+            DataColumn("Label", [_label_name(row.label, split.task) for row in rows]),
+            DataColumn("Right", [row.right if row.judged else None for row in rows], help="Systems that were right"),
+            DataColumn("Judged", [row.judged for row in rows], help="Systems that judged it"),
+        ]
+    return DataTable(
+        "Samples: tick one to open it",
+        columns,
+        keys=[row.id for row in rows],
+        picks=["sample"],
+        find="Search in texts",
+        texts=[f"{row.id} {_searched(row)}".lower() for row in rows],
+        filters=_sample_filters(visit, split, rows, labelled=labelled),
+    )
+
+
+def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
+    """By period, label, how many systems were right, and where any one system was right or wrong."""
+    entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
+    right = dict(zip(entries, _Reader(visit.board, split, entries).right(rows), strict=False))
+    if not right:
+        return filters
+    labels = ["" if row.label is None else class_name(split.task, row.label) for row in rows]
+    hard = [_HARD[(row.right or 0) > 0, row.right == row.judged] if row.judged else "" for row in rows]
+    filters += [Filter.of("Label", labels, "Any label"), Filter.of("Systems", hard, "Any")] if labelled else []
+    systems = {ALL: "Any system"} | {origin: entry_label(entry) for origin, entry in entries.items()}
+    wrong = {origin: line.translate(_TURNED) for origin, line in right.items()}
+    titles = ("Right", "Wrong") if labelled else ("Evidence found by", "Not found by")
+    return [*filters, Filter("right", titles[0], systems, right), Filter("wrong", titles[1], systems, wrong)]
+
+
+def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
+    """One sample with all that was said of it."""
+    split, entries = visit.chosen, visit.board.entries(visit.chosen)
+    row = visit.board.first(SampleRow, split, id=keys[0]) if keys else None
+    if row is None:
+        visit.show(el("p", "This edition has no such sample.") if keys else None)
+        return
+    reader = _Reader(visit.board, split, entries, pl.col("id") == row.id)
+    found, systems = reader.opened(row), [entry_label(entry) for entry in entries.values()]
+    visit.show(Html(found["html"]))
+    for frame, text in found["asked"]:
+        wordings = [one for one in reader.asked() if one[0] == frame]
+        who = sorted({system for *_, theirs in wordings for system in theirs})
+        of = f"{len(who)} systems" if len(who) > 3 else ", ".join(systems[number] for number in who)
+        visit.show(heading("What was asked", f"Of {of}, in {len(wordings)} wordings."))
+        for _, prompt, instruction, _ in wordings:
+            said = el("blockquote", Html(text + instruction), class_="hf-said")
+            visit.show(el("details", el("summary", el("bdi", prompt)), said))
+    if found["said"]:
+        answers = _said_table(found["said"], row, split.task, systems, list(reader.prompts))
+        visit.show(heading("What systems said"), answers)
+    words = [(number, "", source) for number, source in found["words"]]
+    ways = [("In their own words", _OWN_WORDS, words), ("How systems came to their answers", _WAYS, found["ways"])]
+    for title, about, parts in ways:
+        folded = (
+            el("details", el("summary", el("bdi", systems[number]), el("small", f" {small}")), Html(source))
+            for number, small, source in parts
+        )
+        visit.show(heading(title, about) if parts else None, *folded)
+
+
+def _said_table(said: Any, row: SampleRow, task: str, systems: Sequence[str], prompts: Sequence[str]) -> Html:
+    """What each system answered, whether it was right, and the same by prompt."""
+
+    def worded(answer: int | str) -> str:
+        return class_name(task, answer) if isinstance(answer, int) else answer
+
+    def small(chance: float | None, raw: str | None) -> str:
+        return ", ".join([*([] if chance is None else [f"{chance:.0%} sure"]), *([f"“{raw}”"] if raw else [])])
+
+    lines: list[list[Cell]] = []
+    for number, answer, chance, others, raw in said:
+        judged: Cell = DASH
+        if row.label is not None:
+            right = answer == row.label
+            judged = el("span", "\N{CHECK MARK} right" if right else "wrong", class_="hf-right" if right else None)
+        ways = (
+            el("div", f"{prompts[at]}: ", ", ".join(filter(None, (worded(one), small(sure, words)))))
+            for at, one, sure, words in others
+        )
+        lines.append([el("bdi", systems[number]), (worded(answer), small(chance, raw) or None), judged, join(ways)])
+    columns: list[Column] = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
+    return table("Answers", columns, lines, "hf-answers")
 
 
 def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
@@ -128,14 +229,15 @@ def _searched(row: SampleRow) -> str:
 class _Reader:
     """What was said of each sample of a split, in the form in which the script takes it."""
 
-    def __init__(self, board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> None:
+    def __init__(self, board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], *wanted: pl.Expr) -> None:
+        """Reads what was said of the samples that are wanted, of all if nothing is said."""
         self._board, self._split, self._entries = board, split, entries
         self._numbers = {origin: number for number, origin in enumerate(entries)}
-        answers, known = board.frame(AnswerRow, split), pl.col("origin").is_in(list(entries))
+        answers, known = board.frame(AnswerRow, split, *wanted), pl.col("origin").is_in(list(entries))
         self._answers = _by_sample(answers.filter(known))
-        self._steps = _by_sample(board.frame(TranscriptStep, split, known))
-        self._responses = _by_sample(board.frame(RatedResponse, split))
-        self._questions = _by_sample(board.frame(QuestionRow, split))
+        self._steps = _by_sample(board.frame(TranscriptStep, split, known, *wanted))
+        self._responses = _by_sample(board.frame(RatedResponse, split, *wanted))
+        self._questions = _by_sample(board.frame(QuestionRow, split, *wanted))
         self.prompts = {
             name: number
             for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
@@ -143,7 +245,7 @@ class _Reader:
         stated = answers.filter("headline").select("id", "origin", "label", "documents")
         self._said = {(sample, origin): (label, documents) for sample, origin, label, documents in stated.iter_rows()}
 
-    def asked(self) -> list[list[object]]:
+    def asked(self) -> list[list[Any]]:
         """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""
         wordings = self._board.rows(PromptRow, self._split)
         return [
@@ -169,7 +271,7 @@ class _Reader:
         found = ["".join(mark(row, origin) for row in rows) for origin in self._entries]
         return found if any(set(line) != {"-"} for line in found) else []
 
-    def opened(self, row: SampleRow) -> dict[str, object]:
+    def opened(self, row: SampleRow) -> dict[str, Any]:
         """The sample as HTML; answers as system, class or word, chance, the same by prompt and, of systems that do
         nothing but ask, what the model said; what was asked, by frame, and the rest as HTML.
         """
@@ -236,6 +338,16 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
         more = [_label_name(row.label, task), right] if labelled else []
         rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), _gist(row), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens")
+
+
+def _about(row: SampleRow) -> str:
+    """The title or text that is asked about, and the change, as one text."""
+    by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
+    about = row.title or by_kind.get("text", "")
+    if not about or any(kind == "text" and not text for kind, text in zip(row.kinds, row.texts, strict=True)):
+        return "text withheld"
+    signs = {"deleted": "\N{MINUS SIGN}", "added": "+"}
+    return " ".join([about, *(f"{signs[kind]}{by_kind[kind]}" for kind in signs if by_kind.get(kind))])
 
 
 def _gist(row: SampleRow) -> tuple[Html, Html | None]:
@@ -424,7 +536,7 @@ def _folded(text: str) -> Html:
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [] if board.frame(SampleRow, split).is_empty() else [{}]
+    return [{}] if board.has(SampleRow, split) else []
 
 
-PAGE = Page("Samples", "samples", _compose, _LEDE, _copies)
+PAGE = Page("Samples", "samples", _compose, _LEDE, _copies, opened=_show_sample)

@@ -27,6 +27,7 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
+from leaderboard.components.parts import UploadForm
 from leaderboard.components.tables import Cell, Marked, facts, table
 from leaderboard.data.uploads import Review, load_dues
 from leaderboard.views.visit import Page, Visit
@@ -43,19 +44,24 @@ _PLACE = re.compile(
 
 def _compose(visit: Visit) -> None:
     visit.header("Submit", _LEDE)
+    visit.handle(lambda: _without_server(visit), UploadForm)
+
+
+def _without_server(visit: Visit) -> Html:
+    """What is due, the templates and the commands that check and send."""
     dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
-    if not waiting:
-        visit.show(el("p", "No quarter accepts predictions at the moment."))
+    shown: list[Html] = [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
     for due in waiting:
         # Pages do not depend on the time at which they are drawn: what is not revealed is shown as on its first day.
         opens = min(calendar.opens for calendar in due.calendars.values())
-        visit.show(opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due))
+        shown += [opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due)]
     if frozen:
         about = "Their labels are public: predictions are accepted at any time, and scored at once."
-        visit.show(heading("Frozen data sets", about))
-        visit.show(*(el("details", el("summary", str(due.edition)), *_of_frozen(visit, due)) for due in frozen))
+        shown.append(heading("Frozen data sets", about))
+        shown += (el("details", el("summary", str(due.edition)), *_of_frozen(visit, due)) for due in frozen)
+    return join(shown)
 
 
 def _of_frozen(visit: Visit, due: Due) -> tuple[Html, ...]:

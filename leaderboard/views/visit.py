@@ -1,7 +1,9 @@
 """What a page is, and what it is drawn on.
 
-A page is one function. It is given a visit, which says what the page is about, and shows HTML. What visitors choose is
-the browser's work: links lead to other pages, and scripts narrow what a page has or load more of it.
+A page is one function. It is given a visit, which says what the page is about, and on which it shows HTML and what
+people handle: tables, charts, files (`components/parts.py`). There are two kinds of visit. This one is for the static
+copy: HTML stands in for what is handled, and scripts narrow it or load more. The one of the app (`leaderboard/app.py`)
+keeps the values, which Streamlit's widgets show.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ import json
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
 
+from hellofresh.core.editions import is_edition, parse_edition, quarters_of
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import (
     EVERY,
     Links,
+    day,
     edition_choice,
     is_frozen,
     quarter_title,
@@ -23,7 +29,8 @@ from leaderboard.components.labels import (
     task_title,
     track_title,
 )
-from leaderboard.components.markup import Html, el, notice, page_header, visible
+from leaderboard.components.markup import Html, el, join, notice, page_header, project_links, visible
+from leaderboard.components.parts import Part
 from leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from leaderboard.data.board import Board, SplitKey
 
@@ -52,7 +59,7 @@ class Visit:
     page: Page
     chosen: SplitKey
     choices: Choices = field(default_factory=dict)
-    body: list[Html | str | None] = field(default_factory=list)
+    body: list[Part | None] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     thing: str = ""
 
@@ -80,19 +87,40 @@ class Visit:
     def split(self) -> SplitKey:
         """The page's task and edition; shows the ways to the others, except on a page about one thing."""
         if not self.choices:
-            self.show(_chooser(self))
+            self.choose()
         return self.chosen
+
+    def choose(self) -> None:
+        """Show the ways to the same page of other tasks and editions."""
+        self.show(_chooser(self))
+
+    def handle(self, drawn: Callable[[], Html | str | None], *values: Callable[[], Part | None]) -> None:
+        """Show what people handle: here as it is drawn, in the app as values, which Streamlit's widgets show.
+
+        Args:
+            drawn: makes the HTML.
+            values: make the same as values, and what stands between them.
+        """
+        self.show(drawn())
 
     def offer(self, rows: Sequence[Row], name: str) -> None:
         """Hand out rows of the same columns as files of this name, without ending."""
         ways: list[Html | str] = []
         for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
-            address = self.attach(f"{name}.{ending}", write(rows).encode())
+            address = self.lay(f"{name}.{ending}", write(rows).encode())
             ways += [", " if ways else "", el("a", kind, href=address, download="")]
         self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
-    def attach(self, name: str, content: bytes) -> str:
-        """Lay a file beside the page, which links to it at this address."""
+    def attach(self, name: str, content: bytes | Path) -> str | None:
+        """Lay a file beside the page, which links to it at this address; None where a button hands it out instead."""
+        return self.lay(name, content if isinstance(content, bytes) else content.read_bytes())
+
+    def picture(self, name: str, svg: bytes) -> str:
+        """The address of a picture, which as such can run nothing."""
+        return self.lay(name, svg)
+
+    def lay(self, name: str, content: bytes) -> str:
+        """Lay a file beside the page; its address."""
         paths, here = self.links.paths, self.links.here
         folder = posixpath.dirname(here) or posixpath.dirname(paths["leaderboard", self.chosen, ()])
         self.files[f"{folder}/{name}"] = content
@@ -104,7 +132,12 @@ class Visit:
         They are a script, too: a page that is opened from disk may load scripts from beside it, but no JSON.
         """
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return self.attach(f"{name}.js", f"hfLoaded={text};\n".encode())
+        return self.lay(f"{name}.js", f"hfLoaded={text};\n".encode())
+
+    @property
+    def html(self) -> Html:
+        """All HTML that the page shows."""
+        return join(part for part in self.body if isinstance(part, Html | str))
 
     @property
     def title(self) -> str:
@@ -155,12 +188,14 @@ class Page:
     Attributes:
         title: as in the navigation.
         path: names it in links, and its file unless `file` does.
-        compose: draws the page.
+        compose: shows the page on a visit.
         about: one sentence, for search engines and previews of links.
         copies: the pages that there are of a split, or of all quarters of a task, each by what is chosen on it; none
             where there is nothing to show. Those with choices are about one thing, and stand in no navigation.
         file: of a split's page, without ending.
         once: whether it is about the whole board, not about a split.
+        opened: shows on a visit what is behind ticked rows of the page's table, by their keys; only in the app, as the
+            copy's scripts open them.
     """
 
     title: str
@@ -170,3 +205,23 @@ class Page:
     copies: Callable[[Board, SplitKey], Iterable[Choices]] = _one_copy
     file: str = ""
     once: bool = False
+    opened: Callable[[Visit, Sequence[str]], None] | None = None
+
+
+def foot(board: Board, fingerprint: str) -> Html:
+    """What stands below each page: links to the project, and where the numbers come from.
+
+    Nothing in it changes from one copy of a board to the next.
+    """
+    said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {fingerprint}."
+    return el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot")
+
+
+def _span(board: Board) -> str:
+    """The quarters on the board, and the end of their data; then its data sets."""
+    editions = sorted({parse_edition(split.edition) for split in board.splits if is_edition(split.edition)})
+    quarters, parts = quarters_of(editions), []
+    if quarters:
+        span = str(quarters[0]) if len(quarters) == 1 else f"{quarters[0]} to {quarters[-1]}"
+        parts.append(f"{span}, data until {day(quarters[-1].end - timedelta(days=1))}")
+    return "; ".join([*parts, *(edition.title for edition in editions if not edition.is_living)])

@@ -10,15 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-import collectors
-from collectors.notes import SERVICES, LabelSource
-from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli import _handler, main
 from hellofresh.cli.arguments import NOUNS, command_line, declare, submitting
 from hellofresh.cli.arguments.parser import CommandParser
 from hellofresh.submissions.format import REGIMES
 from hellofresh.submissions.inbox import VARIABLE
 from hellofresh.tasks.samples import Split
+from tests.conftest import Cli
 
 HEAVY = (
     "numpy",
@@ -91,7 +89,7 @@ def test_a_command_loads_only_its_own_handlers() -> None:
     modules = loaded(after("models"))
     assert "hellofresh.cli.models" in modules
     assert (
-        not (of(modules, "collectors") - {"collectors"})
+        not (of(modules, "collectors") - {"collectors", "collectors.settings"})
         | of(modules, "leaderboard")
         | of(modules, "hellofresh.results.board")
         | of(modules, "polars")
@@ -147,11 +145,27 @@ def test_every_command_and_argument_is_explained() -> None:
         assert command.format_help()
 
 
+@pytest.mark.parametrize(
+    ("task", "shown", "hidden"),
+    [
+        (
+            "x-notes",
+            {"--dump", "--posts-from", "--label-source", "--date"},
+            {"--kinds", "--feed", "--api", "--pictures"},
+        ),
+        ("x-posts", {"--dump", "--pictures"}, {"--kinds", "--feed", "--cluster"}),
+        ("wikipedia-edits", {"--dump", "--api", "--kinds", "--cluster"}, {"--posts", "--feed", "--claims"}),
+        ("claims", {"--api", "--feed", "--verdicts"}, {"--dump", "--kinds", "--jobs"}),
+        ("ratings", {"--dump", "--claims", "--jobs"}, {"--pending", "--api", "--posts"}),
+    ],
+)
+def test_help_of_a_source_shows_its_own_options_only(task: str, shown: set[str], hidden: set[str], cli: Cli) -> None:
+    words = {word.strip("[],") for word in cli("collect", task, "--help").split()}
+    assert words >= shown | {"--quarter", "--force"}
+    assert not words & hidden
+
+
 def test_names_that_help_repeats_are_those_of_the_rooms_that_own_them() -> None:
-    assert tuple(str(item) for item in LabelSource) == collectors.LABEL_SOURCES
-    assert tuple(str(kind) for kind in Kind) == collectors.KINDS
-    assert tuple(str(kind) for kind in EditsSettings().kinds) == collectors.DEFAULT_KINDS
-    assert tuple(SERVICES) == collectors.SERVICES
     assert tuple(map(str, Split)) == declare.SPLIT
     assert submitting.REGIMES == REGIMES
     assert submitting.INBOX_VARIABLE == VARIABLE

@@ -28,6 +28,8 @@ LOOKS = {
     "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "tablet": {"viewport": {"width": 900, "height": 1100}, "color_scheme": "dark"},
+    "narrow": {"viewport": {"width": 320, "height": 700}, "color_scheme": "dark"},
 }
 CONTRASTS = """() => {
   const channels = text => text.match(/[0-9.]+/g).map(Number);
@@ -118,7 +120,7 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
     with log.open("wb") as output:
         server = subprocess.Popen(command, cwd=root, env=environment, stdout=output, stderr=output)
     try:
-        wait_for_site(f"http://localhost:{port}/submit/_stcore/health", server, log)
+        wait_for_site(f"http://localhost:{port}/_stcore/health", server, log)
         yield f"http://localhost:{port}"
         assert "Traceback" not in log.read_text()
     finally:

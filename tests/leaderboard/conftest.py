@@ -146,9 +146,9 @@ class BoardMaker:
     def _manifest(self, workspace: Workspace, quarter: str, task: str, source: str, *, revealed: bool) -> None:
         periods = Quarter.parse(quarter).periods(get_task(task).period_kind)
         half = PERIOD_SAMPLES // 2
-        taken = {name: {"positives": half + 3, "negatives": half, "taken_per_class": half} for name in periods}
-        if not get_task(task).classes:
-            periods, taken = (), {}
+        periods = periods if get_task(task).classes else ()
+        taken = {name: {"taken_per_class": half} for name in periods}
+        counts = {name: {"positives": half + 3, "negatives": half} for name in periods}
         selection = {"seed": "s", "cap_per_class_and_period": half, "period": "", "rule": "", "periods": taken}
         kept = {name: {"0": half, "1": half + 3} for name in periods}
         drops = [
@@ -159,6 +159,7 @@ class BoardMaker:
         manifest = {
             "format": 1, "version": 1, "code": "hellofresh 0", "commitments": "", "files": [],
             "edition": quarter, "task": task, "source": source, "selection": selection, "revealed": revealed,
+            "counts": counts,
             "collection": {
                 "funnel": {"unit": "rows", "rows_in": rows_in, "drops": drops, "kept": kept, "context": {}},
                 "sources": [], "parameters": {}, "warnings": [],

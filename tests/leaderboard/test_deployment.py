@@ -140,7 +140,7 @@ def running(space: Path) -> Iterator[int]:
 def wait_for(port: int) -> None:
     for _ in range(1200):
         try:
-            with urlopen(f"http://localhost:{port}/submit/_stcore/health", timeout=2) as answer:
+            with urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
                 assert answer.read() == b"ok"
                 return
         except (URLError, OSError):
@@ -153,13 +153,7 @@ def test_the_site_starts_from_files_that_it_cannot_write(running: int, space: Pa
     tried = subprocess.run([*without_rights(), "touch", str(space / "new")], capture_output=True, check=False)
     assert tried.returncode
     with urlopen(f"http://localhost:{running}/", timeout=120) as answer:
-        assert b"HelloFresh leaderboard" in answer.read()
-    with pytest.raises(HTTPError) as caught:
-        urlopen(f"http://localhost:{running}/x-notes/no-such", timeout=120)
-    with caught.value as answer:
-        assert answer.code == 404 and b'href="../index.html"' in answer.read()
-    with urlopen(f"http://localhost:{running}/submit.html", timeout=120) as answer:
-        assert answer.url.endswith("/submit/")
+        assert b"streamlit" in answer.read().lower()
 
 
 @pytest.mark.integration
@@ -193,8 +187,12 @@ from tempfile import mkdtemp
 from streamlit.testing.v1 import AppTest
 from leaderboard.export import export_board
 from leaderboard.serving import board_folder
+from leaderboard.views import PAGES
 export_board(board_folder(), Path(mkdtemp()) / "copy")
-assert not AppTest.from_file("leaderboard/submit.py", default_timeout=300).run().exception
+for page in PAGES:
+    test = AppTest.from_file("leaderboard/app.py", default_timeout=300)
+    test.query_params["page"] = page.path
+    assert not test.run().exception
 """
 
 
@@ -240,8 +238,9 @@ def test_the_app_reports_nothing_of_visitors_whatever_it_is_started_with(root: P
     (tmp_path / ".streamlit").mkdir()
     (tmp_path / ".streamlit/config.toml").write_text("[browser]\ngatherUsageStats = true\n")
     check = (
-        "import leaderboard.app, streamlit; from streamlit import config;"
-        "sys = __import__('sys'); sys.exit(config.get_option('browser.gatherUsageStats'))"
+        "from streamlit.testing.v1 import AppTest; from streamlit import config; import sys;"
+        f"AppTest.from_file({str(root / 'leaderboard/app.py')!r}, default_timeout=300).run();"
+        "sys.exit(config.get_option('browser.gatherUsageStats'))"
     )
-    environment = {**os.environ, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "true", "PYTHONPATH": str(root)}
+    environment = {**os.environ, "STREAMLIT_BROWSER_GATHER_USAGE_STATS": "true"}
     subprocess.run([sys.executable, "-c", check], cwd=tmp_path, env=environment, check=True)

@@ -37,15 +37,12 @@ AFTER = "2027-01-16T00:00:00Z"
 
 def opened(**query: str) -> AppTest:
     """The page that checks uploads after its first run, at an address with this query."""
-    test = AppTest.from_file(Path(__file__).parents[2] / "leaderboard/submit.py", default_timeout=300)
-    for name, value in query.items():
-        test.query_params[name] = value
-    return test.run()
+    return visiting.app("submit", **query)
 
 
 def html(test: AppTest) -> str:
     assert not test.exception
-    return "".join(element.proto.body for element in test.get("html") if not element.proto.body.startswith("<style"))
+    return visiting.shown(test)
 
 
 def text(test: AppTest) -> str:
@@ -178,7 +175,7 @@ def test_what_is_handed_in_gets_a_receipt_and_lies_in_the_inbox(inbox, predictio
 
 def test_the_deadline_may_pass_while_the_page_is_open(inbox, predictions, monkeypatch) -> None:
     test = upload(opened(), predictions, INFO)
-    monkeypatch.setattr("hellofresh.core.clock.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
+    monkeypatch.setattr("leaderboard.submit.now", lambda: datetime(2026, 11, 21, tzinfo=UTC))
     monkeypatch.setenv("HELLOFRESH_NOW", AFTER)
     next(button for button in test.button if button.label == "Submit").click()
     assert "accepted predictions until 2027-01-15T00:00:00Z" in text(test.run())

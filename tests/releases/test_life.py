@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_jsonl
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels, load_release
@@ -119,3 +120,14 @@ def test_after_a_reveal_the_build_has_nothing_to_do_and_the_samples_stay(make, q
     again = build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=days.reveals)
     assert (again.skipped, again.frozen) == (True, False)
     assert load_release(workspace, quarter, notes_task).samples == samples
+
+
+def test_labels_are_not_revealed_beside_commitments_to_other_rows(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace = make.workspace()
+    path = workspace.release(quarter, notes_task.name) / "manifest.json"
+    said: Any = read_json(path)
+    next(entry for entry in said["files"] if entry["path"] == "commitments.jsonl")["rows"] -= 1
+    write_json(path, said)
+    with pytest.raises(ReleaseError, check=lambda error: error.code == "damaged-release"):
+        reveal(workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)

@@ -32,6 +32,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.state import reveal
+from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
@@ -56,6 +57,10 @@ NOT_CHECKED = {
     },
     "labels.jsonl": {"facts of labels": ("ai_writer", "collaborative", "ratings", "status_locked_at", "strange")},
     "predictions.jsonl": {"predictions, but for what scores rest on": ("documents", "scores", "sources")},
+    "manifests/": {
+        "sizes and hashes of former versions": ("files[].sha256", "files[].size", "files[].rows"),
+        "the comparison with earlier quarters": ("across_quarters",),
+    },
     "scores.jsonl": {"what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test")},
     "publication.json": {"what it was made from": ("code",)},
     "corrections.parquet": {"which rater gave a rating": ("judge",)},
@@ -85,6 +90,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make.release(make.notes(3, 3))
     for model in ("coin", "always-yes"):
         evaluate(workspace, Evaluation(QUARTER, notes, model), lambda _: None)
+    take_down(workspace, QUARTER, notes, {"xn-4001": "asked"}, days.reveals)
     reveal(workspace, QUARTER, notes, days.reveals)
     edition, source = Frozen("scifact-retrieval", "dev-16"), DatasetSource("Small", "", date(2020, 5, 1), "CC0-1.0")
     freeze(
@@ -129,7 +135,7 @@ def other(value: Any) -> Any:
         case str():
             return f"{value}x"
         case list():
-            return value[:-1] if value else ["x"]
+            return value[:-1] if value else [0]
         case dict():
             return {**value, "strange": 1}
     return "x"
@@ -146,6 +152,8 @@ def fields(value: Any, place: str = "") -> Iterator[tuple[str, Callable[[Any], N
             if where not in seen:
                 seen.add(where)
                 yield where, lambda copy, p=(*path, key): put(copy, p, other)
+                for empty in (None, "", 0, []):
+                    yield f"{where} emptied", lambda copy, p=(*path, key), to=empty: put(copy, p, lambda _: to)
                 if isinstance(inside, dict) and item != "included":  # which is what it means to leave it out
                     yield f"{where} dropped", lambda copy, p=(*path, key): put(copy, p, None)
             if isinstance(item, dict | list):
@@ -175,7 +183,8 @@ def changes_of(root: Path, name: str) -> Iterator[Change]:
         for field, change in fields(json.loads(before)):
             copy = json.loads(before)
             change(copy)
-            yield Change(name, field, "changed", json.dumps(copy, indent=2, sort_keys=True).encode())
+            if copy != json.loads(before):
+                yield Change(name, field, "changed", json.dumps(copy, indent=2, sort_keys=True).encode())
     elif name.endswith(".jsonl"):
         yield from changes_of_rows(name, [json.loads(line) for line in before.splitlines()])
     elif name.endswith(".parquet"):
@@ -189,10 +198,12 @@ def changes_of_rows(name: str, rows: list[dict[str, Any]]) -> Iterator[Change]:
         return Change(name, field, what, "".join(f"{canonical_json(row)}\n" for row in changed).encode())
 
     middle = len(rows) // 2
-    for field, done in fields(rows[middle]):
-        copy = json.loads(json.dumps(rows))
-        done(copy[middle])
-        yield change(field, "changed", copy)
+    for number in sorted({0, middle, len(rows) - 1}):
+        for field, done in fields(rows[number]):
+            copy = json.loads(json.dumps(rows))
+            done(copy[number])
+            if copy != rows:
+                yield change(field, f"changed in row {number}", copy)
     yield change("", "row dropped", rows[:middle] + rows[middle + 1 :])
     yield change("", "row doubled", rows[: middle + 1] + rows[middle:])
     yield change("", "rows exchanged", [rows[-1], *rows[1:-1], rows[0]])
@@ -251,7 +262,7 @@ def entry_of(path: Path, like: Any) -> dict[str, object]:
     return {"size": path.stat().st_size, "sha256": sha256_file(path), **rows}
 
 
-def mend(root: Path, changed: str) -> None:
+def mend(root: Path, changed: str) -> None:  # noqa: C901 - each inner function mends one kind of file
     """Make manifests, Croissant and account list what is there, but for the file that was changed itself."""
 
     def rewrite(path: Path, change: Callable[[Any], object]) -> None:
@@ -264,6 +275,14 @@ def mend(root: Path, changed: str) -> None:
         for entry in said["files"]:
             entry.update(entry_of(folder / entry["path"], entry))
 
+    def chain(manifest: Path) -> None:
+        """Have each version name the one before it by its hash, as it is now."""
+        kept = sorted((manifest.parent / "manifests").glob("*.json"), key=lambda path: int(path.stem))
+        for before, after in zip(kept, [*kept[1:], manifest], strict=True):
+            named = {"sha256": sha256_file(before)}
+            with suppress(Exception):
+                rewrite(after, partial(lambda named, said: said["previous"].update(named), named))
+
     def list_tables(said: Any) -> None:
         for entry in said["distribution"]:
             if there := entry_of(root / entry["@id"], {}):
@@ -275,6 +294,7 @@ def mend(root: Path, changed: str) -> None:
             said["made_from"] = Publication.at(root, said).key(said)
 
     for manifest in root.rglob("manifest.json"):
+        chain(manifest)
         rewrite(manifest, partial(list_files, manifest.parent))
     rewrite(root / "croissant.json", list_tables)
     rewrite(root / "publication.json", list_all)
@@ -282,9 +302,9 @@ def mend(root: Path, changed: str) -> None:
 
 def is_named(change: Change, line: str) -> bool:
     """Whether what was changed belongs to what the last line says was not checked."""
-    mine = (its for end, its in NOT_CHECKED.items() if change.file.endswith(end))
+    mine = (its for end, its in NOT_CHECKED.items() if change.file.endswith(end) or f"/{end}" in change.file)
     pairs = ((what, place) for its in mine for what, places in its.items() for place in places)
-    named = [what for what, place in pairs if re.match(f"{place}($|[.[ ])", change.field)]
+    named = [what for what, place in pairs if re.match(f"{re.escape(place)}($|[.[ ])", change.field)]
     return any(what in line.partition("Not checked: ")[2] for what in named)
 
 
@@ -356,5 +376,111 @@ def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
 @pytest.mark.slow
 def test_every_change_of_every_file_is_found_or_named(published: Path) -> None:
     every = all_changes(published)
-    assert len(every) > 500
+    assert len(every) > 2_500
     assert [why for change in every if (why := passed(published, change))] == []
+
+
+def rewritten(root: Path, name: str, change: Callable[[Any], object]) -> list[str]:
+    """All that is found wrong after a change of a JSON file, with the hashes of all others mended."""
+    said = json.loads((root / name).read_text())
+    change(said)
+    write_json(root / name, said)
+    mend(root, name)
+    folders = verifier.find_releases(root)
+    checks = [check for folder in folders for check in verifier.verify_release(folder)]
+    checks += [check for place in verifier.publications_above(folders) for check in verifier.publication_checks(place)]
+    return [fault for check in checks for fault in check.faults]
+
+
+def drop(name: str) -> Callable[[Any], None]:
+    return lambda said: said.update(files=[entry for entry in said["files"] if entry["path"] != name])
+
+
+def entry(name: str, **values: Any) -> Callable[[Any], None]:
+    return lambda said: next(entry for entry in said["files"] if entry["path"] == name).update(values)
+
+
+NOTES = "releases/2023Q2/x-notes"
+
+
+@pytest.mark.parametrize(("version", "change", "fault"), [
+    (1, drop("commitments.jsonl"), "version 1: commitments.jsonl is not listed"),
+    (2, drop("commitments.jsonl"), "version 2: commitments.jsonl is not listed"),
+    (1, drop("samples.jsonl"), "version 1: samples.jsonl is not listed"),
+    (1, lambda said: said.update(draw=None), "version 1: it does not say what the key of the draw was committed to"),
+    (1, lambda said: said.pop("calendar"), "version 1: it does not say when the quarter opens"),
+    (1, lambda said: said.update(revealed=True), "version 1: revealed, and labels.jsonl is not listed"),
+    (2, lambda said: said.update(texts="included"), "texts has changed"),
+    (1, lambda said: said.update(resolved={"at": "", "labels": 0, "dropped": {}, "reasons": {}, "collection":
+        {"source": "", "sources": [], "parameters": {}}}), "outcomes.jsonl is listed, and it is not resolved"),
+    (2, entry("commitments.jsonl", size=1), "version 2: 'commitments.jsonl' has another size"),
+    (1, entry("commitments.jsonl", rows=1), "version 1: commitments.jsonl has 1 rows, and 18"),
+    (1, entry("samples.jsonl", rows=17), "version 1: samples.jsonl has 17 rows, and 18"),
+    (2, entry("tombstones.jsonl", rows=2), "version 2: tombstones.jsonl has 2 rows, and 1"),
+    (3, entry("labels.jsonl", rows=17), "version 3: labels.jsonl has 17 rows, and 18"),
+])  # fmt: skip
+def test_an_earlier_manifest_that_says_what_cannot_have_been_is_found_though_its_chain_is_mended(
+    published: Path, tmp_path: Path, version: int, change: Callable[[Any], object], fault: str
+) -> None:
+    root = shutil.copytree(published, tmp_path / "copy")
+    found = rewritten(root, f"{NOTES}/manifests/{version}.json", change)
+    assert any(fault in one for one in found), found
+
+
+def test_labels_are_committed_to_from_the_first_version_on(published: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(published, tmp_path / "copy")
+    for version in (1, 2):
+        found = rewritten(root, f"{NOTES}/manifests/{version}.json", drop("commitments.jsonl"))
+    assert sum("commitments.jsonl is not listed" in one for one in found) == 2
+
+
+@pytest.mark.parametrize("name", ["releases/extra/labels.jsonl", "releases/x.txt", f"{NOTES}/more.jsonl", "x/y.json"])
+def test_a_file_that_belongs_to_nothing_is_found_though_it_is_listed(
+    published: Path, tmp_path: Path, name: str
+) -> None:
+    root = shutil.copytree(published, tmp_path / "copy")
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("{}\n")
+    there = entry_of(root / name, {})
+
+    def add(said: Any) -> None:
+        said["files"] = sorted([*said["files"], {"path": name, **there}], key=lambda one: Path(one["path"]))
+
+    found = rewritten(root, "publication.json", add)
+    assert any(name in one and "belongs to nothing" in one for one in found)
+    if name.startswith(NOTES):
+        listed = {"path": "more.jsonl", "rows": 1, **there}
+        found = rewritten(root, f"{NOTES}/manifest.json", lambda said: said["files"].append(listed))
+        assert "'more.jsonl' is listed, and belongs to no release of this kind" in found
+
+
+def test_ratings_that_the_rubric_does_not_know_are_named_and_end_no_other_check(
+    published: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(published, tmp_path / "copy")
+    (rubric,) = root.rglob("*.rubric.toml")
+    text = rubric.read_text()
+    rubric.write_text(re.sub(r"range = \[0, 10\]", "range = [5, 6]", text))
+    assert rubric.read_text() != text
+    (study,) = (folder for folder in verifier.find_releases(root) if folder.name == "corrections")
+    checks = {check.name: check for check in verifier.verify_release(study)}
+    assert any("is not on the scale of overall" in fault for fault in checks["ratings"].faults)
+    assert checks["predictions"].ok and "scores" in checks
+
+
+@pytest.mark.parametrize("names", [
+    ("x/labels.jsonl",), ("x/y/z.txt",), ("names.txt",), ("x/manifest.json",),
+    ("manifests/manifest.json", "manifests/labels.jsonl"), ("x/prospective/manifest.json", "x/labels.jsonl"),
+])  # fmt: skip
+@pytest.mark.parametrize("named", ["", "2023Q2", "2023Q2/x-notes"])
+def test_what_is_beside_the_tasks_is_found_whichever_folder_is_named(
+    published: Path, tmp_path: Path, names: tuple[str, ...], named: str
+) -> None:
+    releases = shutil.copytree(published / "releases", tmp_path / "releases")
+    for name in names:
+        place, there = releases / "2023Q2" / name, releases / NOTES.removeprefix("releases/") / Path(name).name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(there.read_bytes() if there.is_file() else b"{}")
+    folders = verifier.find_releases(releases / named)
+    checks = [check for folder in folders for check in verifier.verify_release(folder)]
+    assert not all(check.ok for check in [*checks, *verifier.beside_checks(folders)])

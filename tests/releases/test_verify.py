@@ -40,7 +40,7 @@ from verifier import (
     repeat_checks,
     verify_release,
 )
-from verifier.content import NOT_ASKED, Content, majority
+from verifier.content import NOT_ASKED, Content, _vote_faults, majority
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
 
@@ -581,6 +581,35 @@ def test_an_entry_that_is_dropped_from_one_version_to_the_next_is_found(revealed
     assert found == {}
 
 
+def test_every_fault_of_predictions_is_named_and_none_ends_the_search(revealed: Path) -> None:
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows.insert(1, rows[0])
+        rows[-1]["id"] = "xn-9999"
+
+    found = tampered(revealed / "predictions.jsonl", change)["predictions"]
+    for fault in ("line 2 is not in its place", "'xn-9999' is not a sample"):
+        assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize(("prompts", "vote", "chances", "fault"), [
+    ([[1, 0], [1, 0], [0, 1]], [1, 0], 0.5, ""),
+    ([[1, 0], [1, 0], [0, 1]], [1, 1], 0.5, "the majority is not that of its prompts"),
+    ([], [1, 1], 0.5, "the majority is not that of its prompts"),
+    ([[1, 0], [1, 0]], [1, 0], 0.6, "the majority's probabilities are not the means"),
+    ([[1, 0], [1, 0]], [1, 0], np.nan, "the majority's probabilities are not the means"),
+])  # fmt: skip
+def test_a_vote_that_is_not_that_of_its_prompts_is_found(
+    prompts: list[list[int]], vote: list[int], chances: float, fault: str
+) -> None:
+    content = Content(Manifest({"split": "main"}, ""), fact="intercept")
+    said = {**{str(number): one for number, one in enumerate(prompts)}, "majority": vote}
+    content.answers = {("e", name): np.array(one, np.int8) for name, one in said.items()}
+    stated = {name: chances if name == "majority" else 0.5 for name in said}
+    content.stated = {("e", name): np.full((2, 2), chance) for name, chance in stated.items()}
+    found = list(_vote_faults(content))
+    assert [fault in one for one in found] == [True] * bool(fault)
+
+
 @given(table=st.lists(st.lists(st.sampled_from([NOT_ASKED, -1, 0, 1]), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_a_majority_vote_is_that_of_the_prompts_that_all_were_asked(table: list[list[int]]) -> None:
     votes = [{1: 1, -1: 0, 0: -1}[int(np.sign(row.count(1) - row.count(0)))] for row in table]
@@ -616,6 +645,10 @@ def test_metrics_and_intervals_made_by_code_of_their_own_are_those_of_the_scores
         mine = VerifiedMetric.of_classes(metric.name, names)
         here = interval(mine.sums(labels, said, groups.astype(np.int32)), mine)
         assert here == pytest.approx((value, there.low, there.high), abs=1e-9), metric.name
+        number = float(random.integers(1, n + 1))
+        total, own = tables.sum(axis=0), mine.sums(labels, said, groups.astype(np.int32)).sum(axis=0)
+        theirs = metric.value(metric.statistics.moved(total, number))
+        assert sorted(mine.value(mine.moved(own, number))) == pytest.approx(sorted(theirs), abs=1e-9), metric.name
 
 
 @pytest.mark.parametrize("change", [

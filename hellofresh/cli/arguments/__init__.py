@@ -35,6 +35,7 @@ NOUNS = {
     "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "evaluating"),
     "runs": Noun("evaluate", "show, resume and export runs", "evaluating"),
     "score": Noun("evaluate", "score the runs and submissions of an edition", "evaluating"),
+    "compare": Noun("evaluate", "is first place real? compare systems in any table of scores", "evaluating"),
     "analyse": Noun("evaluate", "make tables and figures of a scored edition", "evaluating"),
     "board": Noun("evaluate", "build, open or export the leaderboard", "evaluating"),
     "models": Noun("evaluate", "list models, or try one", "evaluating"),

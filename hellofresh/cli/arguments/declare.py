@@ -10,10 +10,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
+from collectors.settings import NotesAsked, defaults_of, options_of
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.runs.evaluation import OPTIONS
+from hellofresh.runs.evaluation import Option as FieldOption
 
 _Value = TypeVar("_Value")
 
@@ -79,13 +81,33 @@ def fields(*names: str, required: Collection[str] = ("task", "model"), **changed
     for name in names:
         field = OPTIONS[name]
         words: dict[str, Any] = {"dest": name, "help": changed.get(name, field.help), "default": argparse.SUPPRESS}
-        if not field.metavar and not field.choices:
-            words["action"] = "store_true"
-        else:
-            words |= {"required": name in required, "type": field.parse, "action": "append" if field.many else "store"}
-            words |= {"metavar": field.metavar} if field.metavar else {"choices": field.choices}
+        words |= words_of(field)
+        if words["action"] != "store_true":
+            words["required"] = name in required
         found.append(Option((field.flag_of(name),), words))
     return tuple(found)
+
+
+def words_of(field: FieldOption) -> dict[str, Any]:
+    """How a field's option is declared, as `add_argument` takes it, but for its name, help and default."""
+    if not field.metavar and not field.choices:
+        return {"action": "store_true"}
+    words: dict[str, Any] = {"type": field.parse, "action": "append" if field.many else "store"}
+    words |= {"metavar": field.metavar} if field.metavar else {}
+    words |= {"choices": field.choices} if field.choices else {}
+    return words | ({"nargs": "+"} if field.several else {})
+
+
+def posts_options(prefix: str = "") -> tuple[Option, ...]:
+    """`--posts FILE` and `--posts-from NAMES`, as `collect` has them."""
+    return tuple(
+        Option(
+            (f"--{prefix}{name.replace('_', '-')}",),
+            {**words_of(field), "help": field.help, "default": defaults_of(NotesAsked)[name]},
+        )
+        for name, field in options_of(NotesAsked).items()
+        if name in ("posts", "posts_from")
+    )
 
 
 @dataclass(frozen=True, slots=True)

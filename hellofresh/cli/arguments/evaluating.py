@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hellofresh.cli.arguments.declare import (
     BASE_URL,
     DRY_RUN,
@@ -130,6 +132,27 @@ COMMANDS = (
         submissions="own",
     ),
     command(
+        "compare",
+        "Is first place real? Compare systems in a table of scores: ranks, all pairs, and what the items can tell.",
+        "compare:run",
+        option(
+            "files FILE",
+            "CSV, TSV, Parquet, JSON Lines (item, system, score; or a column a system), inspect logs, sample files of "
+            "lm-eval, records of Every Eval Ever; or a file a system",
+            Path,
+            nargs="+",
+        ),
+        option("--item COLUMN", "the column of items (this and the next are guessed)", default=""),
+        option("--system COLUMN", "the column of systems", default=""),
+        option("--score COLUMN", "the column of scores", default=""),
+        option("--cluster COLUMN", "items of one cluster belong together, such as questions on one text", default=""),
+        option("--repeat COLUMN", "tells repetitions of an item apart; their mean counts", default=""),
+        option("--baseline NAME", "compare the others with this system only", default=""),
+        option("--lower-is-better", "of errors and costs"),
+        option("--out FILE", "also write it: .html (one page), .svg, .tex or .md", Path),
+        epilog="Example: hellofresh compare scores.csv --cluster article --out compared.html",
+    ),
+    command(
         "analyse",
         "Analyse a scored edition: a table and a figure for one question, or for all.",
         "analyse:run",
@@ -147,7 +170,7 @@ COMMANDS = (
     command("board build", "Build the board's tables from all scored editions.", "board:build", PRIVATE, timed=True),
     command(
         "board serve",
-        "Open the site on the board, on this machine, until you press Ctrl+C.",
+        "Serve the board as files on this machine, without Streamlit, until you press Ctrl+C.",
         "board:serve",
         option("--port N", "port (default: 8501)", default=8501),
     ),

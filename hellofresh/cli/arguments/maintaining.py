@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 
-from collectors import LIVING, add_posts, add_ratings
-from hellofresh.cli.arguments.declare import EDITION, QUARTER, command, edition, option, to_day
+from collectors import LIVING
+from collectors.settings import RatingsAsked, ReadingAsked, defaults_of, options_of
+from hellofresh.cli.arguments.declare import (
+    EDITION,
+    QUARTER,
+    command,
+    edition,
+    option,
+    posts_options,
+    to_day,
+    to_quarter,
+    words_of,
+)
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
@@ -22,14 +32,19 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     about = "keep undecided samples too, for 'hellofresh release prospective'"
     tasks.add("--pending", of_tasks, action="store_true", help=about)
     tasks.add("--explain", of_tasks, action="store_true", help="show what would be kept and dropped, and write nothing")
-    for task in LIVING.values():
-        accept = partial(tasks.accept, task.name)
-        task.options(accept)
-        if task.snapshots:
-            group, about = "notes and posts", f"{_DAY} of the last 14 days)"
-            accept("--date", group=group, type=to_day, metavar="D", help=about)
-            accept("--ratings", group=group, action="store_true", help=_RATINGS)
-    add_ratings(partial(tasks.accept, "ratings"))
+    accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
+    for name, kinds in accepted.items():
+        for kind in kinds:
+            defaults = defaults_of(kind)
+            for field, option_ in options_of(kind).items():
+                words = {**words_of(option_), "help": option_.help, "group": option_.group}
+                tasks.add(option_.flag_of(field), {name: defaults[field]}, **words)
+    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
+    of_dumps = [task.name for task in LIVING.values() if task.snapshots]
+    group, about = "notes and posts", f"{_DAY} of the last 14 days)"
+    tasks.add("--date", dict.fromkeys(of_dumps), group=group, type=to_day, metavar="D", help=about)
+    tasks.add("--ratings", dict.fromkeys(of_dumps, False), group=group, action="store_true", help=_RATINGS)
 
 
 def _add_archive(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +76,6 @@ COMMANDS = (
         "collect",
         f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
         "",
-        QUARTER,
         option("--force", "collect again even if nothing has changed"),
         more=_add_collect,
     ),
@@ -152,9 +166,9 @@ COMMANDS = (
         option("--models M", "models to evaluate (default: as configured)", nargs="+"),
         option("--limit N", "samples per task and quarter (default: the model's own limit)"),
         option("--no-analyses", "do not recompute the board's analyses"),
+        *posts_options("notes-"),
         timed=True,
         submissions="own",
-        more=partial(add_posts, prefix="notes-"),
     ),
     command(
         "release verify",

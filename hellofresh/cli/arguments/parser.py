@@ -34,6 +34,8 @@ class CommandParser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse; an option that this command does not know is reported here, where its other options are known."""
         self._given = tuple(sys.argv[1:] if args is None else args)
+        if self.variants is not None and {"-h", "--help"} & {*self._given} and self._given[0] in self.variants.handlers:
+            self.variants.show_only(self._given[0])
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -126,9 +128,11 @@ class Variants:
         action = add(flag, default=argparse.SUPPRESS, **words)  # type: ignore[arg-type]  # passed on as they are
         self._defaults[action.dest] = (flag, dict(of))
 
-    def accept(self, chosen: str, flag: str, default: object = None, **words: object) -> None:
-        """Add an option of one value of the first argument, as `add` does."""
-        self.add(flag, {chosen: False if words.get("action") == "store_true" else default}, **words)  # type: ignore[arg-type]  # passed on as they are
+    def show_only(self, chosen: str) -> None:
+        """Leave out of help what one value of the first argument does not accept."""
+        for action in self._parser._actions:
+            if action.dest in self._defaults and chosen not in self._defaults[action.dest][1]:
+                action.help = argparse.SUPPRESS
 
     def settle(self, found: argparse.Namespace) -> str:
         """Fill in the handler and the defaults; returns what is wrong, empty if nothing is."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collectors import add_posts
-from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option
+from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, command, edition, option, posts_options
 
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"
@@ -113,6 +112,6 @@ COMMANDS = (
         QUARTER,
         option("--task", "whose texts (x-notes)", choices=NOTES_TASKS, default=NOTES_TASKS[0]),
         option("--dump DIR", "folder of the dump's TSV files, plain or zipped", required=True),
-        more=add_posts,
+        *posts_options(),
     ),
 )

@@ -1,0 +1,138 @@
+"""Charts in Vega-Lite: scores with their intervals, cost and score, scores over time. Each mark tells its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leaderboard.components.markup import visible
+from leaderboard.components.parts import Chart
+from leaderboard.components.scale import Scale, figure
+from leaderboard.components.tables import Value
+from leaderboard.data.board import MetricValue
+
+Values = dict[str, list[Value]]
+_MOST = 40
+"""Rows that a chart of scores shows; more could not be told apart."""
+_KINDS = {"Systems": "#2f7ec7", "Controls": "#88929d", "Baselines": "#d5711e", "Smoke test": "#a24c86"}
+"""Colours that differ for all eyes, on white and on black."""
+_LINES = ["#2f7ec7", "#d5711e", "#0b9a72", "#a24c86", "#c9b458", "#88929d"]
+
+
+def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Values:
+    """Columns of the names, of values with their limits, and of what the pointer is told."""
+    values: Values = {"name": [visible(name, 48) for name in names]}
+    for end in MetricValue._fields[1:]:
+        values[end] = [None if metric is None else getattr(metric, end) for metric in metrics]
+    values["said"] = [None if metric is None else _said(metric) for metric in metrics]
+    return values
+
+
+def _said(metric: MetricValue) -> str:
+    value, low, high = (figure(part, metric.name) for part in (metric.value, metric.low, metric.high))
+    return f"{value} ({low} to {high})"
+
+
+def _hover(**titles: str) -> list[dict[str, Any]]:
+    return [{"field": name, "type": "nominal", "title": title} for name, title in titles.items()]
+
+
+def _number(field: str, title: str, **scale: Any) -> dict[str, Any]:
+    return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": False, **scale}}
+
+
+def _by_kind(values: Values) -> dict[str, Any]:
+    kinds = [kind for kind in _KINDS if kind in values["kind"]]
+    colours = {"domain": kinds, "range": [_KINDS[kind] for kind in kinds]}
+    legend = {"orient": "top", "columns": 2} if len(kinds) > 1 else None
+    return {"field": "kind", "type": "nominal", "title": None, "scale": colours, "legend": legend}
+
+
+def interval_chart(scale: Scale, values: Values) -> Chart:
+    """A dot with its 95% interval for each of the first rows, and the line of a constant answer; with `kind`."""
+    told = _hover(name="System", said=f"{scale.title}, 95% interval", kind="Kind")
+    common = {
+        "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 200}},
+        "color": _by_kind(values),
+        "tooltip": told,
+    }
+    across = _number("lower", scale.title)
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "bar", "height": 8, "opacity": 0.35, "cornerRadius": 4},
+            "encoding": {**common, "x": across, "x2": {"field": "upper"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "shape": "circle", "size": 60, "opacity": 1},
+            "encoding": {**common, "x": _number("value", scale.title)},
+        },
+    ]
+    line = f"; the dashed line is {scale.constant}" if scale.constant else ""
+    first = [{"window": [{"op": "row_number", "as": "row"}]}, {"filter": f"datum.row <= {_MOST}"}]
+    most = f", of the first {_MOST}" if len(values["name"]) > _MOST else ""
+    title = f"{scale.title} with 95% intervals{most}{line}."
+    # One box, drawn by Vega, shows the bootstrap's interval instead.
+    other = any(end is not None for end in values["bootstrap_low"])
+    bind = {"input": "checkbox", "name": "Draw bootstrap intervals "}
+    params = [{"name": "bootstrap", "value": False, **({"bind": bind} if other else {})}]
+    ends = [
+        {"calculate": f"bootstrap ? datum.bootstrap_{end} : datum.{end}", "as": limit}
+        for end, limit in (("low", "lower"), ("high", "upper"))
+    ]
+    layers += [] if scale.reference is None else [_constant_line(scale, scale.reference)]
+    spec = {"height": {"step": 22}, "params": params, "transform": [*first, *ends], "layer": layers}
+    return Chart(title, spec, values)
+
+
+def _constant_line(scale: Scale, reference: float) -> dict[str, Any]:
+    """What the best answer that is the same for every sample would score."""
+    return {
+        "data": {"values": [{"x": reference, "said": scale.constant}]},
+        "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#88929d"},
+        "encoding": {"x": _number("x", scale.title), "tooltip": _hover(said="Dashed line")},
+    }
+
+
+def cost_chart(scale: Scale, values: Values) -> Chart:
+    """Cost for 1,000 samples to the right (logarithmic), score upwards; with `kind`, `cost` and `price`."""
+    spec = {
+        "height": 320,
+        "transform": [{"filter": "datum.cost > 0"}],
+        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 80, "opacity": 0.9},
+        "encoding": {
+            "x": _number("cost", "USD for 1,000 samples", type="log"),
+            "y": _number("value", scale.title),
+            "color": _by_kind(values),
+            "tooltip": _hover(name="System", price="For 1,000 samples", said=f"{scale.title}, 95% interval"),
+        },
+    }
+    title = f"Cost and {scale.title}: US dollars for 1,000 samples to the right, {scale.title} upwards."
+    return Chart(title, spec, values)
+
+
+def time_chart(scale: Scale, found: Mapping[tuple[str, str], MetricValue]) -> Chart:
+    """Scores over time with their intervals: by name and moment, in the order of time."""
+    values = scored([name for name, _ in found], list(found.values()))
+    values["when"] = [moment for _, moment in found]
+    names = list(dict.fromkeys(values["name"]))
+    colours = {"domain": names, "range": _LINES}
+    common = {
+        "x": {"field": "when", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
+        "color": {"field": "name", "type": "nominal", "title": None, "scale": colours,
+                  "legend": {"orient": "top", "columns": 2, "labelLimit": 140}},
+        "tooltip": _hover(name="System", when="When", said=f"{scale.title}, 95% interval"),
+    }  # fmt: skip
+    value = _number("value", scale.title)
+    layers = [
+        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {**common, "y": value}},
+        {
+            "mark": {"type": "rule", "opacity": 0.35, "strokeWidth": 3},
+            "encoding": {**common, "y": _number("low", scale.title), "y2": {"field": "high"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "shape": "circle", "size": 70},
+            "encoding": {**common, "y": value},
+        },
+    ]
+    title = f"Dots are {scale.title}, bars 95% intervals, of the first {len(names)} systems."
+    return Chart(title, {"height": 320, "layer": layers}, values)

@@ -1,0 +1,136 @@
+"""A comparison of systems as one HTML file that opens from disk, and as a picture, a Markdown or a LaTeX table."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+
+import polars as pl
+
+from hellofresh import __version__
+from hellofresh.results.comparison import ScoreComparison
+from leaderboard.components.markup import Html, el, heading, named, page_header, visible
+from leaderboard.components.tables import as_csv, as_json, as_latex
+from leaderboard.export.copy import document, style
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_STYLE = """
+main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; } .cmp { overflow-x: auto; }
+.cmp :is(th, td) { text-align: right; padding: .25rem .75rem; white-space: nowrap; }
+.cmp :is(th, td):first-child { text-align: left; } .apart { font-weight: 700; }
+.cmp img { width: 100%; background: #fff; }
+"""
+_TITLE = "Is first place real?"
+_LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 240, 860, 22, 40
+
+
+def forest_svg(compared: ScoreComparison) -> str:
+    """Each mean with its interval, the best first; the dashed line is the leader's mean."""
+    rows = compared.table.rows(named=True)
+    low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    span, height = (high - low) or 1.0, _ROW * (len(rows) + 2)
+
+    def x(value: float) -> str:
+        return f"{_LEFT + (value - low) / span * (_WIDTH - _LEFT - 20):.1f}"
+
+    at = x(rows[0]["mean"])
+    parts = [f'<line x1="{at}" x2="{at}" y1="4" y2="{height - _ROW}" stroke="#888" stroke-dasharray="4 3"/>']
+    for place, row in enumerate(rows):
+        y = _ROW * (place + 0.75)
+        parts.append(
+            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(visible(row["system"], 34))}</text>'
+            f'<line x1="{x(row["low"])}" x2="{x(row["high"])}" y1="{y}" y2="{y}" stroke="#2f6db3" stroke-width="3"/>'
+            f'<circle cx="{x(row["mean"])}" cy="{y}" r="4.5" fill="#123"/>'
+        )
+    ends = ((low, "start"), ((low + high) / 2, "middle"), (high, "end"))
+    parts += [f'<text x="{x(at)}" y="{height - 4}" text-anchor="{side}">{at:.3g}</text>' for at, side in ends]
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" font-size="13" '
+    label = escape(visible(compared.sentence, 500))
+    return f'{head}font-family="sans-serif" aria-label="{label}">{"".join(parts)}</svg>\n'
+
+
+def compare_page(compared: ScoreComparison) -> str:
+    """The page: the sentence, forest plot, ranks, matrix of pairs, downloads."""
+    picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
+    ways = [
+        el("a", f"{name}.{kind} ", href=_data("text/plain", write(frame.to_dicts())), download=f"{name}.{kind}")
+        for name, frame in (("systems", compared.table), ("pairs", compared.pairs))
+        for kind, write in (("csv", as_csv), ("json", as_json), ("tex", as_latex))
+    ]
+    body = el(
+        "main",
+        page_header(_TITLE, visible(compared.sentence, 2000)),
+        el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
+        el("div", picture, class_="cmp"),
+        heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
+        _table(compared.table.columns, _cells(compared.table)),
+        heading(
+            "Pairs", "Row less column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
+        ),
+        _pairs(compared),
+        heading("Downloads", *ways),
+        el("footer", el("p", f"{visible(compared.said, 1000)}. Made by hellofresh {__version__}."), class_="hf-foot"),
+        class_="hf",
+    )
+    return document(_TITLE, "Systems compared.", _POLICY, [el("style", Html(style() + _STYLE))], el("body", body))
+
+
+def _pairs(compared: ScoreComparison) -> Html:
+    """The matrix of pairs; a list beside a baseline, and of many systems nothing but the files."""
+    names = compared.table["system"].to_list()
+    if compared.pairs.height < len(names):
+        return _table(compared.pairs.columns, _cells(compared.pairs))
+    if len(names) > _MOST_IN_MATRIX:
+        return el("p", f"All {compared.pairs.height:,} pairs are in the files below.")
+    known = {(one, two): (by, p) for one, two, by, p in compared.pairs["one", "two", "difference", "adjusted"].rows()}
+    known |= {(two, one): (-by, p) for (one, two), (by, p) in known.items()}
+    shown = {
+        pair: el("span", f"{by:+.3f} ({_cell('adjusted', p)})", class_="apart" if p < 0.05 else None)
+        for pair, (by, p) in known.items()
+    }
+    return _table(["", *names], [[one, *(shown.get((one, two), "") for two in names)] for one in names])
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[Html | str]]) -> Html:
+    head = el("tr", *(el("th", visible(text, 60) if text else "", scope="col") for text in heads))
+    lines = ([one if isinstance(one, Html) or not one else named(one, 60) for one in row] for row in rows)
+    body = (el("tr", *(el("td", one) for one in line)) for line in lines)
+    return el("div", el("table", el("thead", head), el("tbody", *body)), class_="cmp")
+
+
+def _cells(frame: pl.DataFrame) -> list[list[str]]:
+    return [[_cell(name, value) for name, value in row.items()] for row in frame.to_dicts()]
+
+
+def _cell(name: str, value: object) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    is_p = name in ("p_value", "adjusted")
+    return ("p < .001" if value < 0.001 else f"p {value:.3f}") if is_p else f"{value:.3f}"
+
+
+def _data(media: str, text: str) -> str:
+    return f"data:{media};base64,{base64.b64encode(text.encode()).decode()}"
+
+
+def _markdown(compared: ScoreComparison) -> str:
+    rows = [compared.table.columns, ["---"] * compared.table.width, *_cells(compared.table)]
+    lines = (" | ".join(escape(visible(text, 80)).replace("|", "\\|") for text in row) for row in rows)
+    return "\n\n".join(
+        [
+            escape(visible(compared.sentence, 2000)),
+            "\n".join(f"| {line} |" for line in lines),
+            *map(escape, compared.notes),
+            "",
+        ]
+    )
+
+
+WRITERS: Mapping[str, Callable[[ScoreComparison], str]] = {
+    ".html": compare_page,
+    ".svg": forest_svg,
+    ".tex": lambda compared: as_latex(compared.table.to_dicts()),
+    ".md": _markdown,
+}
+"""How a comparison is written, by the ending of the file."""

@@ -1,0 +1,252 @@
+"""The pages of `leaderboard.views` in Streamlit: the same as in the static copy, with Streamlit's own widgets.
+
+What a page shows is composed once for each board, task, edition and choice, and kept in Streamlit's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import streamlit as st
+from streamlit.navigation.page import Page as StreamlitPage
+
+from hellofresh.core.errors import HelloFreshError, UsageError
+from hellofresh.core.files import sha256_file
+from hellofresh.submissions.check import Due
+from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import Links, PageKey, edition_choice, task_order, task_title
+from leaderboard.components.markup import Html, el, inline_picture, join, problem
+from leaderboard.components.parts import Chart, DataTable, File, Offer, Part, UploadForm
+from leaderboard.components.tables import Row
+from leaderboard.data.board import Board, SplitKey, load_board
+from leaderboard.data.uploads import load_dues
+from leaderboard.serving import board_folder
+from leaderboard.submit import show_form
+from leaderboard.views import PAGES, Page, Visit, foot, home_of, page_keys
+from leaderboard.widgets import show_chart, show_file, show_offer, show_table
+
+_STYLE = Path(__file__).with_name("style.css")
+_HERE = ("localhost", "127.0.0.1", "::1")
+
+
+class AddressLinks(Links):
+    """Addresses of pages as parameters: `?page=&task=&edition=`, and what is chosen there."""
+
+    def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
+        """See `Links`."""
+        if (page, split, ()) not in self.paths and (page, split, tuple(choices.items())) not in self.paths:
+            return None
+        return f"./?{urlencode({'page': page, 'task': split.task, 'edition': edition_key(split), **choices})}"
+
+
+class LiveVisit(Visit):
+    """A page whose tables, charts and files stay values."""
+
+    def choose(self) -> None:
+        """Nothing to show: task and edition are chosen above the page."""
+
+    def handle(self, drawn: Callable[[], Html | str | None], *values: Callable[[], Part | None]) -> None:
+        """Show the values."""
+        self.body += (make() for make in values)
+
+    def offer(self, rows: Sequence[Row], name: str) -> None:
+        """Hand out rows of the same columns as files of this name, without ending."""
+        self.body.append(Offer(name, rows))
+
+    def attach(self, name: str, content: bytes | Path) -> None:
+        """Hand out a file."""
+        self.body.append(File(name.rpartition("/")[2], content))
+
+    def picture(self, name: str, svg: bytes) -> str:
+        """A picture that stands within the page."""
+        return inline_picture(svg)
+
+
+def edition_key(split: SplitKey) -> str:
+    """What stands for an edition in the address; of its samples other than the main ones, with their kind."""
+    return split.edition if split.kind == MAIN else f"{split.edition}-{split.kind}"
+
+
+class Shown(NamedTuple):
+    """Which board is shown: its folder, and the fingerprint of its manifest."""
+
+    folder: Path
+    fingerprint: str
+
+    @classmethod
+    def now(cls) -> Shown:
+        """As it is on the disk; without a fingerprint where there is none."""
+        folder = board_folder()
+        manifest = folder / "manifest.json"
+        return cls(folder, sha256_file(manifest)[:12] if manifest.is_file() else "")
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def board_of(shown: Shown) -> Board:
+    """The board, shared by all visitors until it changes; what was composed of the one before is let go of."""
+    composed.clear()
+    return load_board(shown.folder)
+
+
+@st.cache_data(max_entries=2, show_spinner=False)
+def dues_of(shown: Shown) -> list[Due]:
+    """What is due by the board's tables."""
+    return load_dues(shown.folder)
+
+
+@st.cache_data(max_entries=2, show_spinner=False)
+def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
+    """All pages that the board has, and the split that opens the site."""
+    board = board_of(shown)
+    home = home_of(board)
+    once = {(page.path, home, ()): "" for page in PAGES if page.once}
+    return dict.fromkeys(page_keys(board), "") | once, home
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def composed(
+    shown: Shown, path: str, split: SplitKey, choices: Mapping[str, str], picked: tuple[str, ...] | None = None
+) -> list[Part]:
+    """What a page shows, or what is behind rows that are ticked on it; texts that follow each other in one piece."""
+    page = next(page for page in PAGES if page.path == path)
+    links = AddressLinks(places_of(shown)[0], "")
+    visit = LiveVisit(board_of(shown), links, page, split, choices)
+    if picked is None:
+        page.compose(visit)
+    elif page.opened is not None:
+        page.opened(visit, picked)
+    parts: list[Part] = []
+    for part in visit.body:
+        if isinstance(part, Html | str) and parts and isinstance(parts[-1], Html):
+            parts[-1] = join([parts[-1], part])
+        elif part is not None:
+            parts.append(join([part]) if isinstance(part, Html | str) else part)
+    return parts
+
+
+def main() -> None:
+    """Show the page that the address names, or what is wrong and what to do."""
+    st.set_page_config(
+        page_title="HelloFresh leaderboard", page_icon=str(_STYLE.parent / "export/icon.svg"), layout="wide"
+    )
+    st.html(_STYLE)
+    try:
+        shown = Shown.now()
+        board = board_of(shown)
+        if board.private and st.get_option("server.address") not in _HERE:
+            raise UsageError(
+                "it holds figures of quarters that are not revealed, and is shown on this machine only",
+                where=str(shown.folder), expected="--server.address=localhost", code="private-board",
+            )  # fmt: skip
+        _run(shown)
+    except HelloFreshError as error:
+        st.html(str(problem(error)))
+
+
+def _run(shown: Shown) -> None:
+    places, _ = places_of(shown)
+    there = {path for path, *_ in places}
+    alone = {path for path, _, choices in places if not choices}
+    pages: dict[str, StreamlitPage] = {}
+    for page in PAGES:
+        if page.path in there:
+            pages[page.path] = st.Page(
+                partial(_show_page, page, shown, pages),
+                title=page.title,
+                url_path=page.path,
+                default=page is PAGES[0],
+                visibility="visible" if page.path in alone else "hidden",
+            )
+    current = st.navigation(list(pages.values()), position="top")
+    query = st.query_params.to_dict()
+    wanted = pages.get(query.pop("page", ""))
+    if wanted is not None and wanted is not current:
+        st.switch_page(wanted, query_params=query)
+    st.query_params.pop("page", None)
+    current.run()
+
+
+def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> None:
+    """A page with the choice of its task and edition, and its foot."""
+    board, (places, home) = board_of(shown), places_of(shown)
+    mine = list(dict.fromkeys(split for path, split, _ in places if path == page.path))
+    split = home if page.once else _chosen(mine, home)
+    query = st.query_params.to_dict()
+    options = [dict(choices) for path, one, choices in places if (path, one) == (page.path, split) and choices]
+    choices = next((one for one in options if one.items() <= query.items()), {})
+    if page.once:
+        pass
+    elif not choices and (page.path, split, ()) not in places:
+        st.html(str(el("p", "Choose one on the leaderboard.", class_="hf")))
+        return
+    elif not choices:
+        _show_choice(board, mine, split)
+    for part in composed(shown, page.path, split, choices):
+        picked = _show(part)
+        if isinstance(part, UploadForm):
+            show_form(board, dues_of(shown))
+        if picked and isinstance(part, DataTable) and part.opens:
+            st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())
+        elif picked is not None and page.opened is not None:
+            for behind in composed(shown, page.path, split, {}, picked):
+                _show(behind)
+    st.html(str(foot(board, shown.fingerprint)))
+
+
+def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
+    """The split that the address names, else that of the page before, else the one that opens the site."""
+    before = st.session_state.get("split", home)
+    task = st.query_params.get("task", before.task)
+    edition = st.query_params.get("edition", edition_key(before))
+    named = [split for split in mine if (split.task, edition_key(split)) == (task, edition)]
+    alike = sorted((split for split in mine if split.task == task), key=lambda split: split.kind != MAIN)
+    chosen: SplitKey = next(iter(named or [split for split in mine if split == home] * (not alike) or alike or mine))
+    st.session_state["split"] = chosen
+    if chosen != home or "task" in st.query_params:
+        st.query_params.update(task=chosen.task, edition=edition_key(chosen))
+    return chosen
+
+
+def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> None:
+    """The boxes of task and edition, whose choice stands in the address."""
+    tasks = sorted({one.task for one in mine}, key=task_order)
+    editions = {edition_key(one): one for one in mine if one.task == split.task}
+
+    def keep(name: str) -> None:
+        st.query_params.pop("edition", None)
+        st.query_params[name] = st.session_state[f"choose-{name}"]
+        st.query_params.setdefault("task", split.task)
+        st.session_state["split"] = split
+
+    def said(edition: str) -> str:
+        one = editions[edition]
+        return edition_choice(board, one) + (f", {one.kind}" if one.kind != MAIN else "")
+
+    with st.container(horizontal=True):
+        for name, title, options, at, form in (
+            ("task", "Task", tasks, split.task, task_title),
+            ("edition", "Quarter or data set", list(editions), edition_key(split), said),
+        ):
+            key = f"choose-{name}"
+            st.session_state[key] = at
+            st.selectbox(title, options, format_func=form, key=key, on_change=keep, args=[name], width=340)
+
+
+def _show(part: Part) -> tuple[str, ...] | None:
+    """Show a part by its widget; the keys of rows that are ticked, None where none can be."""
+    match part:
+        case DataTable():
+            return show_table(part)
+        case Chart():
+            show_chart(part)
+        case File():
+            show_file(part)
+        case Offer():
+            show_offer(part)
+        case Html():
+            st.html(str(el("div", part, class_="hf")))
+    return None

@@ -1,0 +1,139 @@
+"""Streamlit's own widgets for what people handle: tables, charts, files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import streamlit as st
+
+from leaderboard.components.markup import el
+from leaderboard.components.parts import ALL, Chart, DataColumn, DataTable, File, Offer
+from leaderboard.components.tables import as_csv, as_json, as_latex
+
+_ROW, _HEAD, _MOST_ROWS = 35, 38, 16
+"""Pixels of a row and of the head, and rows that are seen at once."""
+
+
+def show_table(table: DataTable) -> tuple[str, ...]:
+    """A table with its search and filters, and the charts of the rows that are left; the keys of those ticked."""
+    kept = _narrowed(table)
+    at = [place for place, keep in enumerate(kept) if keep]
+    frame = pl.DataFrame([column.series() for column in table.columns]).filter(pl.Series(kept, dtype=pl.Boolean))
+    shown = [column.title for column in table.columns if column.shown]
+    config = {column.title: _config(column) for column in table.columns}
+    if len(at) < len(kept):
+        st.caption(f"{len(at):,} of {len(kept):,} rows")
+    common: dict[str, Any] = {
+        "hide_index": True,
+        "column_order": shown,
+        "column_config": config,
+        "height": _HEAD + _ROW * min(max(len(at), 1), _MOST_ROWS),
+        "placeholder": "",
+        "alt": table.title,
+    }
+    picked = _ticked(table, at, frame, common) if table.picks else ()
+    if not table.picks:
+        st.dataframe(frame, **common)
+    for chart in table.charts if at else ():
+        values = {name: [column[row] for row in at] for name, column in chart.values.items()}
+        show_chart(replace(chart, values=values))
+    return picked
+
+
+def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:
+    """The table with a box at each row: the keys of those ticked, which stand in the address.
+
+    Args:
+        table: what is shown.
+        at: places of the rows that are left.
+        frame: their values.
+        common: how the table looks.
+    """
+    asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
+    rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
+    state = st.dataframe(
+        frame,
+        key=f"{table.title}/{hash(tuple(at))}",  # other rows are another table: their ticks would be of others
+        on_select="rerun",
+        selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
+        selection_default={"selection": {"rows": rows}},
+        **common,
+    )
+    picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
+    _keep(table, picked)
+    return picked
+
+
+def _narrowed(table: DataTable) -> list[bool]:
+    """Which rows are left by the search and the filters, whose choices stand in the address."""
+    kept = [True] * len(table.columns[0].values)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        found = ""
+        if table.find:
+            box = _from_address("find")
+            st.text_input(table.find, key=box, on_change=_to_address, args=["find"], max_chars=100, width=240)
+            found = st.session_state[box].strip().lower()
+        for one in table.filters:
+            if len(one.options) > 2:
+                box = _from_address(one.name, one.options)
+                st.selectbox(one.title, list(one.options), format_func=one.options.__getitem__, key=box,
+                             on_change=_to_address, args=[one.name], width=170)  # fmt: skip
+                chosen = st.session_state[box]
+                marks = "" if found and chosen == ALL else one.marks.get(chosen, "")
+                kept = [keep and mark == "1" for keep, mark in zip(kept, marks, strict=True)] if marks else kept
+    return [keep and found in text for keep, text in zip(kept, table.texts, strict=True)] if found else kept
+
+
+def _from_address(name: str, options: Collection[str] | None = None) -> str:
+    """Let a box show what the address says, or nothing chosen where there is no such option; the box's key."""
+    asked = st.query_params.get(name, ALL)[:400]
+    st.session_state[f"box-{name}"] = asked if options is None or asked in options else ALL
+    return f"box-{name}"
+
+
+def _to_address(name: str) -> None:
+    """Put into the address what was chosen in a box."""
+    st.query_params[name] = st.session_state[f"box-{name}"]
+    if not st.query_params[name]:
+        del st.query_params[name]
+
+
+def _keep(table: DataTable, picked: Sequence[str]) -> None:
+    """Put the ticked rows into the address, unless they are those that are ticked at first."""
+    for place, name in enumerate(table.picks):
+        if place < len(picked) and tuple(picked) != tuple(table.picked):
+            st.query_params[name] = picked[place]
+        elif name in st.query_params:
+            del st.query_params[name]
+
+
+def _config(column: DataColumn) -> object:
+    if column.form:
+        return st.column_config.NumberColumn(format=column.form, help=column.help or None, pinned=column.pinned)
+    return st.column_config.Column(help=column.help or None, pinned=column.pinned)
+
+
+def show_chart(chart: Chart) -> None:
+    """A chart, in light or dark as Streamlit is, and what it shows in words."""
+    st.html(str(el("div", el("small", chart.title), class_="hf")))
+    st.vega_lite_chart(pl.DataFrame(chart.values, strict=False), dict(chart.spec), alt=chart.title)
+
+
+def show_file(file: File) -> None:
+    """A button that hands out a file."""
+    content = file.content
+    st.download_button(file.name, content.read_bytes if isinstance(content, Path) else content, file.name,
+                       icon=":material/download:", on_click="ignore", key=f"file {file.name}")  # fmt: skip
+
+
+def show_offer(offer: Offer) -> None:
+    """Buttons that hand out rows in several formats."""
+    with st.container(horizontal=True):
+        for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
+            st.download_button(f"Download {kind}", partial(write, offer.rows), f"{offer.name}.{ending}",
+                               icon=":material/download:", on_click="ignore")  # fmt: skip

@@ -1,0 +1,259 @@
+"""`hellofresh compare`: numbers of the textbook, every form of table, and one clear sentence for a bad one."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats as theirs
+
+from hellofresh import api as hf
+from hellofresh.cli import main
+from hellofresh.core.errors import HelloFreshError
+from hellofresh.results.comparison import ScoreComparison
+from hellofresh.stats import all_differences, cluster_tables
+from hellofresh.stats.metrics import mean
+from leaderboard.export.compare_page import WRITERS
+
+N = 60
+ITEMS = [f"q{k}" for k in range(N)]
+
+
+def scores(systems: int = 3, seed: int = 0, n: int = N) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return np.clip(
+        random.normal(5, 1, (n, 1)) + random.normal(0, 1, (n, systems)) + np.arange(systems)[::-1] / 3, 0, 10
+    )
+
+
+def wide(values: np.ndarray, **more: Any) -> pl.DataFrame:
+    return pl.DataFrame({"item": [f"q{k}" for k in range(len(values))], **more,
+                         **{f"s{k}": column for k, column in enumerate(values.T)}})  # fmt: skip
+
+
+def long(values: np.ndarray, names: tuple[str, ...] = ("item", "system", "score")) -> pl.DataFrame:
+    return wide(values).unpivot(index="item", variable_name=names[1], value_name=names[2]).rename({"item": names[0]})
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1, 0.4])
+@pytest.mark.parametrize("seed", range(5))
+def test_two_systems_are_compared_by_the_paired_t_test(missing: float, seed: int) -> None:
+    values = scores(2, seed)
+    values[np.random.default_rng(seed).random(values.shape) < missing] = np.nan
+    both = np.isfinite(values).all(axis=1)
+    expected = theirs.ttest_rel(*values[both].T)
+    (found,) = hf.compare(values).pairs.to_dicts()
+    sign = 1 if found["one"] == "system 1" else -1
+    low, high = (sign * end for end in expected.confidence_interval())
+    assert found["p_value"] == pytest.approx(expected.pvalue, abs=1e-12)
+    assert [found["low"], found["high"]] == pytest.approx(sorted((low, high)), abs=1e-12)
+    assert found["n"] == both.sum()
+
+
+def test_complete_tables_have_the_figures_of_the_board() -> None:
+    values, groups = scores(4), np.arange(N) // 3
+    metric = mean("mean", (0, 10))
+    tables = np.stack([cluster_tables(metric.statistics(np.ones(N), row), groups) for row in values.T])
+    known = all_differences(tables, metric)
+    found = hf.compare(wide(values, cluster=[f"{group:02}" for group in groups]))
+    for row in found.pairs.to_dicts():
+        one, two = int(row["one"][1]), int(row["two"][1])
+        for kind in ("difference", "low", "high", "p_value", "adjusted"):
+            assert row[kind] == getattr(known, kind)[one, two]
+
+
+def test_with_missing_cells_systems_are_not_averaged_over_different_items() -> None:
+    hard = np.repeat([2.0, 8.0], N // 2)[:, None]
+    values = hard + np.random.default_rng(1).normal(0, 0.3, (N, 3)) + np.array([0.5, 0.0, 0.0])
+    values[N // 2 :, 0] = np.nan  # the best has hard items only
+    found = hf.compare(values)
+    assert found.table["system"][0] == "system 1"
+    assert np.nanmean(values[:, 0]) < np.nanmean(values[:, 1])
+    assert found.table["mean"][0] == pytest.approx(5.5, abs=0.2)
+
+
+def test_what_missing_cells_change_is_said() -> None:
+    values = scores(3)
+    values[::4, 1] = np.nan
+    assert "the leader is the same and no finding turns" in " ".join(hf.compare(values).notes)
+    turned = np.column_stack([np.r_[np.full(10, 1.0), np.full(50, 0.2)], np.r_[np.full(10, 0.0), np.full(50, 0.9)]])
+    turned = np.column_stack([turned + np.random.default_rng(2).normal(0, 0.02, turned.shape), np.full(60, 0.5)])
+    turned[10:, 2] = np.nan
+    assert any(note.startswith("Warning") for note in hf.compare(turned).notes)
+
+
+def test_repetitions_are_nested_and_not_multiplied() -> None:
+    values, random = scores(2), np.random.default_rng(3)
+    frames = [long(values + random.normal(0, 0.1, values.shape)).with_columns(epoch=pl.lit(k)) for k in range(4)]
+    every = pl.concat(frames)
+    means = every.group_by("item", "system", maintain_order=True).agg(pl.col("score").mean())
+    assert hf.compare(every).pairs.equals(hf.compare(means).pairs)
+
+
+def test_the_facts_about_the_lead() -> None:
+    values = np.zeros((200, 2))
+    values[:120, 0], values[:117, 1] = 1, 1
+    values[:, 1] = np.roll(values[:, 1], 40)
+    found = hf.compare(values)
+    assert "leads with 0.600 on 200 items; that is significant over none" in found.sentence
+    assert found.to_lose == 3
+    assert found.needed is not None and found.needed > 200
+    error = float(theirs.sem(values[:, 0] - values[:, 1]))
+    assert found.detectable == pytest.approx(error * (theirs.t.ppf(0.975, 199) + theirs.t.ppf(0.8, 199)), rel=1e-9)
+    assert found.halves is not None and 0 < found.halves < 1
+
+
+def test_with_a_baseline_only_its_pairs_are_compared() -> None:
+    found = hf.compare(wide(scores(5)), baseline="s2")
+    assert found.pairs.height == 4 and set(found.pairs["two"]) == {"s2"}
+    assert found.sentence.startswith("Beside s2")
+    assert "rank_low" not in found.table.columns
+
+
+def test_lower_may_be_better() -> None:
+    assert hf.compare(wide(scores()), lower_is_better=True).table["system"].to_list() == ["s2", "s1", "s0"]
+
+
+def file_of(folder: Path, kind: str) -> list[Path]:
+    """The same 0/1 scores of two systems in every form."""
+    right = np.random.default_rng(5).random((N, 2)) < [0.8, 0.5]
+    frame, path = wide(right), folder / f"scores.{kind}"
+    if kind == "csv":
+        frame.write_csv(path)
+    elif kind == "tsv":
+        long(right.astype(int), ("question_id", "model", "correct")).write_csv(path, separator="\t")
+    elif kind == "parquet":
+        long(right).write_parquet(path)
+    elif kind == "jsonl":
+        long(right).write_ndjson(path)
+    if path.exists():
+        return [path]
+    paths = []
+    for k, column in enumerate(right.T.tolist()):
+        if kind == "eval":
+            path = folder / f"{k}.eval"
+            with zipfile.ZipFile(path, "w") as file:
+                file.writestr("header.json", json.dumps({"eval": {"model": f"s{k}"}}))
+                for item, hit in zip(ITEMS, column, strict=True):
+                    sample = {"id": item, "epoch": 1, "scores": {"match": {"value": "C" if hit else "I"}}}
+                    file.writestr(f"samples/{item}_epoch_1.json", json.dumps(sample))
+        elif kind == "lm-eval":
+            path = folder / f"s{k}" / "samples_task_2026.jsonl"
+            path.parent.mkdir()
+            rows = [{"doc_id": n, "doc": {"q": 1}, "filter": name, "metrics": ["exact_match"], "exact_match": +hit}
+                    for n, hit in enumerate(column) for name in ("strict", "loose")]  # fmt: skip
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            path = folder / f"{k}.jsonl"
+            rows = [{"model_id": f"s{k}", "sample_id": item, "input": {"raw": "?"}, "evaluation": {"score": float(hit),
+                     "is_correct": hit}} for item, hit in zip(ITEMS, column, strict=True)]  # fmt: skip
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        paths.append(path)
+    return paths
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
+    assert main(["compare", *map(str, words)]) == code
+    said = capsys.readouterr()
+    return said.err if code else said.out
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl", "eval", "lm-eval", "every-eval-ever"])
+def test_every_form_of_table_gives_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    found = json.loads(run(capsys, *file_of(tmp_path, kind), "--json"))
+    right = np.random.default_rng(5).random((N, 2)) < [0.8, 0.5]
+    assert [row["mean"] for row in found["systems"]] == sorted(right.mean(axis=0).tolist(), reverse=True)
+    assert {row["system"] for row in found["systems"]} == {"s0", "s1"}
+    assert found["pairs"][0]["p_value"] == pytest.approx(theirs.ttest_rel(*right.T.astype(float)).pvalue, abs=1e-12)
+    assert "2 systems, score 0 to 1, 60 items, 0 without all" in found["said"]
+
+
+@pytest.mark.parametrize(
+    ("table", "code", "said"),
+    [
+        ("item,system,score\nq,a,1\nq,a,0\n" + "".join(f"q{k},b,1\n" for k in range(9)), "duplicate-score", "--repeat"),
+        ("item,a,b\n" + "".join(f"q{k},1,0\n" for k in range(8)) + "q9,good,1\n", "bad-score", "'good'"),
+        ("item,a\n" + "".join(f"q{k},1\n" for k in range(9)), "too-few-systems", "1 systems"),
+        ("item,a,b\n" + "".join(f"q{k},NaN,1\n" for k in range(9)), "bad-score", "NaN"),
+        ("item,a,b\nq,1,0\nr,1,0\ns,0,1\n", "too-few-items", "3 items"),
+        ("item,a,b\n", "too-few-systems", "two or more"),
+        ("item,a,b,c,d\n" + "q,1,0,,\n" * 0 + "".join(f"q{k},1,0,,\n" if k % 2 else f"q{k},,,1,0\n"
+         for k in range(20)), "not-linked", "no chain"),
+        ("item,cluster,system,score\n" + "".join(f"q{k},{s},{s},1\n" for k in range(9) for s in "ab"), "bad-cluster",
+         "several clusters"),
+        ("", "bad-table", "not a table"),
+    ],
+    ids=lambda value: value if "-" in value and len(value) < 20 else "",
+)  # fmt: skip
+def test_a_bad_table_gets_one_clear_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, code: str, said: str
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(table)
+    error = run(capsys, path, code=1)
+    assert f"[{code}]" in error and said in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["no.csv"], "missing-file"),
+        (["t.csv", "--score", "nothing"], "unknown-name"),
+        (["t.csv", "--baseline", "nobody"], "unknown-name"),
+        (["t.csv", "--out", "t.docx"], "bad-output"),
+    ],
+)
+def test_wrong_use_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wide(scores()).write_csv("t.csv")
+    assert f"[{code}]" in run(capsys, *words, code=2)
+
+
+HOSTILE = "<script>alert(1)</script>|$x$"
+
+
+@pytest.fixture(scope="module")
+def hostile() -> ScoreComparison:
+    return hf.compare(wide(scores()).rename({"s0": HOSTILE, "s1": "=1+1"}))
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_what_is_written_can_do_nothing(hostile: ScoreComparison, ending: str) -> None:
+    written = WRITERS[ending](hostile)
+    assert "<script" not in written.casefold()
+    if ending == ".svg":
+        ElementTree.fromstring(written)
+        assert written.count("<circle") == 3
+    if ending == ".html":
+        assert "Content-Security-Policy" in written and "default-src" in written
+        assert not re.search(r'(?:src|href)="(?!data:)', written)
+        assert all(name in written for name in ("systems.csv", "pairs.json", "Pairs"))
+
+
+def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wide(scores()).write_csv(tmp_path / "t.csv")
+    said = run(capsys, tmp_path / "t.csv", "--out", tmp_path / "t.html")
+    assert said.startswith("s0 leads with")
+    assert "Two random halves" in said
+    assert (tmp_path / "t.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("given", ["pandas", "list"])
+def test_frames_of_others(given: str) -> None:
+    frame = wide(scores())
+    if given == "list":
+        with pytest.raises(HelloFreshError, match="a list"):
+            hf.compare([1, 2])
+        return
+    pandas = pytest.importorskip("pandas")
+    made = pandas.DataFrame(frame.to_dict(as_series=False))
+    assert hf.compare(made).pairs.equals(hf.compare(frame).pairs)
