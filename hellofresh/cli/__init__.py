@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 
+from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
 from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
@@ -64,5 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _handler(name: str) -> Callable[..., int]:
     """The function that a command names as `module:function`; only now are the modules that it needs imported."""
     module, _, function = name.partition(":")
+    if module == "train":
+        find_training()
     handler: Callable[..., int] = getattr(import_module(f"hellofresh.cli.{module}"), function)
     return handler
