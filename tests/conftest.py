@@ -140,6 +140,8 @@ class Maker:
             date=moment,
             group=f"w-{page}",
             license="CC-BY-SA-4.0",
+            host="en.wikipedia.org",
+            lineage=(f"{number}.0",),
             article=f"Page {page}",
             section="",
             paragraph="A paragraph about a river.",

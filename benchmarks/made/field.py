@@ -32,7 +32,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate, Label
-from hellofresh.tasks.wikipedia_edits import LICENSE, Edit, EditRevision
+from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 
 __all__ = ["QUARTER", "TASK", "make_workspace"]
 
@@ -105,7 +105,8 @@ def _edit(number: int, period: str, random: np.random.Generator) -> Edit:
     words = random.choice(_WORDS, 160)
     return Edit(
         id=f"we-{number}-0", task=TASK.name, edition=str(QUARTER), period=period, date=date,
-        group=f"w-{number // 2}", license=LICENSE, article=f"{words[0].title()} {number // 2}", section="History",
+        group=f"w-{number // 2}", license="CC-BY-SA-4.0", host="en.wikipedia.org",
+        lineage=(f"{number}.0",), article=f"{words[0].title()} {number // 2}", section="History",
         paragraph=f"The {' '.join(words[:120])}.", deleted=" ".join(words[40:44]), added=" ".join(words[120:]),
         revision=EditRevision(number, number - 1),
     )  # fmt: skip
@@ -173,7 +174,7 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
         prompt=pl.Series(np.array(prompts)[column]), period=pl.Series(np.array(periods)[part]),
         headline=pl.Series(column == 0), n=pl.Series(size), n_split=pl.Series(size), clusters=pl.Series(size // 2),
         effective_clusters=pl.Series(size / 2), none=pl.Series(cells["none"]), blocked=pl.Series(cells["blocked"]),
-        settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
+        settings=pl.lit(""), replayed_by=pl.lit(0), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
     values = _metrics(cells)
     ends = {"value": "", "low": "_low", "high": "_high", "bootstrap_low": "_low", "bootstrap_high": "_high"}

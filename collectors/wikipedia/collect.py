@@ -31,7 +31,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.tasks.samples import Candidate, Label, Sample
-from hellofresh.tasks.wikipedia_edits import LICENSE, TASK, Edit, EditRevision
+from hellofresh.tasks.wikipedia_edits import TASK, Edit, EditRevision, license_of
 
 Progress = Callable[[str], None]
 _BETWEEN_REPORTS_S = 2.0
@@ -292,7 +292,9 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",
-        license=LICENSE,
+        license=license_of(page.host, revision.timestamp),
+        host=page.host,
+        lineage=decision.lineage,
         article=page.title,
         section=readable(change.heading),
         paragraph=paragraph,

@@ -204,6 +204,11 @@ def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     return anchors
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether two paragraphs share so many words that they may be versions of one."""
+    return _likeness(frozenset(one.split()), frozenset(other.split())) >= _LIKE
+
+
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Shared words over all words, 0 to 1 (Dice)."""
     return 2 * len(one & other) / (len(one) + len(other))
@@ -311,6 +316,16 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
     return _any_holds(come, taken) or _any_holds(gone, given)
 
 
+def long_pieces(text: str, before: str = "") -> Iterator[str]:
+    """All pieces of a text that can hardly stand in two paragraphs by chance, each as short as it may be.
+
+    Those that lie where it is the same as a text before are left out, as far as these are known at no cost.
+    """
+    start = _common_start(before, text)
+    end = len(text) - _common_end(before, text, min(len(before), len(text)) - start)
+    return _pieces(text[max(0, start - 3 * _MOVED) : end + 3 * _MOVED].split())
+
+
 def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:
     """Whether a piece is in one of the texts; a piece, and not the whole, as what moves is often touched up."""
     return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
@@ -329,13 +344,14 @@ def _pieces(words: Sequence[str]) -> Iterator[str]:
         length -= len(word) + 1
 
 
-def members(snapshot: Snapshot, heading: str) -> frozenset[str]:
-    """The paragraphs under a heading, of all sections that have it."""
-    section = snapshot.sections.get(heading)
-    if section is not None:
-        return section.members
-    nothing: frozenset[str] = frozenset()
-    return nothing.union(*(section.members for section in snapshot.repeated.get(heading, ())))
+def members(snapshot: Snapshot, *headings: str) -> frozenset[str]:
+    """The paragraphs under some headings, of all sections that have them."""
+    found: list[frozenset[str]] = []
+    for heading in headings:
+        section = snapshot.sections.get(heading)
+        alone = () if section is None else (section,)
+        found += [section.members for section in alone or snapshot.repeated.get(heading, ())]
+    return found[0] if len(found) == 1 else frozenset().union(*found)
 
 
 _URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+\]?", re.IGNORECASE)

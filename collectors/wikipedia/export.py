@@ -27,13 +27,14 @@ from array import array
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
-from collectors.wikipedia.wikitext import Revision, WikiPage
+from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
 _CHUNK = 1 << 18
@@ -94,7 +95,7 @@ class ExportReader:
             revisions = self._revisions(events)
             if only is None or place in only:
                 title, id_ = event
-                yield WikiPage(id_, title, revisions if only is None else _in_order_of_time(revisions))
+                yield WikiPage(id_, title, revisions if only is None else _in_order_of_time(revisions), handler.host)
             if self._inside:
                 handler.skip()
             deque(revisions, maxlen=0)
@@ -164,7 +165,7 @@ class JoinedReader:
         first = next(pages, None)
         revisions = self._revisions(first, pages)
         if first is not None:
-            yield WikiPage(first.id, first.title, revisions if only is None else _in_order_of_time(revisions))
+            yield replace(first, revisions=revisions if only is None else _in_order_of_time(revisions))
         deque(revisions, maxlen=0)
 
     def _revisions(self, first: WikiPage | None, pages: Iterator[WikiPage]) -> Iterator[Revision]:
@@ -291,7 +292,7 @@ class _Handler:
     """Turns the parser's calls into pages and revisions."""
 
     def __init__(self, path: Path) -> None:
-        self.title = ""
+        self.title = self.host = ""
         self.others = self.empty = self.revisions = 0
         self._path = path
         self._events: deque[_Event] = deque()
@@ -374,6 +375,8 @@ class _Handler:
                 self.title = self._page[name].strip() if name == "title" else self.title
         elif name == "page":
             self._end_page()
+        elif parent == "siteinfo" and name == "base":
+            self.host = host_of("".join(self._chars))
         elif parent == "namespaces":
             self._namespaces.add("".join(self._chars).strip())
         self._chars.clear()

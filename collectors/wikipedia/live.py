@@ -192,7 +192,7 @@ class _Run:
         drawn = sorted(target.drawn) if target.lookback else []
         asked, lookback = self.site.gives_old_text, target.lookback
         restoring = frozenset(id_ for id_ in drawn if asked(page.id, id_, lookback=lookback))
-        read = WikiPage(page.id, page.title, ledger.pass_on(page.revisions))
+        read = replace(page, revisions=ledger.pass_on(page.revisions))
         _follow(read, target, self.task, found, restoring=restoring)
         found.context["pages"] += 1
         found.context["revisions"] += len(ledger.ids)

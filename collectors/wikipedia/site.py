@@ -20,7 +20,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from collectors.wikipedia.polite import PoliteSession
 from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount, Window
-from collectors.wikipedia.wikitext import Revision, WikiPage
+from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, WorkspaceError
 from hellofresh.core.files import canonical_json, model_fault
 from hellofresh.core.net.database import open_database
@@ -186,7 +186,7 @@ class WikiSite:
         first = next(batches, None)
         if first is None or first.ns != _ARTICLES:
             return None
-        return WikiPage(id_, first.title, self._history(before, first, batches))
+        return WikiPage(id_, first.title, self._history(before, first, batches), host_of(self._api))
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
         """Whether a revision gives a whole page the text of one of those before it, by the wiki's hashes."""

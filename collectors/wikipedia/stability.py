@@ -30,6 +30,7 @@ from collectors.wikipedia.edits import (
     paragraph_changes,
     shares_with_others,
 )
+from collectors.wikipedia.lineages import Lineages
 from collectors.wikipedia.wikitext import Revision, Snapshot, Splitter
 from hellofresh.core.quarters import Quarter
 
@@ -100,6 +101,7 @@ class Decision:
         distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
         page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
         untouched: it is not decided, and the new paragraph stands.
+        lineage: names of the paragraph's lineage at the edit (`collectors.wikipedia.lineages`); none if not followed.
     """
 
     revision: Revision
@@ -113,6 +115,7 @@ class Decision:
     distinct_users: int = 0
     page_reverted: bool = False
     untouched: bool = False
+    lineage: tuple[str, ...] = ()
 
 
 _TIDY_EVERY = 64  # revisions
@@ -199,6 +202,7 @@ class Follower:
         self._seen: set[int] = set()
         self._users: dict[int, str | None] = {}
         self._pages = _Pages()
+        self._lineages = Lineages()
         self._same_page: int | None = None
         self._watched: dict[str, list[_Watch]] = {}
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
@@ -225,8 +229,11 @@ class Follower:
     def _step(self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool) -> list[Decision]:
         if self._visible is None:
             self._remember(None, snapshot, snapshot.order)
+            self._lineages.add(revision.id, frozenset(), members(snapshot, *snapshot.order))
             return self._unseen(revision, before) if gap else []
         headings = changed_headings(self._visible, snapshot)
+        old, new = members(self._visible, *headings), members(snapshot, *headings)
+        self._lineages.add(revision.id, old - new, new - old)
         decided = self._look(snapshot, revision, headings, gap=gap)
         decided += self._settle()
         if gap:
@@ -379,7 +386,8 @@ class Follower:
                 decided.append(Decision(light, before.id, number, change, fate))
                 continue
             deadline = self._index + required
-            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required)
+            lineage = self._lineages.names(change)
+            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required, lineage=lineage)
             watch = _Watch(begun, change, self._index, deadline)
             self._watched.setdefault(change.heading, []).append(watch)
             self._due[deadline].append(watch)

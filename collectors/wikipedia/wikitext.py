@@ -17,6 +17,7 @@ from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from collectors.settings import Kind
 
@@ -41,11 +42,24 @@ class Revision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WikiPage:
-    """An article and its history, whose revisions can be read once, and only until the next page is asked for."""
+    """An article and its history, whose revisions can be read once, and only until the next page is asked for.
+
+    The host is that of its wiki, such as `en.wikipedia.org`; empty where the source does not say it.
+    """
 
     id: int
     title: str
     revisions: Iterator[Revision]
+    host: str = ""
+
+
+def host_of(address: str) -> str:
+    """The host that a wiki's address names, in lower case; empty where it names none that can be linked to."""
+    try:
+        host = urlsplit(address.strip()).hostname or ""
+    except ValueError:
+        return ""
+    return host if re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", host) else ""
 
 
 def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:

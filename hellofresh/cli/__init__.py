@@ -10,7 +10,9 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from threading import current_thread, main_thread
 
+from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
+from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
 
 
@@ -31,6 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
 
     output = CommandOutput(as_json=options.json)
+    if planted := shadowing():
+        said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
+        output.say(f"warning: {said}: run the command hellofresh instead of python -m, or run it from another folder")
     try:
         if options.timed or hasattr(options, "submissions_belong"):
             from hellofresh.cli._workspace import prepare
@@ -82,5 +87,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 def _handler(name: str) -> Callable[..., int]:
     """The function that a command names as `module:function`; only now are the modules that it needs imported."""
     module, _, function = name.partition(":")
+    if module == "train":
+        find_training()
     handler: Callable[..., int] = getattr(import_module(f"hellofresh.cli.{module}"), function)
     return handler

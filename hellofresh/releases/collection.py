@@ -31,8 +31,12 @@ from hellofresh.tasks.samples import Sample, to_json
 
 Progress = Callable[[str], None]
 _CHECKSUM = "checksum"
-EXPOSED = "exposed"
-"""The funnel's reason for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
+EXPOSED, LINEAGE = "exposed", "lineage"
+_LEFT_OUT = {
+    EXPOSED: "of a group that another release has: its labels would tell",
+    LINEAGE: "of a lineage that another candidate has: it would show what became of it",
+}
+"""The funnel's reasons for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 
 
 class CollectionFacts(BaseModel):
@@ -53,21 +57,16 @@ class CollectionAccount(CollectionFacts):
     source: str
     files: dict[str, str] = {}
 
-    def facts_without(self, left_out: Sequence[Sample]) -> CollectionFacts:
+    def facts_without(self, left_out: Mapping[str, Sequence[Sample]]) -> CollectionFacts:
         """What a release says of it: nothing that is computed from labels.
 
         Args:
-            left_out: candidates whose group another release has; the funnel's last filter drops them.
+            left_out: candidates that the release leaves out by reason; the funnel's last filters drop them.
         """
-        periods = {period: {UNTOLD: sum(labels.values())} for period, labels in self.funnel.kept.items()}
-        funnel, by_period = replace(self.funnel, kept=periods), Counter(sample.period for sample in left_out)
-        if left_out:
-            kept = {
-                name: {label: count - by_period[name] for label, count in counts.items()}
-                for name, counts in funnel.kept.items()
-            }
-            drop = Drop(EXPOSED, "of a group that another release has: its labels would tell", len(left_out))
-            funnel = replace(funnel, drops=(*funnel.drops, drop), kept=kept)
+        gone = Counter(sample.period for samples in left_out.values() for sample in samples)
+        kept = {name: {UNTOLD: sum(labels.values()) - gone[name]} for name, labels in self.funnel.kept.items()}
+        drops = (Drop(reason, _LEFT_OUT[reason], len(samples)) for reason, samples in left_out.items() if samples)
+        funnel = replace(self.funnel, kept=kept, drops=(*self.funnel.drops, *drops))
         return CollectionFacts(sources=self.sources, parameters=self.parameters, funnel=funnel, warnings=self.warnings)
 
     def write(self, path: Path) -> None:

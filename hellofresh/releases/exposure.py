@@ -1,15 +1,17 @@
 """The ledger of exposure: which groups have a public label or will have one, over all tasks, editions and splits.
 
 Two samples tell of each other's labels where they have the same id or group, or where a text of theirs is near-equal
-(of tasks whose groups do not tell, `Task.groups_tell`: where they are near-equal as a whole). So no such group is in
-two splits: a draw leaves out what another split has. Where two splits share one all the same (an earlier version drew
-them, or a text was not at hand), the labels of one wait until predictions on the other are closed. The labels of the
-bundled sample are not secret, so its splits stand apart.
+(of tasks whose groups do not tell, `Task.groups_tell`: where they are near-equal as a whole, or have a mark in common,
+see `marks`; in one split, too, only one sample of a lineage is). So no such group is in two splits: a draw leaves out
+what another split has. Where two splits share one all the same (an earlier version drew them, or a text was not at
+hand), the labels of one wait until predictions on the other are closed. The labels of the bundled sample are not
+secret, so its splits stand apart.
 
-`private/exposure.parquet` has a row for each group and label: `group`, `sample`, `task`, `edition`, `split`, and
-`since`, the time from which the label is public (UTC; null where a later collection will decide). It follows from the
-releases, but for samples that were taken down: who kept them still knows their groups. Their texts are gone, so that
-`private/taken-down.parquet` keeps a sketch of each by which near-equal ones are found (`duplicates.sketch`).
+`private/exposure.parquet` has a row for each group, or name of a lineage, and label: `group`, `sample`, `task`,
+`edition`, `split`, and `since`, the time from which the label is public (UTC; null where a later collection will
+decide). It follows from the releases, but for samples that were taken down: who kept them still knows their groups.
+Their texts are gone, so that `private/taken-down.parquet` keeps a sketch of each by which near-equal ones are found
+(`duplicates.sketch`).
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from typing import TypeVar
 
 from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import read_jsonl
+from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
+from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, shingle_hashes, sketch
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
 from hellofresh.tasks import TASKS, Task, get_task
@@ -126,15 +128,25 @@ class _Exposed:
         """The labels of its samples, as they are published."""
         edition, task, split = self.place
         return [
-            ExposedLabel(str(row["group"]), str(row["id"]), task, str(edition), str(split), self.since)
+            ExposedLabel(str(group), str(row["id"]), task, str(edition), str(split), self.since)
             for row in read_jsonl(self.folder / "samples.jsonl")
+            for group in (row["group"], *_names(row.get("lineage")))
         ]
+
+    @cached_property
+    def samples(self) -> Sequence[Sample]:
+        """Its samples, with the texts that are at hand."""
+        edition, task, split = self.place
+        return load_release(self.workspace, edition, get_task(task), split).samples if task in TASKS else ()
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """The texts that are at hand of its samples."""
-        edition, task, split = self.place
-        if task in TASKS:
-            yield from _texts(get_task(task), load_release(self.workspace, edition, get_task(task), split).samples)
+        return _texts(get_task(self.place[1]), self.samples) if self.samples else iter(())
+
+    def marks(self) -> Iterator[str]:
+        """The marks of its samples, where the task has lineages."""
+        for sample in self.samples:
+            yield from marks(get_task(self.place[1]), sample)
 
 
 def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
@@ -147,6 +159,38 @@ def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
             for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),)):
                 if not number or len(text.split()) >= _LONG:
                     yield f"{sample.id} {number}", text
+
+
+def _names(lineage: object) -> list[object]:
+    return lineage if isinstance(lineage, list) else []
+
+
+def marks(task: Task, sample: Sample) -> frozenset[str]:
+    """What two samples have in common where one shows what became of the other; none where a task has no lineages.
+
+    These are the names of its lineage, and all its eight words in a row within its group: another source of the same
+    history may begin it elsewhere, and then gives other names.
+    """
+    if task.lineage is None or not isinstance(sample, task.sample_type):
+        return frozenset()
+    texts = (text for text in task.own_texts(sample) if len(text.split()) >= _LONG)
+    runs = (f"{sample.group} {run}" for text in texts for run in shingle_hashes(text, _LONG).tolist())
+    return frozenset((*task.lineage(sample), *runs))
+
+
+def repeated(task: Task, samples: Sequence[Sample], key: str) -> frozenset[str]:
+    """The ids of those samples that give way to another of their lineage: the one with the smallest keyed hash stays.
+
+    Labels have no part in it: it must be done before they are looked at.
+    """
+    gone, taken = set(), set[str]()
+    for sample in sorted(samples, key=lambda sample: sha256_text(f"{key}:lineage:{sample.id}")):
+        own = marks(task, sample)
+        if own.isdisjoint(taken):
+            taken |= own
+        else:
+            gone.add(sample.id)
+    return frozenset(gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +232,9 @@ class ExposureLedger:
         rows = [row for split in _with_taken_down(self.workspace, self.splits) for row in split]
         ids = {row.sample for row in rows}
         groups = {row.group for row in rows} if task.groups_tell else set()
+        own = {sample.id: found for sample in samples if (found := marks(task, sample))}
+        shown = {row.group for row in rows}.union(*(split.marks() for split in self.splits)) if own else set()
+        ids |= {key for key, found in own.items() if not found.isdisjoint(shown)}
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
         earlier = (pair for split in self.splits for pair in split.texts())
         # A claim is too short for shingles of several words.

@@ -103,7 +103,9 @@ class Task:
         flip_cost: gives how many accounts or editors would turn the label into the other one, None where not known; the
             fact of that name if left out.
         groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
-            not, only samples that are near-equal tell of each other.
+            not, only samples that are near-equal tell of each other, and those of one lineage.
+        lineage: gives names of what a sample is a state of; samples that share one show what became of each other, so
+            that at most one of them is in a release.
         is_living: whether new samples come every quarter; else there are frozen editions only.
         source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
     """
@@ -142,6 +144,7 @@ class Task:
         cost if isinstance(cost := label.facts.get("flip_cost"), int) else None
     )
     groups_tell: bool = True
+    lineage: Callable[[Any], tuple[str, ...]] | None = None
     is_living: bool = True
     source: str = ""
     page: Callable[[Any], SamplePage] | None = None

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from hellofresh.core.net.addresses import links_in
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Candidate, Label, Sample
 
-LICENSE = "CC-BY-SA-4.0"
+_PROJECTS = ("wikipedia.org", "wiktionary.org", "wikiquote.org", "wikibooks.org", "wikisource.org", "wikiversity.org",
+             "wikivoyage.org", "wikimedia.org")  # fmt: skip
+_LICENSES = (("2023-06-07", "CC-BY-SA-4.0"), ("2009-06-15", "CC-BY-SA-3.0"), ("", "GFDL-1.2-or-later"))
+"""What Wikimedia's terms of use asked of contributions from each day on.
+
+Source: https://foundation.wikimedia.org/wiki/Policy:Terms_of_Use (7 June 2023: 4.0) and the licensing update of 2009.
+"""
+_SAMPLE_WIKI = "wiki.example"
+"""The host of the bundled sample, written for this project."""
+
+
+def license_of(host: str, date: datetime) -> str:
+    """Under what an edit of that time was contributed to a wiki; that of other wikis than Wikimedia's is not known."""
+    if host == _SAMPLE_WIKI:
+        return _LICENSES[0][1]
+    if not f".{host}".endswith(tuple(f".{name}" for name in _PROJECTS)):
+        return "LicenseRef-not-stated"
+    return next(name for since, name in _LICENSES if f"{date:%Y-%m-%d}" >= since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +44,9 @@ class Edit(Sample):
     """A sample of wikipedia-edits; `group` is `w-<page id>`.
 
     Attributes:
+        host: the wiki's, such as `en.wikipedia.org`; empty where the source does not say it.
+        lineage: names of the lineage of the paragraph, as the history up to the edit shows it: samples that share one
+            are of one paragraph. Of these at most one is open at a time.
         article: the page's title at the edit.
         section: heading of the section, empty for the lead.
         paragraph: the paragraph before the edit, as a reader sees it.
@@ -34,6 +55,8 @@ class Edit(Sample):
         revision: ids of the revision and of its parent.
     """
 
+    host: str
+    lineage: tuple[str, ...]
     article: str
     section: str
     paragraph: str
@@ -60,8 +83,9 @@ def _page(sample: Edit) -> SamplePage:
         TextPart("added", sample.added, "added"),
     )
     title = f"{sample.article}, {sample.section}" if sample.section else sample.article
-    link = f"https://en.wikipedia.org/wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
-    return SamplePage(title, changed, link)
+    known = sample.host and sample.host != _SAMPLE_WIKI
+    place = f"wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
+    return SamplePage(title, changed, f"https://{sample.host}/{place}" if known else "")
 
 
 def proposed(paragraph: str, sources: Sequence[str]) -> str:
@@ -117,5 +141,6 @@ TASK = Task(
     references=_references,
     rubric="proposal-5",
     flip_cost=_flip_cost,
-    groups_tell=False,  # an article has many edits, on which different people decide
+    groups_tell=False,  # an article has many paragraphs, on which different people decide
+    lineage=lambda sample: sample.lineage,
 )

@@ -53,8 +53,9 @@ class Builder:
         moment = self._date(k, n)
         return Edit(
             id=f"we-{k:04d}-0", task="wikipedia-edits", edition=str(self.quarter), period=PeriodKind.WEEK.of(moment),
-            date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0", article=f"Page {k // 3}", section="",
-            paragraph="A paragraph about a river. " * (1 + k % 7), deleted="old" if k % 3 else "",
+            date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0",
+            host="en.wikipedia.org", lineage=(f"{k}.0",), article=f"Page {k // 3}", section="",
+            paragraph=" ".join(f"word{k} about" for _ in range(4 * (1 + k % 7))), deleted="old" if k % 3 else "",
             added="new words" if k % 4 else "", revision=EditRevision(k + 1, k),
         )  # fmt: skip
 

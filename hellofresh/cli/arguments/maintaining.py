@@ -6,16 +6,17 @@ import argparse
 from pathlib import Path
 
 from collectors import LIVING
-from collectors.settings import RatingsAsked, ReadingAsked, defaults_of, options_of
+from collectors.settings import RatingsAsked, ReadingAsked
 from hellofresh.cli.arguments.declare import (
     EDITION,
     QUARTER,
+    add_settings,
     command,
     edition,
     option,
     posts_options,
     to_day,
-    words_of,
+    to_quarter,
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
@@ -34,11 +35,9 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     tasks.add("--explain", of_tasks, action="store_true", help="show what would be kept and dropped, and write nothing")
     accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
     for name, kinds in accepted.items():
-        for kind in kinds:
-            defaults = defaults_of(kind)
-            for field, option_ in options_of(kind).items():
-                words = {**words_of(option_), "help": option_.help, "group": option_.group}
-                tasks.add(option_.flag_of(field), {name: defaults[field]}, **words)
+        add_settings(tasks, name, *kinds)
+    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
     of_dumps = [task.name for task in LIVING.values() if task.snapshots]
     group, about = "notes and posts", f"{_DAY} of the last 14 days)"
     tasks.add("--date", dict.fromkeys(of_dumps), group=group, type=to_day, metavar="D", help=about)
@@ -74,7 +73,6 @@ COMMANDS = (
         "collect",
         f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
         "",
-        QUARTER,
         option("--force", "collect again even if nothing has changed"),
         more=_add_collect,
     ),

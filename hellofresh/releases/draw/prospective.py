@@ -23,7 +23,7 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import CollectionAccount, read_account
-from hellofresh.releases.exposure import ExposureLedger, places, record, waits
+from hellofresh.releases.exposure import ExposureLedger, places, record, repeated, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -123,7 +123,9 @@ def build_prospective(
         offered, taken = sum(period.pending for period in counts), sum(period.taken for period in counts)
         return Prospective(task.name, quarter, offered, taken, calendar_of(before, folder).deadline, skipped=True)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
-    account, pending, exposed = _pending(workspace, quarter, task, moment, deadline)
+    account, young, exposed = _pending(workspace, quarter, task, moment, deadline)
+    again = repeated(task, young, seed)
+    pending = [sample for sample in young if sample.id not in again]
     bundled = account.source == BUNDLED
     chosen, periods = _draw(pending, seed, 2 * cap)
     drawn = ProspectiveDraw(
@@ -133,6 +135,7 @@ def build_prospective(
         periods=periods,
         rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
         **({"exposed": exposed} if exposed else {}),
+        **({"lineage": len(again)} if again else {}),
     )
     withheld = task.public_type is not None and not texts and not bundled
     if withheld:
@@ -149,7 +152,7 @@ def build_prospective(
         split=PROSPECTIVE,
         code=f"hellofresh {__version__}",
         source=account.source,
-        collection=account.facts_without(()),
+        collection=account.facts_without({}),
         calendar=calendar.to_json(),
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",

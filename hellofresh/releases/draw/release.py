@@ -1,6 +1,7 @@
 """From candidates to a frozen quarterly split: samples and commitments in public, labels in private.
 
-In every period the same number of each label is taken, by the smallest hash.
+Of the candidates of one lineage (`Task.lineage`) one is kept, by the smallest hash, before labels are looked at. Then
+in every period the same number of each label is taken, by the smallest of other hashes.
 
 What the choice gives away. Of the larger class only the smallest hashes are taken, of the smaller one all of them. Who
 can compute the hashes therefore sees that a chosen sample with a large one belongs to the smaller class. So the hashes
@@ -34,9 +35,9 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
-from hellofresh.releases.collection import EXPOSED, CollectionAccount, read_account, read_account_file
+from hellofresh.releases.collection import EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.exposure import ExposureLedger, record, withdraw
+from hellofresh.releases.exposure import ExposureLedger, record, repeated, withdraw
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     COUNTS,
@@ -294,12 +295,13 @@ def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
     return selection.chosen, [*(path for path, _ in files), written, *private]
 
 
-def _choose(plan: _Plan) -> tuple[Selection, Sequence[Sample]]:
-    """The balanced choice of the candidates whose group no other split has, and the others; raises ReleaseError."""
+def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
+    """The balanced choice of candidates, and what is left out before by reason; raises ReleaseError."""
     read_account(plan.workspace, plan.task, plan.quarter)
     candidates = read_candidates(plan.candidates, plan.task)
     known = plan.ledger.known(plan.task, [item.sample for item in candidates])
-    fresh = [item for item in candidates if item.sample.id not in known]
+    again = repeated(plan.task, [item.sample for item in candidates if item.sample.id not in known], plan.draw_key)
+    fresh = [item for item in candidates if item.sample.id not in known | again]
     selection = select(fresh, seed=plan.draw_key, cap=plan.cap, classes=_labels(plan.task))
     if not selection.chosen:
         raise ReleaseError(
@@ -311,7 +313,10 @@ def _choose(plan: _Plan) -> tuple[Selection, Sequence[Sample]]:
             fix="Look at the collection's funnel for what was dropped.",
             code="empty-release",
         )
-    return selection, [item.sample for item in candidates if item.sample.id in known]
+    left_out = {EXPOSED: known, LINEAGE: again}
+    return selection, {
+        reason: [item.sample for item in candidates if item.sample.id in ids] for reason, ids in left_out.items()
+    }
 
 
 def _labels(task: Task) -> int:
@@ -359,7 +364,9 @@ def _write_public(
     return files
 
 
-def _manifest(plan: _Plan, selection: Selection, left_out: Sequence[Sample], files: tuple[FileEntry, ...]) -> Manifest:
+def _manifest(
+    plan: _Plan, selection: Selection, left_out: Mapping[str, Sequence[Sample]], files: tuple[FileEntry, ...]
+) -> Manifest:
     return Manifest(
         format=FORMAT,
         version=1,

@@ -146,6 +146,8 @@ class ProspectiveDraw(_Part):
     periods: dict[str, DrawnPeriod]
     exposed: NonNegativeInt = 0
     """Undecided candidates that were left out, because another release has their group."""
+    lineage: NonNegativeInt = 0
+    """Undecided candidates that were left out, because another one is of their lineage."""
 
 
 class Draw(_Part):

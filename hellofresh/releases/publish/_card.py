@@ -35,6 +35,7 @@ _SAME_NAME = ["Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-NC-4.0", "CC-BY-SA-
 LICENCES = {
     **{name: name.lower() for name in _SAME_NAME},
     "ODC-By-1.0": "odc-by",
+    "GFDL-1.2-or-later": "gfdl",
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
 """What the hub calls the licence that samples name."""
