@@ -313,6 +313,13 @@ def test_a_damaged_record_is_named_and_nothing_is_looked_for_elsewhere(life: Lif
 YEARS_AHEAD = "2030-01-01T12:00:00Z"
 
 
+@pytest.fixture
+def witnessed(monkeypatch, clock_is_right) -> None:
+    """The clock alone is not believed, as anywhere but in tests."""
+    monkeypatch.setattr(witness.Witness, "confirm", clock_is_right)
+
+
+@pytest.mark.usefixtures("witnessed")
 @pytest.mark.parametrize("command", [("quarter", "run"), ("release", "publish")])
 def test_a_clock_years_ahead_makes_nothing_public_without_another_witness(
     make, place, monkeypatch, cli, command: tuple[str, ...]
@@ -332,6 +339,7 @@ def test_a_clock_years_ahead_makes_nothing_public_without_another_witness(
     assert command[0] == "release" or read_json(manifest)["revealed"]
 
 
+@pytest.mark.usefixtures("witnessed")
 @pytest.mark.parametrize(("ahead", "confirmed"), [(0, True), (47, True), (49, False), (-49, False)])
 def test_a_server_that_says_another_time_is_no_witness(make, place, monkeypatch, ahead: int, confirmed: bool) -> None:
     make.release(make.notes(3, 3))
@@ -346,6 +354,7 @@ def test_a_server_that_says_another_time_is_no_witness(make, place, monkeypatch,
             asked.confirm("the reveal")
 
 
+@pytest.mark.usefixtures("witnessed")
 @pytest.mark.parametrize("days", [45, 46])
 def test_the_newest_dump_of_the_last_45_days_is_a_witness(make, place, monkeypatch, days: int) -> None:
     make.release(make.notes(3, 3))
