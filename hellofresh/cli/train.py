@@ -283,8 +283,6 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
     """Tune by one method, print what came out, and return its folder."""
     recipe = changed_recipe(load_recipe(asked.recipe, _RECIPES[method]), asked.changes)
     need_libraries(command, online=asked.model.startswith(HUB))
-    from training import run, tuning
-
     workspace = Workspace.from_environment()
     base = find_base(asked.model, workspace)
     begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
@@ -293,6 +291,8 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
     rewards = None
     if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
         rewards = _watched(asked, recipe, output)
+
+    from training import run, tuning  # with torch, which takes seconds
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
