@@ -283,14 +283,14 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
     """Tune by one method, print what came out, and return its folder."""
     recipe = changed_recipe(load_recipe(asked.recipe, _RECIPES[method]), asked.changes)
     need_libraries(command, online=asked.model.startswith(HUB))
+    rewards = None
+    if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
+        rewards = _watched(asked, recipe, output)
     workspace = Workspace.from_environment()
     base = find_base(asked.model, workspace)
     begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
     name = asked.name or f"{method}-{asked.data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
-    rewards = None
-    if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
-        rewards = _watched(asked, recipe, output)
 
     from training import run, tuning  # with torch, which takes seconds
 
