@@ -172,7 +172,17 @@ def compare(scores: LoadedEdition, systems: Mapping[str, Predictions]) -> Compar
 
 
 @overload
-def compare(scores: object, *, baseline: str = ..., lower_is_better: bool = ..., **columns: str) -> ScoreComparison: ...
+def compare(
+    scores: object,
+    *,
+    baseline: str = ...,
+    lower_is_better: bool = ...,
+    item: str = ...,
+    system: str = ...,
+    score: str = ...,
+    cluster: str = ...,
+    repeat: str = ...,
+) -> ScoreComparison: ...
 
 
 def compare(

@@ -637,7 +637,8 @@ def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
     squared = ((redrawn - intercept)[:, known] ** 2).mean(axis=0)
     # They spread as much as a note's variance, by which they are weighed.
     share = nnls(parts[known] / variance[known, None], squared / variance[known])[0]
-    return np.maximum(parts @ share, variance)
+    widened: NDArray[np.float64] = np.maximum(parts @ share, variance)
+    return widened
 
 
 def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:

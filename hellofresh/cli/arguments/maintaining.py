@@ -20,6 +20,7 @@ from hellofresh.cli.arguments.declare import (
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
+_WITNESS = option("--yes-it-is DAY", "today's day, if what cannot be undone waits for another witness of the time")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"
 
@@ -133,6 +134,7 @@ COMMANDS = (
         "release:publish",
         option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository, with HF_TOKEN"),
         edition("only these (default: all that have opened)", nargs="+"),
+        _WITNESS,
         timed=True,
     ),
     command(
@@ -148,6 +150,7 @@ COMMANDS = (
             const="open",
             choices=("open", "final"),
         ),
+        _WITNESS,
         timed=True,
     ),
     command(
@@ -162,6 +165,7 @@ COMMANDS = (
         option("--models M", "models to evaluate (default: as configured)", nargs="+"),
         option("--limit N", "samples per task and quarter (default: the model's own limit)"),
         option("--no-analyses", "do not recompute the board's analyses"),
+        _WITNESS,
         *posts_options("notes-"),
         timed=True,
         submissions="own",
@@ -215,6 +219,7 @@ COMMANDS = (
         option("--dry-run", "show what is due and what it may cost; write nothing"),
         option("--sample", "for a demonstration, use the bundled sample if no source is named or configured"),
         option("--summary FILE", "write the summary to this file too"),
+        _WITNESS,
         timed=True,
         submissions="own",
     ),
