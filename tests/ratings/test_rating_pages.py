@@ -166,6 +166,7 @@ def test_only_the_page_itself_hands_over_by_its_own_host_with_its_token(tmp_path
             async with session.post(f"{base}/lines", json=body, headers=headers) as reply:
                 found.append(reply.status)
                 assert reply.headers["Cache-Control"] == "no-store" and "frame-ancestors" in str(reply.headers)
+                assert reply.headers["X-Frame-Options"] == "DENY"
 
         async def get(query: str, host: str) -> None:
             async with session.get(f"{base}/{query}", headers={"Host": host}) as reply:
@@ -192,6 +193,12 @@ def test_only_the_page_itself_hands_over_by_its_own_host_with_its_token(tmp_path
         await post(body, own, f"http://{own}", token)
         await post({"lines": [], "all": True}, "rate.example.org", "https://rate.example.org", token)
         await post([], own, f"http://{own}", token)
+        packed = {"Origin": f"http://{own}", "Authorization": f"Bearer {token}", "Content-Encoding": "gzip"}
+        async with session.post(f"{base}/lines", data=b"{}", headers={"Host": own, **packed}) as reply:
+            assert (reply.status, await reply.json()) == (
+                400,
+                {"error": "the body is not in the encoding that it names"},
+            )
         await post({"lines": [{**line(study, response, 2), "response": "r-x"}]}, own, f"http://{own}", token)
         for query, host in (("", own), ("?token=x", own), (f"?token={token}", f"evil.example:{port}"),
                             (f"?token={token}", own), (f"raters.json?token={token}", own)):  # fmt: skip

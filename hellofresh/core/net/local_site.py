@@ -31,6 +31,7 @@ _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
 }
 
 
@@ -168,6 +169,8 @@ class LocalSite:
             response = await handler(request)
         except HelloFreshError as error:
             response = web.json_response({"error": str(error)}, status=409 if error.code == "closed" else 400)
+        except web.RequestPayloadError:
+            response = web.json_response({"error": "the body is not in the encoding that it names"}, status=400)
         except web.HTTPRedirection:
             raise
         except web.HTTPException as error:
