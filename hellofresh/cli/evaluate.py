@@ -119,6 +119,9 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
         output.table(
             f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
         )
+        if scores[0].n < scores[0].n_split:
+            part = f"{scores[0].n} of {scores[0].n_split} samples"
+            output.say(f"note: {part}: not comparable with the board; others are scored on the same samples.")
         _compare_people(output, workspace, evaluation, run_id, scores[0].system)
 
 

@@ -22,7 +22,7 @@ from hellofresh.rewards.base import RewardCase
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
 from training.libraries import LIBRARIES, need_libraries
 from training.log import read_card, read_log
-from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
+from training.recipe import PpoRecipe, RewardedRecipe, SftRecipe, load_recipe
 
 RECIPE = """
 name = "tiny"
@@ -58,15 +58,6 @@ kl_target = 3.0
 kl_horizon = 100
 value_rate = 1e-2
 steps = 60
-[preference]
-epochs = 3
-rate = 2e-3
-batch = 4
-accumulation = 1
-responses = 16
-response_tokens = 8
-held_out = 0.2
-save_every = 5
 """
 needs_torch = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
@@ -120,7 +111,7 @@ def ask(name: str) -> str:
 class TestWithTorch:
     pytestmark = needs_torch
 
-    @pytest.mark.parametrize(("method", "step"), [("sft", 9), ("dpo", 7), ("rloo", 6), ("ppo", 6)])
+    @pytest.mark.parametrize(("method", "step"), [("sft", 9), ("rloo", 6), ("ppo", 6)])
     def test_a_killed_tuning_ends_with_the_same_curve_and_bytes(
         self, method: str, step: int, root: Path, replies: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -136,9 +127,6 @@ class TestWithTorch:
         assert not (root / "cut" / "checkpoints").exists()
         card = read_card(root / "whole")
         before, after = card.losses or (0.0, 0.0)
-        if method == "dpo":
-            assert before == pytest.approx(np.log(2), abs=1e-3)
-            assert after < before - 0.02
         if method == "sft":
             assert after < before - 0.5
             assert (card.learnt_from + card.held_out, card.held_out) == (36, 6)
@@ -150,11 +138,9 @@ class TestWithTorch:
             assert answers[0] == answers[1] == answers[2]
             assert answers[0].startswith("thank you")
 
-    @pytest.mark.parametrize(("method", "rate"), [("rloo", 5e-3), ("grpo", 2e-3), ("ppo", 5e-3)])
-    def test_rewards_rise_under_the_bound_of_kl(
-        self, method: str, rate: float, root: Path, replies: Path, tiny_model: Path
-    ) -> None:
-        assert main([*tune(method, method, replies, tiny_model), "--set", f"rate={rate}"]) == 0
+    @pytest.mark.parametrize("method", ["rloo", "ppo"])
+    def test_rewards_rise_under_the_bound_of_kl(self, method: str, root: Path, replies: Path, tiny_model: Path) -> None:
+        assert main(tune(method, method, replies, tiny_model)) == 0
         card = read_card(root / method)
         assert card.trends["reward"].low > 0
         assert card.trends["reward"].last > card.trends["reward"].first + 0.05
@@ -210,13 +196,14 @@ class TestWithTorch:
         assert after < before
 
 
-@pytest.mark.parametrize("method", ["sft", "rloo", "grpo", "ppo", "dpo", "rarg"])
-def test_without_the_extra_every_method_names_it(
+@pytest.mark.parametrize("method", ["sft", "rloo", "ppo", "rarg"])
+def test_without_the_extra_every_method_names_itself_and_the_extra(
     method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("training.libraries.find_spec", lambda name: None)
     assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
-    assert "'accelerate>=1.15'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"train {method} needs" in said and "'accelerate>=1.15'" in said
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +236,7 @@ def test_the_judge_by_rules_prefers_a_grounded_response_to_exploits() -> None:
 
 
 def test_one_recipe_has_a_table_for_every_method() -> None:
-    kinds = (SftRecipe, RewardedRecipe, PpoRecipe, PreferenceRecipe)
+    kinds = (SftRecipe, RewardedRecipe, PpoRecipe)
     assert {load_recipe(name, kind).name for name in ("rarg", "smoke") for kind in kinds} == {"rarg", "smoke"}
     rarg = load_recipe("rarg", PpoRecipe)
     assert (rarg.kl, rarg.rate, rarg.accumulation, rarg.rank, rarg.bits, rarg.responses) == (0.2, 1e-5, 4, 16, 8, 1)

@@ -300,6 +300,10 @@ class Correction(BaseRegime):
             return "yes" if step.startswith("shows") else "no"
         return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
 
+    def prolong(self, step: str, turn: int) -> str:
+        """Nothing that refutes, so that every page is asked."""
+        return "CONTEXT: none" if step.startswith("evidence") else self.rehearse(step, turn)
+
     async def solve(self, case: Case) -> Outcome:
         """Take all steps.
 
