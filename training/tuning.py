@@ -27,7 +27,7 @@ from pathlib import Path
 import torch
 from datasets import Dataset
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 from trl import RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
 from hellofresh.core.errors import DataError
@@ -142,23 +142,13 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
     if tuning.tokenizer.eos_token is None:
         raise DataError("no token for the end of a text in its tokenizer", where=base.name, code="bad-model")
     torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
-    if isinstance(recipe, SftRecipe):
-        trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
-    else:
-        assert isinstance(recipe, RewardedRecipe), recipe
-        trainer, learnt, held_out = _by_rewards(tuning, recipe, exchanges)
+    trainer, learnt, held_out = (_by_rewards if rewards else _supervised)(tuning, exchanges)
     watcher = run.train(trainer, kl_bound=getattr(recipe, "kl_bound", math.inf))
     flags = [watcher.stopped] if watcher.stopped else []
     if is_over_optimised(watcher.rows):
         flags.append("the reward rises while the untrained judge falls: read responses before using this model")
     parameters = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
-    # The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads.
-    adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
-    trainer.model.save_pretrained(adapter)
-    tuning.tokenizer.save_pretrained(adapter)
-    merged = PeftModel.from_pretrained(base.load("cpu"), str(adapter), local_files_only=True)
-    merged.merge_and_unload().save_pretrained(folder / "model")
-    tuning.tokenizer.save_pretrained(folder / "model")
+    _write_models(tuning, trainer)
     device, peak_mib = _device(run.device, recipe)
     card = TuningCard(
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
@@ -174,7 +164,21 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
     return card
 
 
-def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+def _write_models(tuning: Tuning, trainer: Trainer) -> None:
+    """The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads."""
+    base, folder = tuning.base, tuning.run.folder
+    adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
+    trainer.model.save_pretrained(adapter)
+    tuning.tokenizer.save_pretrained(adapter)
+    merged = PeftModel.from_pretrained(base.load("cpu"), str(adapter), local_files_only=True)
+    merged.merge_and_unload().save_pretrained(folder / "model")
+    tuning.tokenizer.save_pretrained(folder / "model")
+
+
+def _supervised(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    recipe = tuning.recipe
+    assert isinstance(recipe, SftRecipe), recipe
+
     def row(one: Exchange) -> dict[str, str] | None:
         prompt, completion = tuning.prompt(one), one.response.strip() + str(tuning.tokenizer.eos_token)
         fits = prompt and tuning.tokens(completion) <= recipe.response_tokens
@@ -195,8 +199,9 @@ def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]
     return trainer, len(learnt), len(held_out)
 
 
-def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
-    assert tuning.rewards is not None
+def _by_rewards(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    recipe = tuning.recipe
+    assert isinstance(recipe, RewardedRecipe) and tuning.rewards is not None, recipe
     rows = [
         {"prompt": prompt, "claim": one.claim, "evidence": list(tuning.shown_evidence(one))}
         for one in exchanges
@@ -208,6 +213,9 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
     needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
     order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
     model, tokens = tuning.load(), tuning.tokenizer
+    # Whatever a trainer leaves open is taken from the model's own settings, such as a penalty for repetition: responses
+    # would then be drawn from another distribution than the one whose chances are learnt from.
+    model.generation_config = GenerationConfig(eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id)
     if isinstance(recipe, PpoRecipe):
         arguments = tuning.run.arguments(steps, save_every=math.ceil(recipe.save_every / updates) * updates)
         settings = TrainingArguments(**arguments, remove_unused_columns=False, train_sampling_strategy="sequential")

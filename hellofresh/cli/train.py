@@ -27,7 +27,9 @@ from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from hellofresh.rewards.base import Beside
+from hellofresh.rewards.base import LEAST, Beside, Probed
+from hellofresh.rewards.probes import refuse_weak, refutation_of
+from training.data import read_exchanges
 from training.libraries import chosen_device, find_base, need_libraries
 from training.log import LogRow, known_values
 from training.recipe import (
@@ -246,6 +248,7 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
     if not card.epoch:
         output.say("note: the untrained model was the best on the part for selection: do not use this one")
+    _say_probes(card.probes, output)
     kept = "strength" if card.form == "head" else "epoch"
     output.text(f"{kept} {card.epoch} of {len(found.losses) - 1}: {found.folder}")
     output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})
@@ -267,9 +270,9 @@ def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by written responses, then by rewards with PPO from there."""
-    # Whatever PPO would refuse after hours is refused now.
     asked = told(RewardedSettings, options)
-    reward_judges.open_watched(asked.rewards, asked.judge, load_recipe(asked.recipe, PpoRecipe).alpha_relevance)
+    need_libraries("train rarg", online=asked.model.startswith(HUB))
+    _watched(asked, load_recipe(asked.recipe, PpoRecipe), output)  # what PPO would refuse after hours is refused now
     for method in ("sft", "ppo"):
         named = replace(asked, name=asked.name and f"{asked.name}-{method}")
         asked = replace(asked, model=str(_tune(named, method, "train rarg", output) / "model"))
@@ -280,16 +283,16 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
     """Tune by one method, print what came out, and return its folder."""
     recipe = changed_recipe(load_recipe(asked.recipe, _RECIPES[method]), asked.changes)
     need_libraries(command, online=asked.model.startswith(HUB))
-    from training import run, tuning
-
+    rewards = None
+    if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
+        rewards = _watched(asked, recipe, output)
     workspace = Workspace.from_environment()
     base = find_base(asked.model, workspace)
     begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
     name = asked.name or f"{method}-{asked.data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
-    rewards = None
-    if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
-        rewards = reward_judges.open_watched(asked.rewards, asked.judge, recipe.alpha_relevance)
+
+    from training import run, tuning  # with torch, which takes seconds
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
@@ -300,6 +303,21 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
         card = tuning.tune(made, base, asked.data, rewards)
     _print_tuned(folder, card, output)
     return folder
+
+
+def _watched(asked: RewardedSettings, recipe: RewardedRecipe, output: CommandOutput) -> reward_judges.WatchedReward:
+    """The reward, which is probed with the claims of the data before it is optimised, and its judge."""
+    opened = reward_judges.open_watched(asked.rewards, asked.judge, recipe.alpha_relevance)
+    exchanges = read_exchanges(asked.data, responses=False)
+    refutations = [refutation_of(one.claim, one.evidence[: recipe.evidence], one.response) for one in exchanges]
+    _say_probes(refuse_weak(opened.reward, refutations, allowed=asked.allow_weak_reward), output)
+    return opened
+
+
+def _say_probes(found: Probed | None, output: CommandOutput) -> None:
+    if found is not None:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in found.shares.items())
+        output.text(f"refutations of {found.claims} claims are placed above: {shares} (least for all: {LEAST:.0%})")
 
 
 def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:

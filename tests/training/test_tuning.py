@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.cli import main
+from hellofresh.cli import main, train
 from hellofresh.core.errors import UsageError
 from hellofresh.judging import reward_judges
 from hellofresh.judging.reward_judges import RuleJudge, open_watched
@@ -71,7 +71,8 @@ def tune(method: str, name: str, data: Path, model: Path, recipe: str = RECIPE) 
     """A command."""
     path = data.parent / "tiny.toml"
     path.write_text(recipe)
-    return ["train", method, "--recipe", str(path), "--data", str(data), "--model", str(model), "--name", name]
+    found = ["train", method, "--recipe", str(path), "--data", str(data), "--model", str(model), "--name", name]
+    return found if method == "sft" else [*found, "--allow-weak-reward"]  # the toy reward likes thanks alone
 
 
 def weights(folder: Path) -> bytes:
@@ -166,7 +167,7 @@ class TestWithTorch:
         self, root: Path, replies: Path, tiny_model: Path
     ) -> None:
         command = ["train", "rarg", "--data", str(replies), "--model", str(tiny_model), "--name", "both"]
-        assert main([*command, "--device", "cpu", "--set", "steps=4"]) == 0
+        assert main([*command, "--device", "cpu", "--set", "steps=4", "--allow-weak-reward"]) == 0
         first, second = (read_card(root / f"both-{method}") for method in ("sft", "ppo"))
         assert second.model == str(root / "both-sft" / "model")
         assert (first.steps, second.steps) == (4, 4)
@@ -204,6 +205,18 @@ def test_without_the_extra_every_method_names_itself_and_the_extra(
     assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
     said = capsys.readouterr().err
     assert f"train {method} needs" in said and "'accelerate>=1.15'" in said
+
+
+@pytest.mark.parametrize("method", ["rloo", "ppo", "rarg"])
+def test_a_reward_that_thanks_win_is_refused_before_anything_is_trained(
+    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(train, "need_libraries", lambda *given, **more: None)
+    command = [one for one in tune(method, "x", replies, replies.parent) if one != "--allow-weak-reward"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "weak-reward" in said and "--allow-weak-reward" in said
+    assert not root.exists()
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

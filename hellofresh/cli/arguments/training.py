@@ -132,6 +132,14 @@ class RewardedSettings(TuningSettings):
         str,
         Option("not sft: watches the reward: rules (default), or a reward model outside it", "J", group=_TUNED),
     ] = "rules"
+    allow_weak_reward: Annotated[
+        bool,
+        Option(
+            "not sft: tune by a reward that does not place refutations above echoes, thanks and off-topic replies; "
+            "the model will probably learn those",
+            group=_TUNED,
+        ),
+    ] = False
 
 
 METHODS: Mapping[str, tuple[str, type]] = {
