@@ -307,9 +307,9 @@ def _show_examples(
         return
     samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
     said = {}
-    for line in (report.folder / "responses.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        said[row["sample"], row["prompt"]] = row["text"]
+    with (report.folder / "responses.jsonl").open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            said[row["sample"], row["prompt"]] = row["text"]
     left, prompt = {"wrong": False, "right": True}, ""
     for row in read_predictions(report.folder):
         given, prompt = row.output, prompt or row.prompt

@@ -113,7 +113,7 @@ def _read(path: Path) -> pl.DataFrame:
             samples = [json.loads(file.read(name)) for name in sorted(file.namelist()) if name.startswith("samples/")]
             rows: Iterable[Mapping[str, object]] = _inspected(json.loads(file.read("header.json")), samples)
     elif ending in (".jsonl", ".ndjson"):
-        rows = [_plain(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows = [_plain(json.loads(line)) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     elif ending == ".json":
         content = json.loads(path.read_text(encoding="utf-8"))
         is_log = isinstance(content, dict) and "eval" in content
