@@ -298,7 +298,7 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     try:
         found = collect_ratings(workspace, source.dump, quarter, pool=pool, claims=claims, progress=progress)
     except SourceError as error:
-        if error.code not in {"no-ratings", "too-few-ratings", "ragged-lines"}:
+        if error.code not in {"no-ratings", "too-few-ratings"}:
             raise
         return f"no voters are fitted for {quarter}: {error.what}"
     stage.record([workspace.bridging(quarter)])
