@@ -21,7 +21,7 @@ from typing import Annotated
 
 from pydantic import Strict
 
-from collectors.notes.dump_files import UNFINISHED, check_zip
+from collectors.notes.dump_files import MANIFEST, UNFINISHED, check_zip
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
 from hellofresh.core.errors import DataError, SourceError, UsageError, unwritable
 from hellofresh.core.files import read_model, sha256_file, write_json
@@ -182,9 +182,6 @@ def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None
 
 def _name(table: DumpTable, number: int) -> str:
     return f"{table.stem}-{number:05d}.zip"
-
-
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
