@@ -1,7 +1,7 @@
 """What the fit of ratings is worth, how far its intervals can be trusted, and what it costs.
 
-    python benchmarks/bridging.py [--only oracle|coverage|writers|rings|cost] [--oracle DIR] [--ratings N] [--samples N]
-                                  [--json] [--picture SVG]
+    python benchmarks/bridging.py [--only oracle|coverage|writers|rings|polis|cost] [--oracle DIR] [--ratings N]
+                                  [--samples N] [--json] [--picture SVG]
 
 - oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
   x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
@@ -13,6 +13,7 @@
   those of one program (lenient ones, or the note's own camp); and how often intervals hold the mean over worlds.
 - rings: how many of a ring, and of honest raters, are found: in the world of DIR, and in made ones with rings of
   several sizes, whose honest raters share interests and hours or do not; and what a pushed note loses without those.
+- polis: how stable intercepts of real votes are under redrawn raters, where the tables lie beside DIR.
 - cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
   processes that read; and of the fit alone. The dump is made by a process of its own.
 
@@ -24,6 +25,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import lzma
 import os
 import resource
 import subprocess
@@ -41,10 +43,21 @@ from scipy.special import stdtrit
 from scipy.stats import spearmanr
 
 from collectors.notes.bridging import collect_bridging
+from collectors.notes.votes import fit_votes, read_votes
 from collectors.notes.writers import compare_writers
 from hellofresh.core.executors import process_pool
 from hellofresh.core.quarters import Quarter
-from hellofresh.stats.bridging import LEVELS, Status, chance_helpful, fit_bridging, sampling, statuses
+from hellofresh.stats.bridging import (
+    LEVELS,
+    Ratings,
+    Status,
+    chance_helpful,
+    fit_bridging,
+    fit_round,
+    redraws,
+    sampling,
+    statuses,
+)
 from hellofresh.stats.rings import find_rings
 
 TABLES = ("notes", "noteStatusHistory", "userEnrollment", "ratings")
@@ -98,7 +111,8 @@ def coverage(samples: int) -> dict[str, Any]:
     """Intervals and stated chances over samples of raters."""
     world = VotersWorld.make(600, 1)
     fits = [fit_bridging(*draw_voters(world, 1200, 40_000, seed)) for seed in range(samples)]
-    errors = [sampling(fit) for fit in fits]
+    redrawn = [redraws(fit) for fit in fits]
+    errors = [sampling(fit, again) for fit, again in zip(fits, redrawn, strict=True)]
     intercepts = np.array([fit.intercept for fit in fits])
     freedom, error = np.array([one.freedom for one in errors]), np.array([one.error for one in errors])
     # The mean of few samples is itself drawn: the deviation from it is too small by this factor.
@@ -111,7 +125,7 @@ def coverage(samples: int) -> dict[str, Any]:
         found[f"coverage, {low + 1} ratings and more"] = [int(inside.sum()), float(held[inside].mean())]
     helpful = np.array([statuses(fit) for fit in fits]) == Status.HELPFUL
     others = (helpful.sum(axis=0) - helpful) / (samples - 1)
-    chance = np.array([chance_helpful(fit, one) for fit, one in zip(fits, errors, strict=True)])
+    chance = np.array([chance_helpful(fit, again) for fit, again in zip(fits, redrawn, strict=True)])
     gap = 0.0
     for low in np.arange(0, 1, 0.1):
         inside = known & (chance >= low) & (chance < (low + 0.1 if low < 0.85 else 2))
@@ -149,6 +163,31 @@ def rings(folder: Path) -> dict[str, Any]:
             found[f"interest {interest:g}, ring of {ring} on {pushed} posts: ring, honest, busy honest"] = [
                 round(float(value), 4) for value in np.mean(parts, axis=0)
             ]
+    return found
+
+
+def polis(folder: Path) -> dict[str, Any]:
+    """Of real votes: the spread of intercepts over items and over redrawn raters, and rank correlation of halves."""
+    found: dict[str, Any] = {}
+    for packed in sorted(folder.glob("*.votes.csv.xz")):
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "votes.csv"
+            path.write_bytes(lzma.decompress(packed.read_bytes()))
+            items, _ = fit_votes(path)
+            names, votes = read_votes(path)
+        raters, halves = int(votes.rater.max()) + 1, []
+        side = np.random.default_rng(0).random(raters) < 0.5
+        for mine in (side, ~side):
+            kept = mine[votes.rater]
+            half = Ratings(*(getattr(votes, name)[kept] for name in ("note", "rater", "level", "valid")))
+            halves.append(fit_round(half, len(names), raters).note_intercept)
+        both = np.isfinite(halves).all(axis=0)
+        found[packed.name.split(".votes")[0]] = {
+            "items": items["intercept"].count(),
+            "spread of intercepts": round(items["intercept"].std(), 3),
+            "median error over redrawn raters": round(items["error"].median(), 3),
+            "rank correlation of halves of raters": round(float(spearmanr(*(one[both] for one in halves))[0]), 3),
+        }
     return found
 
 
@@ -283,7 +322,7 @@ def picture(path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oracle", type=Path, default=Path(__file__).parents[2] / "shared/data/bridging")
-    parser.add_argument("--only", choices=("oracle", "coverage", "writers", "rings", "cost"))
+    parser.add_argument("--only", choices=("oracle", "coverage", "writers", "rings", "polis", "cost"))
     parser.add_argument("--ratings", type=int, default=2_000_000)
     parser.add_argument("--samples", type=int, default=60)
     parser.add_argument("--folder", type=Path, help="where the made dump stays")
@@ -304,6 +343,7 @@ def main() -> None:
         "coverage": lambda: coverage(options.samples),
         "writers": lambda: writers(options.samples),
         "rings": lambda: rings(options.oracle),
+        "polis": lambda: polis(options.oracle.parent / "polis"),
         "cost": lambda: cost(options.ratings, options.folder),
     }
     found = {name: measured() for name, measured in parts.items() if options.only in (None, name)}

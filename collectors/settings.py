@@ -186,6 +186,14 @@ class RatingsAsked:
     """Which ratings a command reads."""
 
     dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
+    table: Annotated[
+        Path | None,
+        Option(
+            "ratings: in place of --dump and --quarter, votes of any people: a table rater,item,vote (CSV)",
+            "FILE",
+            parse=Path,
+        ),
+    ] = None
     claims: Annotated[
         Path | None,
         Option(

@@ -59,6 +59,19 @@ def show_form(board: Board, dues: Sequence[Due]) -> None:
     _show(what_is_due(due, moment))
     _templates(due)
     _show(heading("Upload", f"At most {_MEGABYTES} MB each. Files are checked and not kept."))
+    predictions, system, names = _uploads(due, str(chosen))
+    if predictions is None and system is None:
+        return
+    entries = [entry for split in board.splits for entry in board.entries(split).values()]
+    known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
+    found = review(due, predictions, system, team=names[0], name=names[1], known=known)
+    _show(heading("Result of the check"), check_result(found))
+    if found.submission is not None:
+        _take(found.submission, due)
+
+
+def _uploads(due: Due, chosen: str) -> tuple[Upload | None, Upload | None, tuple[str, str]]:
+    """The boxes for both files: predictions, the system, and the names of folders."""
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{chosen}")
@@ -68,15 +81,7 @@ def show_form(board: Board, dues: Sequence[Due]) -> None:
                 team = st.text_input("Team's folder", key="team_folder", max_chars=40, width=240).strip()
                 name = st.text_input("System's folder", key="system_folder", max_chars=40, width=240).strip()
     with right:
-        system = _system()
-    if predictions is None and system is None:
-        return
-    entries = [entry for split in board.splits for entry in board.entries(split).values()]
-    known = known_teams_on([*entries, *(one for split in board.splits for one in board.rows(Participant, split))])
-    found = review(due, predictions, system, team=team, name=name, known=known)
-    _show(heading("Result of the check"), check_result(found))
-    if found.submission is not None:
-        _take(found.submission, due)
+        return predictions, _system(), (team, name)
 
 
 def _download(label: str, content: str | bytes, name: str, mime: str, key: str) -> None:
@@ -144,7 +149,9 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
-            kept[mark] = inbox.hand_in(submission, due)
+            # Behind a proxy on this machine there is no address, and the proxy names it.
+            visitor = st.context.ip_address or st.context.headers.get("X-Real-IP", "")
+            kept[mark] = inbox.hand_in(submission, due, visitor=visitor)
         except SubmissionError as error:
             _show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))
         except HelloFreshError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,25 +36,36 @@ def show_table(table: DataTable) -> tuple[str, ...]:
         "placeholder": "",
         "alt": table.title,
     }
-    picked: tuple[str, ...] = ()
-    if table.picks:
-        asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
-        rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
-        state = st.dataframe(
-            frame,
-            key=f"{table.title}/{hash(tuple(at))}",
-            on_select="rerun",
-            selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
-            selection_default={"selection": {"rows": rows}},
-            **common,
-        )
-        picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
-        _keep(table, picked)
-    else:
+    picked = _ticked(table, at, frame, common) if table.picks else ()
+    if not table.picks:
         st.dataframe(frame, **common)
     for chart in table.charts if at else ():
         values = {name: [column[row] for row in at] for name, column in chart.values.items()}
         show_chart(replace(chart, values=values))
+    return picked
+
+
+def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:
+    """The table with a box at each row: the keys of those ticked, which stand in the address.
+
+    Args:
+        table: what is shown.
+        at: places of the rows that are left.
+        frame: their values.
+        common: how the table looks.
+    """
+    asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
+    rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
+    state = st.dataframe(
+        frame,
+        key=f"{table.title}/{hash(tuple(at))}",  # other rows are another table: their ticks would be of others
+        on_select="rerun",
+        selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
+        selection_default={"selection": {"rows": rows}},
+        **common,
+    )
+    picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
+    _keep(table, picked)
     return picked
 
 

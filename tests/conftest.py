@@ -27,6 +27,7 @@ from hellofresh.cli import main
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import Built, build_release
@@ -69,6 +70,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asked = getattr(test, "_hypothesis_internal_use_settings", None)  # where @settings keeps what it was given
         if asked is not None and asked.max_examples > _FEW:
             test._hypothesis_internal_use_settings = settings(asked, max_examples=_FEW)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def clock_is_right() -> Iterator[Callable[[Witness, str], None]]:
+    """Confirm the time: tests play months in seconds, with no dump or server between. Gives what asks for a witness."""
+    confirm = Witness.confirm
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Witness, "confirm", lambda *_: None)
+        yield confirm
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The wheel: the packages of the repository, each in the folder of its name, with every file."""
+"""The wheel: the packages of the repository but `training`, each in the folder of its name, with every file."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("hellofresh", "verifier", "collectors", "leaderboard", "training")
+PACKAGES = ("hellofresh", "verifier", "collectors", "leaderboard")
 ELSEWHERE = {"leaderboard/space.md"}
 """For a host of containers, which takes it from the repository."""
 

@@ -59,6 +59,12 @@ def test_a_damaged_table_says_what_to_do(file, make) -> None:
         load_publishers(workspace)
 
 
+@pytest.mark.parametrize("character", "\u2028\u2029\x85")
+def test_a_line_of_json_ends_at_its_line_break_only(file, character: str) -> None:
+    row = f'{{"domain": "one.example", "name": "a{character}b", "bias": "-2"}}'
+    assert set(read_publishers(file(f"{row}\n")).rated) == {"one.example"}
+
+
 @pytest.mark.parametrize(
     "text",
     [

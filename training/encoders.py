@@ -40,7 +40,7 @@ from training.data import in_training_order
 from training.log import known_values, read_log
 from training.recipe import Recipe
 from training.rerankers import RerankerTraining, TrainedReranker, equation_1
-from training.reward_models import RewardTraining, TrainedReward, divide, labels_of
+from training.reward_models import RewardTraining, TrainedReward, divide
 from training.run import OnRow, Run
 
 _TOKENS = 128
@@ -112,8 +112,11 @@ def train_reward_encoder(
     """
     recipe, parts = training.recipe, divide(training.examples, training.recipe)
     rows = {
-        name: [dict(zip(("beside", "response"), training.pair(item), strict=True), label=item.label) for item in part]
-        for name, part in parts.items()
+        name: [
+            dict(zip(("beside", "response"), training.pair(item), strict=True), label=item.label)
+            for item in training.with_negatives(parts[name])
+        ]
+        for name in ("train", "selection")
     }
     content = sha256_text(canonical_json(rows))
     decided = {"model": model, "criterion": training.criterion, "beside": training.beside, "data_sha256": content}
@@ -121,7 +124,7 @@ def train_reward_encoder(
     if not run.is_finished(folder / "reward.json"):
         torch.manual_seed(recipe.seed)  # the classifier on top starts from drawn weights
         encoder = _opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
-        ones = float(labels_of(parts["train"]).mean())
+        ones = float(np.mean([row["label"] for row in rows["train"]]))
         loss = BinaryCrossEntropyLoss(encoder, pos_weight=torch.tensor((1 - ones) / ones, device=device))
         chosen = Dataset.from_list(rows["selection"])
         trainer = partial(CrossEncoderTrainer, encoder, eval_dataset=chosen, loss=loss)
@@ -135,8 +138,7 @@ def train_reward_encoder(
             versions={"python": platform.python_version(), **versions},
             sha256=sha256_file(folder / "model" / "model.safetensors"),
         )
-        scores = EncoderReward.open(folder, card).score([item.case for item in parts["test"]])
-        training.measured(card, parts, scores, folder)
+        training.measured(card, parts, EncoderReward.open(folder, card), folder)
         shutil.rmtree(run.checkpoints)
     return TrainedReward(folder, read_card(folder), _losses(folder))
 

@@ -35,8 +35,6 @@ class LogRow:
         kl: divergence from the model to begin with, nats a response.
         length: of the responses, tokens, mean.
         entropy: of the next token, nats, mean.
-        margin: by how much the better response of a pair is preferred to the worse, mean of the implicit rewards.
-        accuracy: share of the pairs in which it is.
         ndcg: NDCG@10 on the queries that choose among epochs.
     """
 
@@ -48,27 +46,22 @@ class LogRow:
     kl: float | None = None
     length: float | None = None
     entropy: float | None = None
-    margin: float | None = None
-    accuracy: float | None = None
     ndcg: float | None = None
 
 
 _LOGGED_AS = {
     "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
-    "length": "completions/mean_length", "entropy": "entropy", "margin": "rewards/margins",
-    "accuracy": "rewards/accuracies", "ndcg": "eval_ndcg@10",
+    "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
 }  # fmt: skip
 """What the libraries' trainers call each column."""
-_OF_STEPS = ("entropy", "margin", "accuracy")
-"""Columns that are logged of other samples as well, where no step was taken."""
 
 
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:
     """What a library of trainers logged at a step, by its names; None where it logged nothing of the kind."""
     found = {}
     for name, key in _LOGGED_AS.items():
-        value = logs.get(key)
-        if isinstance(value, int | float) and math.isfinite(value) and (name not in _OF_STEPS or "loss" in found):
+        value = logs.get(key)  # entropy is logged of held-out samples as well, where no step was taken
+        if isinstance(value, int | float) and math.isfinite(value) and (name != "entropy" or "loss" in found):
             found[name] = float(value)
     if (per_token := found.pop("kl", None)) is not None and "length" in found:
         found["kl"] = per_token * found["length"]
@@ -134,7 +127,7 @@ class TuningCard:
     """What was tuned on what, by which versions, how it went, and what it cost.
 
     Attributes:
-        method: `sft`, `rloo`, `grpo`, `ppo` or `dpo`.
+        method: `sft`, `rloo` or `ppo`.
         model, model_sha256: what it began with, as the user named it, and a hash of its files.
         data, data_sha256: name and hash of the file of exchanges.
         prompt_sha256: of the wordings that the model was shown.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -67,6 +67,18 @@ def value_loss(new: Tensor, old: Tensor, returns: Tensor, said: Tensor, clip: fl
     return 0.5 * mean_of(torch.maximum((new - returns) ** 2, (limited - returns) ** 2), said)
 
 
+def said_until_end(answer: Tensor, end: int) -> Tensor:
+    """1 for each drawn token up to the first end with it, then 0, shape (n, tokens); a drawn pad token is a token."""
+    ends = (answer == end).long()
+    return (ends.cumsum(dim=1) - ends == 0).long()
+
+
+def whitened(better: Sequence[Tensor], said: Sequence[Tensor]) -> list[Tensor]:
+    """Advantages of a step's responses, which come in batches, with mean 0 and spread 1 over all of their tokens."""
+    every = torch.cat([one[kept.bool()] for one, kept in zip(better, said, strict=True)])
+    return [(one - every.mean()) / (every.std(correction=0) + 1e-8) for one in better]
+
+
 def mean_of(values: Tensor, said: Tensor) -> Tensor:
     """The mean over tokens of the responses."""
     return (values * said).sum() / said.sum()
@@ -80,7 +92,7 @@ def adapted(cost: float, kl: float, responses: int, *, target: float, horizon: i
 
 @dataclass(frozen=True, slots=True)
 class _Responses:
-    """Responses to a batch of prompts, with all that is learnt from; the first four have a column a token of both."""
+    """Responses to a batch of prompts, with all that is learnt from; `ids` and `mask` have the prompts' tokens too."""
 
     ids: Tensor
     mask: Tensor
@@ -128,6 +140,7 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         self.model_accepts_loss_kwargs = False  # the loss is a mean, which the library divides by the accumulation
         self.recipe, self.tokens, self.scores, self.cost = recipe, tokenizer, scores, recipe.kl
         self.calls = 0
+        self.batches: list[Sequence[Mapping[str, object]]] = []
         self.drawn: list[_Responses] = []
         self.noted: defaultdict[str, list[float]] = defaultdict(list)
 
@@ -140,24 +153,34 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         self.optimizer = torch.optim.AdamW(groups, lr=self.recipe.rate, weight_decay=self.recipe.decay)
         return self.optimizer
 
+    def get_batch_samples(self, *given: object) -> tuple[list[Sequence[Mapping[str, object]]], object]:
+        """The batches of a step, for all of which responses are drawn at once."""
+        self.batches, counted = super().get_batch_samples(*given)
+        return self.batches, counted
+
     def compute_loss(self, model: nn.Module, inputs: Sequence[Mapping[str, object]], **more: object) -> Tensor:
-        """The loss of a batch, to which responses are drawn where it is met for the first time."""
+        """The loss of a batch; the first of a step draws the responses to all of them where they are due."""
         step, place = divmod(self.calls, self.recipe.accumulation)
         self.calls += 1
-        if step % self.recipe.updates == 0:
-            self.drawn = [*self.drawn[:place], self._draw(model, inputs)]
-            if place == self.recipe.accumulation - 1:
-                known, recipe = self.noted.pop("kl_response"), self.recipe
-                kl, length = sum(known) / len(known), self.noted["completions/mean_length"]
-                self.noted["kl"] = [kl / (sum(length) / len(length))]  # a token's, as trl logs it
-                self.noted["kl_cost"] = [self.cost]
-                self.cost = adapted(self.cost, kl, len(known), target=recipe.kl_target, horizon=recipe.kl_horizon)
+        if place == 0 and step % self.recipe.updates == 0:
+            drawn = [self._draw(model, batch) for batch in self.batches]
+            better = whitened([one.better for one in drawn], [one.said for one in drawn])
+            self.drawn = [replace(one, better=own) for one, own in zip(drawn, better, strict=True)]
+            self._adapt_cost()
         one = self.drawn[place]
         new, values, _ = self._read(model, one.ids, one.mask, one.start)
         policy = clipped_loss(new, one.chances, one.better, one.said, self.recipe.clip)
         return policy + self.recipe.value_weight * value_loss(
             values, one.values, one.returns, one.said, self.recipe.clip
         )
+
+    def _adapt_cost(self) -> None:
+        """What divergence costs from the next step on, by that of the responses just drawn."""
+        known, recipe = self.noted.pop("kl_response"), self.recipe
+        kl, length = sum(known) / len(known), self.noted["completions/mean_length"]
+        self.noted["kl"] = [kl / (sum(length) / len(length))]  # a token's, as trl logs it
+        self.noted["kl_cost"] = [self.cost]
+        self.cost = adapted(self.cost, kl, len(known), target=recipe.kl_target, horizon=recipe.kl_horizon)
 
     def _read(self, model: nn.Module, ids: Tensor, mask: Tensor, start: int) -> tuple[Tensor, Tensor, Tensor]:
         """Log-probability, value and entropy of each token of the responses, which begin at `start`."""
@@ -171,7 +194,7 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         return chances.gather(2, ids[:, start:, None])[..., 0], values, entropy
 
     def _draw(self, model: nn.Module, inputs: Sequence[Mapping[str, object]]) -> _Responses:
-        recipe, end, pad = self.recipe, self.tokens.eos_token_id, self.tokens.pad_token_id
+        recipe = self.recipe
         as_asked = {"padding": True, "padding_side": "left", "add_special_tokens": False, "return_tensors": "pt"}
         prompts = [row["prompt"] for row in inputs]
         asked = self.tokens(prompts, return_token_type_ids=False, **as_asked).to(self.model.device)
@@ -179,22 +202,19 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         model.eval()
         with torch.no_grad():
             drawn = {"do_sample": True, "temperature": recipe.temperature, "top_k": 0, "top_p": 1.0}
-            ids = self.model.generate(**asked, **drawn, max_new_tokens=recipe.response_tokens, pad_token_id=pad)
-            answer, ends = ids[:, start:], ids[:, start:] == end
-            said = ((ends.cumsum(dim=1) - ends.long() == 0) & (ends | (answer != pad))).long()
+            ids = self.model.generate(**asked, **drawn, max_new_tokens=recipe.response_tokens)
+            said = said_until_end(ids[:, start:], self.tokens.eos_token_id)
             mask = torch.cat([asked["attention_mask"], said], dim=1)
             chances, values, entropy = self._read(model, ids, mask, start)
             with self.model.disable_adapter():
                 apart = chances - self._read(model, ids, mask, start)[0]
         model.train()
-        texts = self.tokens.batch_decode(answer, skip_special_tokens=True)
+        texts = self.tokens.batch_decode(ids[:, start:], skip_special_tokens=True)
         columns = {name: [row[name] for row in inputs] for name in inputs[0] if name != "prompt"}
         scored = [torch.tensor(score(completions=texts, **columns), device=ids.device) for score in self.scores]
         rewards = -self.cost * apart * said
         rewards[torch.arange(len(ids)), (said.sum(dim=1) - 1).clamp(min=0)] += scored[0].to(rewards.dtype)
         gained = advantages(rewards, values, said, discount=recipe.discount, trace=recipe.trace)
-        centred = gained - mean_of(gained, said)
-        spread = mean_of(centred**2, said).sqrt() + 1e-8
         lengths = said.sum(dim=1).float()
         self.noted["reward"] += scored[0].tolist()
         for score, values_of in zip(self.scores[1:], scored[1:], strict=True):
@@ -202,7 +222,7 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         self.noted["kl_response"] += (apart * said).sum(dim=1).tolist()
         self.noted["completions/mean_length"] += lengths.tolist()
         self.noted["entropy"] += [float(mean_of(entropy, said))]
-        return _Responses(ids, mask, start, said, chances, values, centred / spread, gained + values)
+        return _Responses(ids, mask, start, said, chances, values, gained, gained + values)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Add means over the responses that were drawn since the last row."""

@@ -102,20 +102,15 @@ class SftRecipe(TuningRecipe):
     held_out: float = Field(default=0.1, gt=0, lt=1)
 
 
-class SampledRecipe(TuningRecipe):
-    """What tunings have that learn from a model's own responses."""
+class RewardedRecipe(TuningRecipe):
+    """How a model learns from the rewards of its own responses."""
+
+    tables: ClassVar[tuple[str, ...]] = ("tuning", "rewarded")
 
     rate: float = Field(default=1e-5, gt=0, le=1)
     alpha_relevance: float = Field(default=1.0, ge=0, le=100)
     responses: int = Field(default=4, ge=2, le=256)
     temperature: float = Field(default=1.0, gt=0, le=10)
-
-
-class RewardedRecipe(SampledRecipe):
-    """How a model learns from the rewards of its own responses."""
-
-    tables: ClassVar[tuple[str, ...]] = ("tuning", "rewarded")
-
     kl: float = Field(default=0.2, gt=0, le=100)
     kl_bound: float = Field(default=10.0, gt=0, le=10_000)
     clip: float = Field(default=0.2, gt=0, le=10)
@@ -140,15 +135,6 @@ class PpoRecipe(RewardedRecipe):
     value_rate: float = Field(default=1e-4, gt=0, le=1)
     kl_target: float = Field(default=6.0, gt=0, le=10_000)
     kl_horizon: int = Field(default=10_000, ge=1, le=100_000_000)
-
-
-class PreferenceRecipe(SampledRecipe):
-    """How a model learns from the best and the worst of its own responses."""
-
-    tables = ("tuning", "preference")
-
-    kl: float = Field(default=0.1, gt=0, le=100)
-    held_out: float = Field(default=0.1, gt=0, lt=1)
 
 
 _Recipe = TypeVar("_Recipe", bound=BaseRecipe)

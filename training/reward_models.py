@@ -11,6 +11,7 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,17 @@ from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.evidence.retrieval.rerank import write_weights
-from hellofresh.rewards.base import Beside, LabelledResponse, RewardCard, RewardData, RewardMeasure, write_card
-from hellofresh.rewards.heads import WEIGHTS, WORD_COLUMNS, RewardWeights, chances, pair_features
+from hellofresh.rewards.base import (
+    Beside,
+    LabelledResponse,
+    RewardCard,
+    RewardData,
+    RewardMeasure,
+    RewardModel,
+    write_card,
+)
+from hellofresh.rewards.heads import WEIGHTS, WORD_COLUMNS, HeadReward, RewardWeights, chances, pair_features
+from hellofresh.rewards.probes import negatives_of, probe
 from hellofresh.stats import cluster_tables, compare, metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
 from training.recipe import RewardRecipe
@@ -61,12 +71,18 @@ class RewardTraining:
         known = {"criterion": self.criterion, "beside": self.beside, "data": self.data, "rows": rows, "measures": ()}
         return RewardCard.model_validate({**known, "training": self.recipe.model_dump(), **more})
 
+    def with_negatives(self, part: Sequence[LabelledResponse]) -> list[LabelledResponse]:
+        """What is learnt from: for refutation also replies that refute nothing, which a policy would find."""
+        return [*part, *(negatives_of(part) if self.criterion == "refutation" else [])]
+
     def measured(
-        self, card: RewardCard, parts: Mapping[str, Sequence[LabelledResponse]], chances: FloatArray, folder: Path
+        self, card: RewardCard, parts: Mapping[str, Sequence[LabelledResponse]], model: RewardModel, folder: Path
     ) -> RewardCard:
-        """The card with the measures of the test part, written to a folder."""
-        usual = int(labels_of(parts["train"]).mean() > 0.5)
-        card = card.model_copy(update={"measures": measure(parts["test"], chances, usual)})
+        """The card with the measures and probes of the test part, written to a folder."""
+        usual, test = int(labels_of(parts["train"]).mean() > 0.5), parts["test"]
+        probes = probe(model, [item for item in test if item.label]) if self.criterion == "refutation" else None
+        measures = measure(test, model.score([item.case for item in test]), usual)
+        card = card.model_copy(update={"measures": measures, "probes": probes})
         write_card(folder, card)
         return card
 
@@ -144,6 +160,34 @@ def measure(test: Sequence[LabelledResponse], chances: FloatArray, usual: int) -
     return tuple(found)
 
 
+def _fitted(
+    raw: FloatArray, labels: NDArray[np.int64], words: float, line: Callable[[str], None]
+) -> list[RewardWeights]:
+    """The untrained weights, then those of each strength, from features of shape (n, width)."""
+    from sklearn.linear_model import LogisticRegression
+
+    middle, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6
+    middle[-WORD_COLUMNS:], spread[-WORD_COLUMNS:] = 0.0, 1.0 / max(words, 1e-6)
+    found = [RewardWeights(middle, spread, np.zeros(raw.shape[1]), 0.0)]
+    for strength in _STRENGTHS:
+        model = LogisticRegression(C=strength, class_weight="balanced", max_iter=1000, tol=1e-6)
+        model.fit((raw - middle) / spread, labels)
+        found.append(RewardWeights(middle, spread, model.coef_[0], float(model.intercept_[0])))
+        line(f"fitted with {len(found) - 1} of {len(_STRENGTHS)} strengths")
+    return found
+
+
+def _balanced_losses(
+    candidates: Sequence[RewardWeights], features: FloatArray, labels: NDArray[np.int64]
+) -> tuple[float, ...]:
+    """The cross-entropy of each, in which both classes count alike."""
+    from sklearn.metrics import log_loss
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    alike = compute_sample_weight("balanced", labels)
+    return tuple(float(log_loss(labels, chances(one.logits(features)), sample_weight=alike)) for one in candidates)
+
+
 def train_head(
     training: RewardTraining, encoder: Encoder, folder: Path, *, vectors: Path, line: Callable[[str], None]
 ) -> TrainedReward:
@@ -160,14 +204,11 @@ def train_head(
         UsageError: if scikit-learn is not installed.
         DataError: if there are too few responses.
     """
-    try:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.metrics import log_loss
-        from sklearn.utils.class_weight import compute_sample_weight
-    except ImportError:
-        raise missing_extra("training a head", "scikit-learn", "baselines") from None
+    if find_spec("sklearn") is None:
+        raise missing_extra("training a head", "scikit-learn", "baselines")
     parts, paired = divide(training.examples, training.recipe), training.beside is not Beside.NOTHING
-    texts = sorted({text for item in training.examples for text in training.pair(item)})
+    learnt, choosing = (training.with_negatives(parts[name]) for name in ("train", "selection"))
+    texts = sorted({text for item in (*learnt, *choosing) for text in training.pair(item)})
     own = vectors / sha256_text(canonical_json([dict(encoder.parameters), texts]))[:32]
 
     def progress(done: int) -> None:
@@ -182,18 +223,8 @@ def train_head(
             [pair_features((text, read[text]) if paired else None, (said, read[said])) for text, said in pairs]
         )
 
-    raw, chosen = features(parts["train"]), features(parts["selection"])
-    middle, spread = raw.mean(axis=0), raw.std(axis=0) + 1e-6
-    middle[-WORD_COLUMNS:], spread[-WORD_COLUMNS:] = 0.0, 1.0 / max(training.recipe.words, 1e-6)
-    candidates = [RewardWeights(middle, spread, np.zeros(raw.shape[1]), 0.0)]
-    for strength in _STRENGTHS:
-        model = LogisticRegression(C=strength, class_weight="balanced", max_iter=1000, tol=1e-6)
-        model.fit((raw - middle) / spread, labels_of(parts["train"]))
-        candidates.append(RewardWeights(middle, spread, model.coef_[0], float(model.intercept_[0])))
-        line(f"fitted with {len(candidates) - 1} of {len(_STRENGTHS)} strengths")
-    labels = labels_of(parts["selection"])
-    alike = compute_sample_weight("balanced", labels)
-    losses = tuple(float(log_loss(labels, chances(one.logits(chosen)), sample_weight=alike)) for one in candidates)
+    candidates = _fitted(features(learnt), labels_of(learnt), training.recipe.words, line)
+    losses = _balanced_losses(candidates, features(choosing), labels_of(choosing))
     kept = int(np.argmin(losses))
     card = training.card(
         parts,
@@ -203,5 +234,5 @@ def train_head(
         sha256=write_weights(folder / WEIGHTS, **asdict(candidates[kept])),
         versions={"python": platform.python_version(), **{name: version(name) for name in ("numpy", "scikit-learn")}},
     )
-    found = chances(candidates[kept].logits(features(parts["test"])))
-    return TrainedReward(folder, training.measured(card, parts, found, folder), losses)
+    model = HeadReward(card, candidates[kept], encoder)
+    return TrainedReward(folder, training.measured(card, parts, model, folder), losses)

@@ -1,10 +1,8 @@
 """Tuning a language model that responds to claims, by trainers of trl and `training.ppo`.
 
-`sft` learns the responses that people wrote. `dpo` draws several of the model's own responses to each claim once, kept
-in `pairs-KEY.jsonl`, and prefers the best by the reward to the worst. `rloo`, `grpo` and `ppo` draw as they go. RLOO
-weighs each response by its reward less the mean of the others', with the reward of equation 3: the divergence of a
-whole response from the model to begin with is taken off. GRPO divides by their spread as well and adds each token's
-divergence to the loss.
+`sft` learns the responses that people wrote. `rloo` and `ppo` draw the model's own responses as they go. RLOO weighs
+each response by its reward less the mean of the others', with the reward of equation 3: the divergence of a whole
+response from the model to begin with is taken off.
 
 The folder gets `log.jsonl` while it goes on, and at the end `model/` (whole, adapter merged in), `adapter/` where the
 model to begin with was whole, `card.json` and `card.md`. The state is kept in `checkpoints/`, from which
@@ -19,9 +17,9 @@ import platform
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -29,11 +27,11 @@ from pathlib import Path
 import torch
 from datasets import Dataset
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
-from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
+from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+from trl import RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import read_models, sha256_file, sha256_text, write_jsonl
+from hellofresh.core.files import sha256_file
 from hellofresh.judging.reward_judges import WatchedReward
 from hellofresh.models.local.folders import StoredModel, rendered
 from hellofresh.rewards.base import RewardCase, RewardModel
@@ -44,7 +42,7 @@ from training.data import Exchange, in_training_order, read_exchanges, split_exc
 from training.libraries import LIBRARIES
 from training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
 from training.ppo import PpoTrainer
-from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, TuningRecipe
+from training.recipe import PpoRecipe, RewardedRecipe, SftRecipe, TuningRecipe
 from training.run import Run
 
 _MIB = 1 << 20
@@ -124,7 +122,7 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
     """Tune, or go on with it; a finished tuning's card is read.
 
     Args:
-        run: the method `sft`, `rloo`, `grpo`, `ppo` or `dpo`, its recipe, and where to.
+        run: the method `sft`, `rloo` or `ppo`, its recipe, and where to.
         base: the model to begin with.
         data: the file of exchanges.
         rewards: of the model's own responses; None for `sft`.
@@ -144,25 +142,13 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
     if tuning.tokenizer.eos_token is None:
         raise DataError("no token for the end of a text in its tokenizer", where=base.name, code="bad-model")
     torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
-    if isinstance(recipe, SftRecipe):
-        trainer, learnt, held_out = _supervised(tuning, recipe, exchanges)
-    elif isinstance(recipe, PreferenceRecipe):
-        trainer, learnt, held_out = _by_preferences(tuning, recipe, exchanges)
-    else:
-        assert isinstance(recipe, RewardedRecipe), recipe
-        trainer, learnt, held_out = _by_rewards(tuning, recipe, exchanges)
+    trainer, learnt, held_out = (_by_rewards if rewards else _supervised)(tuning, exchanges)
     watcher = run.train(trainer, kl_bound=getattr(recipe, "kl_bound", math.inf))
     flags = [watcher.stopped] if watcher.stopped else []
     if is_over_optimised(watcher.rows):
         flags.append("the reward rises while the untrained judge falls: read responses before using this model")
     parameters = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
-    # The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads.
-    adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
-    trainer.model.save_pretrained(adapter)
-    tuning.tokenizer.save_pretrained(adapter)
-    merged = PeftModel.from_pretrained(base.load("cpu"), str(adapter), local_files_only=True)
-    merged.merge_and_unload().save_pretrained(folder / "model")
-    tuning.tokenizer.save_pretrained(folder / "model")
+    _write_models(tuning, trainer)
     device, peak_mib = _device(run.device, recipe)
     card = TuningCard(
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
@@ -178,34 +164,33 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
     return card
 
 
-def _supervised(tuning: Tuning, recipe: SftRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+def _write_models(tuning: Tuning, trainer: Trainer) -> None:
+    """The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads."""
+    base, folder = tuning.base, tuning.run.folder
+    adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
+    trainer.model.save_pretrained(adapter)
+    tuning.tokenizer.save_pretrained(adapter)
+    merged = PeftModel.from_pretrained(base.load("cpu"), str(adapter), local_files_only=True)
+    merged.merge_and_unload().save_pretrained(folder / "model")
+    tuning.tokenizer.save_pretrained(folder / "model")
+
+
+def _supervised(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    recipe = tuning.recipe
+    assert isinstance(recipe, SftRecipe), recipe
+
     def row(one: Exchange) -> dict[str, str] | None:
         prompt, completion = tuning.prompt(one), one.response.strip() + str(tuning.tokenizer.eos_token)
         fits = prompt and tuning.tokens(completion) <= recipe.response_tokens
         return {"prompt": prompt, "completion": completion} if fits else None
 
-    config = partial(SFTConfig, completion_only_loss=True)
-    return _of_rows(tuning, recipe, exchanges, row, kind=partial(SFTTrainer, tuning.load()), config=config)
-
-
-def _of_rows(
-    tuning: Tuning,
-    recipe: SftRecipe | PreferenceRecipe,
-    exchanges: Sequence[Exchange],
-    row: Callable[[Exchange], Mapping[str, str] | None],
-    *,
-    kind: Callable[..., Trainer],
-    config: Callable[..., TrainingArguments],
-) -> tuple[Trainer, int, int]:
-    """A trainer that learns the rows of exchanges and holds some out, with the numbers of both."""
     parts = split_exchanges(exchanges, recipe.held_out, recipe.seed)
     learnt, held_out = ([found for one in part if (found := row(one))] for part in parts)
     steps = tuning.steps(len(learnt) if held_out else 0)
-    in_epoch = max(1, len(learnt) // (recipe.batch * recipe.accumulation))
-    every = in_epoch if isinstance(recipe, SftRecipe) else steps
-    settings = {**tuning.run.arguments(steps, measured_every=every), "train_sampling_strategy": "sequential"}
-    trainer = kind(
-        args=config(**settings, max_length=None),
+    settings = tuning.run.arguments(steps, measured_every=max(1, len(learnt) // (recipe.batch * recipe.accumulation)))
+    trainer = SFTTrainer(
+        tuning.load(),
+        args=SFTConfig(**settings, train_sampling_strategy="sequential", completion_only_loss=True, max_length=None),
         train_dataset=Dataset.from_list(in_training_order(learnt, recipe.epochs, recipe.seed)),
         eval_dataset=Dataset.from_list(held_out),
         processing_class=tuning.tokenizer,
@@ -214,8 +199,9 @@ def _of_rows(
     return trainer, len(learnt), len(held_out)
 
 
-def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
-    assert tuning.rewards is not None
+def _by_rewards(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer, int, int]:
+    recipe = tuning.recipe
+    assert isinstance(recipe, RewardedRecipe) and tuning.rewards is not None, recipe
     rows = [
         {"prompt": prompt, "claim": one.claim, "evidence": list(tuning.shown_evidence(one))}
         for one in exchanges
@@ -227,6 +213,9 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
     needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
     order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
     model, tokens = tuning.load(), tuning.tokenizer
+    # Whatever a trainer leaves open is taken from the model's own settings, such as a penalty for repetition: responses
+    # would then be drawn from another distribution than the one whose chances are learnt from.
+    model.generation_config = GenerationConfig(eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id)
     if isinstance(recipe, PpoRecipe):
         arguments = tuning.run.arguments(steps, save_every=math.ceil(recipe.save_every / updates) * updates)
         settings = TrainingArguments(**arguments, remove_unused_columns=False, train_sampling_strategy="sequential")
@@ -234,14 +223,13 @@ def _by_rewards(tuning: Tuning, recipe: RewardedRecipe, exchanges: Sequence[Exch
             model = prepare_model_for_kbit_training(model)
         policy, prompts = get_peft_model(model, tuning.lora()), [row for row in order for _ in range(recipe.responses)]
         return PpoTrainer(policy, settings, prompts, recipe=recipe, tokenizer=tokens, scores=scores), len(rows), 0
-    config, kind = (GRPOConfig, GRPOTrainer) if tuning.run.method == "grpo" else (RLOOConfig, RLOOTrainer)
-    settings = config(
+    config = RLOOConfig(
         **tuning.run.arguments(steps), num_generations=recipe.responses, beta=recipe.kl, epsilon=recipe.clip,
         temperature=recipe.temperature, max_completion_length=recipe.response_tokens, shuffle_dataset=False,
         reward_weights=[1.0, 0.0], disable_dropout=True,
     )  # fmt: skip
     data = Dataset.from_list(order)
-    trainer = kind(model, scores, settings, data, processing_class=tokens, peft_config=tuning.lora())
+    trainer = RLOOTrainer(model, scores, config, data, processing_class=tokens, peft_config=tuning.lora())
     return trainer, len(rows), 0
 
 
@@ -255,59 +243,6 @@ def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
 
     score.__name__ = name
     return score
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The best and the worst response to the prompt of an exchange, and the difference of their rewards."""
-
-    id: str
-    prompt: str
-    chosen: str
-    rejected: str
-    better_by: float
-
-
-def _by_preferences(
-    tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange]
-) -> tuple[Trainer, int, int]:
-    model, path = tuning.load(), tuning.run.folder / f"pairs-{tuning.run.key[:12]}.jsonl"
-    if not path.is_file():
-        write_jsonl(path, map(asdict, _pairs(tuning, recipe, exchanges, model)))
-    pairs, end = {pair.id: pair for pair in read_models(path, _Pair)}, str(tuning.tokenizer.eos_token)
-
-    def row(one: Exchange) -> dict[str, str] | None:
-        if (pair := pairs.get(one.id)) is None:
-            return None
-        return {"prompt": pair.prompt, "chosen": pair.chosen + end, "rejected": pair.rejected + end}
-
-    return _of_rows(
-        tuning, recipe, exchanges, row, kind=partial(DPOTrainer, model), config=partial(DPOConfig, beta=recipe.kl)
-    )
-
-
-def _pairs(
-    tuning: Tuning, recipe: PreferenceRecipe, exchanges: Sequence[Exchange], model: PreTrainedModel
-) -> Iterator[_Pair]:
-    """The best and the worst response to each claim that is short enough, if one is better by the reward."""
-    assert tuning.rewards is not None
-    for one in exchanges:
-        if not (prompt := tuning.prompt(one)):
-            continue
-        torch.manual_seed(int(sha256_text(f"{recipe.seed}:{one.id}")[:8], 16))
-        asked = tuning.tokenizer(prompt, return_tensors="pt", add_special_tokens=False).to(model.device)
-        with torch.no_grad():
-            rows = model.eval().generate(
-                **asked, do_sample=True, temperature=recipe.temperature, top_k=0,
-                num_return_sequences=recipe.responses, max_new_tokens=recipe.response_tokens,
-                pad_token_id=tuning.tokenizer.pad_token_id,
-            )[:, asked["input_ids"].shape[1] :]  # fmt: skip
-        said = tuning.tokenizer.batch_decode(rows, skip_special_tokens=True)
-        scores = tuning.rewards.reward.score([RewardCase(one.claim, tuning.shown_evidence(one), text) for text in said])
-        best, worst = int(scores.argmax()), int(scores.argmin())
-        better_by = float(scores[best] - scores[worst])
-        if better_by > 0:
-            yield _Pair(one.id, prompt, said[best], said[worst], better_by)
 
 
 def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:

@@ -186,9 +186,9 @@ def _score_checks(
         yield Check(manifest.name, "scores", said, scores.faults, unchecked=sorted(scores.unchecked))
         if handed_in is not None:
             said = f"{len(handed_in):,} by others, as they were handed in before the deadline, and no more"
-            missing: list[str] = []
-            _survive(lambda: missing.extend(scores.handed_in_faults(handed_in)), missing)
-            yield Check(manifest.name, "receipts", said, missing)
+            other: list[str] = []
+            _survive(lambda: other.extend(scores.handed_in_faults(handed_in)), other)
+            yield Check(manifest.name, "receipts", said, other)
     for wanted in figures:
         if wanted.may_be_of(manifest) and (content.has_labels or "edition" in wanted.wanted):
             missing = "no score is" if content.has_labels else "labels are not public yet for"

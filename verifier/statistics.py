@@ -37,8 +37,8 @@ WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "non
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
 _BOOTSTRAP = 2_000
-_LEAST_OF_CLASS, _ROUNDING = 8, 1e-20
-"""The second is a variance that is rounding alone."""
+_LEAST_OF_CLASS, _LEAST_OF_LOGS, _ROUNDING = 12, 96, 1e-20
+"""Effective groups below which a class, and logarithms, are few; a variance that is rounding alone."""
 FloatArray = NDArray[np.float64]
 
 
@@ -116,9 +116,12 @@ class Metric:
     def effective(self, table: FloatArray) -> float:
         """Groups of one size that would weigh as much as those there are, shape (groups, k).
 
-        Of a mean over classes those of the class that lies in fewest, where these are below 8.
+        Of a mean over classes those of the class that lies in fewest, where these are below 12; of
+        the log score an eighth, below 96.
         """
         worth = kish(self.size(table))
+        if self.name == FORECAST[1] and worth < _LEAST_OF_LOGS and len(table) > 1:
+            return worth * _LEAST_OF_CLASS / _LEAST_OF_LOGS
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
             return worth
         right, _, missed = self._cells(table)
@@ -315,7 +318,9 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
     samples, freedom = max(kish(of), 1.0), kish(of) - 1
     if 0 < share < 1 and _jackknife(left / rest) > _ROUNDING and spread > _ROUNDING:
         samples = 1 / spread
-        if parts is None:  # the spread of a mean over classes is known less well
+        if (
+            parts is None or metric.of_forecasts
+        ):  # the spread of a mean over classes, or of logarithms, is known less well
             freedom = min(freedom, _satterthwaite(odds))
     limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
     low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)

@@ -50,16 +50,30 @@ class VotersWorld:
         )
 
 
-def draw_voters(world: VotersWorld, raters: int, ratings: int, seed: int) -> Voters:
-    """Raters drawn afresh, and their ratings: so many at most, since nobody rates a note twice."""
+def draw_voters(
+    world: VotersWorld, raters: int, ratings: int, seed: int, *, tail: float = 0.0, own: float = 0.0
+) -> Voters:
+    """Raters drawn afresh, and their ratings: so many at most, since nobody rates a note twice.
+
+    Args:
+        world: its notes stay.
+        raters, ratings, seed: how many, and of what draw.
+        tail: index of a Pareto law of activity, the heavier the lower; 0 for a log-normal law.
+        own: the share of ratings of the other side's notes that are never given.
+    """
     random = np.random.default_rng(seed)
     camp = random.choice([-1, 0, 1], raters, p=[0.4, 0.28, 0.32])
     lean = camp * 0.8 + random.normal(0, 0.3, raters)
     bias, activity = random.normal(0.3, 0.6, raters), random.lognormal(0, 0.8, raters)
+    if tail:
+        activity = 1 + random.pareto(tail, raters)
     rater = random.choice(raters, ratings, p=activity / activity.sum()).astype(np.int32)
     note = random.choice(world.quality.size, ratings, p=world.appeal / world.appeal.sum()).astype(np.int32)
     pairs = np.unique(note.astype(np.int64) * raters + rater)
     note, rater = (pairs // raters).astype(np.int32), (pairs % raters).astype(np.int32)
+    if own:
+        seen = (lean[rater] * world.slant[note] > 0) | (random.random(note.size) >= own)
+        note, rater = note[seen], rater[seen]
     liking = (
         world.quality[note] + bias[rater] + 1.3 * lean[rater] * world.slant[note] + random.logistic(0, 0.7, note.size)
     )
@@ -142,7 +156,14 @@ def draw_written(
 
 
 def draw_liked(
-    seed: int, *, ring: int, pushed: int, interest: float = 1.0, raters: int = 3000, posts: int = 6000
+    seed: int,
+    *,
+    ring: int,
+    pushed: int,
+    interest: float = 1.0,
+    raters: int = 3000,
+    posts: int = 6000,
+    languages: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Posts, raters and periods of helpful ratings: honest ones, and a ring of raters who are as active besides.
 
@@ -153,18 +174,22 @@ def draw_liked(
         interest: how much more often honest raters see posts of their three topics, of twenty, in their two hours of
             twelve; 1 for as often as others.
         raters, posts: how many.
+        languages: so many, each half as large as the one before and with posts of its own; the ring is of the first.
     """
     random = np.random.default_rng(seed)
+    size = 0.5 ** np.arange(languages) / (0.5 ** np.arange(languages)).sum()
+    spoken, written = (random.choice(languages, count, p=size) for count in (raters, posts))
+    spoken[:ring] = 0
     period, topic, hour = (random.integers(0, kinds, posts) for kinds in (4, 20, 12))
     fame = random.lognormal(0, 1.1, posts)
     found = []
     for rater in range(raters):
         likes = np.isin(topic, random.choice(20, 3, replace=False)) + np.isin(hour, random.choice(12, 2, replace=False))
-        weight = fame * interest**likes
-        visits = int(min(4 + 12 * random.pareto(1.35), 500))
+        weight = fame * interest**likes * (written == spoken[rater])
+        visits = int(min(4 + 12 * random.pareto(1.35), 500, (weight > 0).sum()))
         seen = random.choice(posts, visits, p=weight / weight.sum())
         found.append(np.unique(seen) * raters + rater)
-    chosen = random.choice(posts, pushed, replace=False)
+    chosen = random.choice(np.flatnonzero(written == 0), pushed, replace=False)
     theirs = (chosen[:, None] * raters + np.arange(ring))[random.random((pushed, ring)) < 0.9]
     pairs = np.unique(np.concatenate([*found, theirs]))
     return pairs // raters, pairs % raters, period

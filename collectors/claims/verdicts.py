@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -84,7 +85,7 @@ class _Words(Strict):
     @model_validator(mode="after")
     def _names_no_word_twice(self) -> Self:
         words = [word for word, _ in self._listed()]
-        twice = sorted({word for word in words if words.count(word) > 1})
+        twice = sorted(word for word, times in Counter(words).items() if times > 1)
         if twice:
             raise ValueError(f"there twice: {', '.join(twice)}")
         return self

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from collectors.notes.claimed import claimed_names, read_claimed
 from collectors.notes.dump_files import find_shards, source_files
-from collectors.notes.labels import AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
 from collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from collectors.notes.snapshot import known_hashes
 from collectors.notes.tables import (
@@ -55,6 +55,7 @@ from hellofresh.stats.bridging import (
     chance_helpful,
     fit_bridging,
     flip_costs,
+    redraws,
     sampling,
     statuses,
 )
@@ -71,6 +72,7 @@ PUSHED = 8
 _HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
 _VALID_MS = 2 * DAY_MS
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
+_ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
 VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
 _STATUS_NAMES = {
     Status.HELPFUL: "CURRENTLY_RATED_HELPFUL",
@@ -310,7 +312,7 @@ def collect_bridging(
         raise SourceError(
             f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
         ) from error
-    say("resampling raters and counting accounts that would change a status")
+    say("redrawing raters and counting accounts that would change a status")
     (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
     mine = np.flatnonzero((created >= start) & (created < end))
     rows = _rows(notes, mine, ratings, fit)
@@ -342,10 +344,10 @@ def collect_bridging(
         (fit.first.sweeps, fit.second.sweeps),
         dict(ratings.counts) | {f"rows of the {title}": count for title, count in sorted(reader.rows.items())},
         _agreement(written),
-        _rings(notes, mine, ratings, fit),
+        _rings(notes, mine, ratings, fit, _looked_up(ratings.raters, groups, "group", -1)),
         asdict(fit.settings),
         sorted([*sources, *ratings.sources], key=lambda item: item.name),
-        [*reader.warnings, *ratings.warnings, *left_out],
+        [*reader.warnings, *ratings.warnings, *_odd(notes, groups, ratings), *left_out],
     )
     write_json(output.with_suffix(".json"), asdict(report), mode=0o600)
     return report
@@ -390,18 +392,33 @@ def _milliseconds(quarter: Quarter) -> tuple[int, int]:
 
 
 def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
-    """Participants as keyed hashes: whether they are of a core group, and whether they write by the API; sorted."""
+    """Participants as keyed hashes, sorted: their modelling `group`, -1 for none, whether it is of the core model and
+    whether it is `odd`, no number though something is there; whether they write by the API."""
     rows = pl.concat([pl.DataFrame(schema=_GROUP_COLUMNS.schema), *reader.frames(ENROLLMENT, _GROUP_COLUMNS)])
     group = pl.col("modelingGroup").cast(pl.Float64, strict=False)
     return (
         rows.select(
             hashed(rows["participantId"], key).alias("participant"),
             group.is_in(CORE_GROUPS).fill_null(False).alias("core"),
-            pl.col("enrollmentState").str.starts_with("api").alias("machine"),
+            pl.col("enrollmentState").is_in(AI_STATES).alias("machine"),
+            pl.when(group.is_between(0, 1000)).then(group).fill_null(-1).alias("group"),
+            (group.is_nan() | group.is_null() & (pl.col("modelingGroup") != "")).alias("odd"),
         )
-        .sort("participant", "core", "machine")
+        .sort("participant", "core", "machine", "group")
         .unique("participant", keep="last", maintain_order=True)
     )
+
+
+def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> list[str]:
+    """Warnings of clocks and groups that cannot be."""
+    end = _end(ratings)
+    found = {
+        "ratings of a clock that is ahead do": (ratings.second > end).sum(),
+        "notes of a clock that is ahead do": (notes["createdAtMillis"] // 1000 > end + _AHEAD_S).sum(),
+    }
+    said = [f"{count:,} {what} not say when the dump ends." for what, count in found.items() if count]
+    odd = groups["odd"].sum()
+    return [*said, f"{odd:,} modelling groups that are not numbers, such as NaN, count as none."] if odd else said
 
 
 def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
@@ -415,7 +432,7 @@ def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _looked_up(wanted: NDArray[np.uint64], groups: pl.DataFrame, column: str, default: bool) -> NDArray[np.bool_]:
+def _looked_up(wanted: NDArray[np.uint64], groups: pl.DataFrame, column: str, default: float) -> NDArray[Any]:
     found = pl.DataFrame({"participant": wanted}).join(groups, on="participant", how="left", maintain_order="left")
     return found[column].fill_null(default).to_numpy()
 
@@ -432,23 +449,23 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
     return (
         Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
         Notes(writer.to_numpy(), statement.to_numpy(), shown.to_numpy()),
-        Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings, int(created.max()))),
+        Raters(_looked_up(ratings.raters, groups, "core", True), _busiest(ratings)),
     )
 
 
-def _busiest(ratings: DumpRatings, newest_note: int) -> NDArray[np.bool_]:
-    """The 0.1% of raters with most ratings in the dump's last week, or its last four.
+def _end(ratings: DumpRatings) -> int:
+    """The newest second of a rating, without those long after almost all others: their clocks are ahead."""
+    most = int(np.quantile(ratings.second, _ON_TIME, method="lower")) + _AHEAD_S
+    return int(ratings.second[ratings.second <= most].max())
 
-    A rating of a wrong clock, long after the newest note (in seconds), does not say when the dump was made.
-    """
-    found = np.zeros(ratings.raters.size, np.bool_)
-    credible = ratings.second[ratings.second <= newest_note + max(_BUSY_DAYS) * DAY_MS // 1000]
-    newest = max(newest_note, int(credible.max(initial=0)))
+
+def _busiest(ratings: DumpRatings) -> NDArray[np.bool_]:
+    """The 0.1% of raters with most ratings in the dump's last week, or its last four."""
+    found, end = np.zeros(ratings.raters.size, np.bool_), _end(ratings)
     for days in _BUSY_DAYS:
-        recent = ratings.second > newest - days * DAY_MS // 1000
-        if recent.any():  # else a note's clock is ahead of all ratings
-            count = np.bincount(ratings.rater[recent], minlength=found.size)
-            found |= count > np.quantile(count[count > 0], _BUSIEST)
+        recent = (ratings.second > end - days * DAY_MS // 1000) & (ratings.second <= end)
+        count = np.bincount(ratings.rater[recent], minlength=found.size)
+        found |= count > np.quantile(count[count > 0], _BUSIEST)
     return found
 
 
@@ -462,7 +479,8 @@ def _rows(
     from scipy.special import stdtrit
 
     created = notes["createdAtMillis"].to_numpy()
-    found = sampling(fit)
+    redrawn = redraws(fit)
+    found = sampling(fit, redrawn)
     half = stdtrit(np.maximum(found.freedom, 1), (1 + LEVEL) / 2) * found.error
     kinds = np.bincount(ratings.note.astype(np.int64) * 3 + ratings.level, minlength=3 * notes.height).reshape(-1, 3)
     status = statuses(fit)
@@ -480,7 +498,7 @@ def _rows(
         "error": _or_none(found.error[mine]),
         "low": _or_none((fit.intercept - half)[mine]),
         "high": _or_none((fit.intercept + half)[mine]),
-        "chance_helpful": _or_none(chance_helpful(fit, found)[mine]),
+        "chance_helpful": _or_none(chance_helpful(fit, redrawn)[mine]),
         "ratings": kinds.sum(axis=1)[mine].tolist(),
         "sampled": sampled[mine].tolist(),
         "status": [
@@ -503,14 +521,16 @@ def _rows(
     return [BridgedNote(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
 
 
-def _rings(notes: pl.DataFrame, mine: NDArray[np.intp], ratings: DumpRatings, fit: Bridging) -> RingFigures:
-    """Rings among all raters, and what they did to the quarter's notes."""
+def _rings(
+    notes: pl.DataFrame, mine: NDArray[np.intp], ratings: DumpRatings, fit: Bridging, group: NDArray[np.float64]
+) -> RingFigures:
+    """Rings among all raters, of modelling groups of shape (raters,), and what they did to the quarter's notes."""
     liked = (ratings.level == _HELPFUL) & fit.ratings.valid
     post = notes["tweetId"].fill_null(0).rank("dense").to_numpy().astype(np.int32) - 1
     period = np.zeros(int(post.max(initial=0)) + 1, np.int64)
     np.maximum.at(period, post, notes["createdAtMillis"].to_numpy() // _PERIOD_MS)
     lean = np.nan_to_num(fit.first.rater_factor)
-    camp = np.where(np.abs(lean) < _LEAN, 0, np.sign(lean)).astype(np.int64)
+    camp = (3 * group + np.where(np.abs(lean) < _LEAN, 0, np.sign(lean))).astype(np.int64)
     found = find_rings(post[ratings.note[liked]], ratings.rater[liked], period=period, camp=camp)
     theirs = np.bincount(ratings.note[(ratings.level == _HELPFUL) & found.rater[ratings.rater]], minlength=notes.height)
     without = intercepts_without(fit, found.rater)

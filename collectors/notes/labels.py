@@ -117,6 +117,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
 
 
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
+"""States of the enrolment table in which a program writes by the API, or did; any other is a person's."""
 AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
 _COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 

@@ -37,7 +37,7 @@ _LEVELS = {"NOT_HELPFUL": 0, "SOMEWHAT_HELPFUL": 1, "HELPFUL": 2}
 _COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"), texts=(RATER, _LEVEL), extra=(_OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET)
 )
-_NAME = re.compile(r"[A-Z_]{1,40}")
+_NAME = re.compile(r"[A-Za-z_]{1,40}")
 _ROWS_AT_ONCE = 1_000_000  # among so many, a rater occurs more than once and is hashed once
 _FORMAT = 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -272,7 +272,7 @@ def _columns(header: bytes, name: str, table: DumpTable) -> tuple[str, ...]:
             code="no-header",
             fix="Check that this is a file of the dump.",
         )
-    twice = sorted({column for column in columns if columns.count(column) > 1})
+    twice = sorted(column for column, times in Counter(columns).items() if times > 1)
     if twice:
         raise SourceError(f"the column {_shown(twice[:1])} is there twice", where=name, code="duplicate-column")
     return columns

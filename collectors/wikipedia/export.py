@@ -39,6 +39,8 @@ from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
+_ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
+"""Those that Expat reads by itself; for others it would ask Python's codecs, of which many are none of texts."""
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -311,6 +313,7 @@ class _Handler:
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._append
         parser.StartDoctypeDeclHandler = self._refuse_doctype
+        parser.XmlDeclHandler = self._refuse_encoding
         self._parser = parser
 
     def feed(self, chunk: bytes) -> None:
@@ -433,6 +436,11 @@ class _Handler:
             return int(text)
         raise self._wrong(f"{what} is {text!r}" if text else f"{what} missing", "a whole number", "bad-number")
 
+    def _refuse_encoding(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in _ENCODINGS:
+            what = f"the XML says that it is encoded in {encoding[:40]!r}"
+            raise self._wrong(what, "UTF-8, which MediaWiki writes", "bad-encoding")
+
     def _refuse_doctype(self, *_: object) -> None:
         raise self._wrong("a document type declaration", "none, as exports never have one", "doctype-refused")
 
@@ -523,7 +531,7 @@ def listed_sha256(sums: Path) -> list[tuple[str, str]]:
         raise SourceError(
             f"cannot be read ({error})", where=str(sums), expected="a list of checksums", code="bad-checksums"
         ) from None
-    matches = [_LINE.fullmatch(line) for line in text.splitlines()]
+    matches = [_LINE.fullmatch(line) for line in text.split("\n")]
     return [(match[1].lower(), match[2] or "") for match in matches if match is not None]
 
 

@@ -186,7 +186,7 @@ def _lines(name: str) -> list[str]:
     except (OSError, ValueError):
         return [name]
     try:
-        return Path(name).read_text(encoding="utf-8-sig").splitlines()
+        return Path(name).read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot be read ({error})", where=name, expected="UTF-8 text", code="bad-titles") from None
 

@@ -172,7 +172,17 @@ def compare(scores: LoadedEdition, systems: Mapping[str, Predictions]) -> Compar
 
 
 @overload
-def compare(scores: object, *, baseline: str = ..., lower_is_better: bool = ..., **columns: str) -> ScoreComparison: ...
+def compare(
+    scores: object,
+    *,
+    baseline: str = ...,
+    lower_is_better: bool = ...,
+    item: str = ...,
+    system: str = ...,
+    score: str = ...,
+    cluster: str = ...,
+    repeat: str = ...,
+) -> ScoreComparison: ...
 
 
 def compare(
@@ -239,7 +249,7 @@ def _frame(items: Sequence[object], *names: str) -> pl.DataFrame:
 
 def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:
     """The scores of entries, beside the answers that always name one class."""
-    ids = [sample.id for sample in edition]
+    ids = {key for entry in entries for said in entry.outputs.values() for key in said}  # beside on the same samples
     always = [
         _entry(f"always {name}", "baseline", dict.fromkeys(ids, Choice(label=number)))
         for number, name in enumerate(edition.task.classes)

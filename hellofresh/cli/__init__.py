@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
+from threading import current_thread, main_thread
 
+from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
+from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
 
 
@@ -29,21 +33,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
 
     output = CommandOutput(as_json=options.json)
+    if planted := shadowing():
+        said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
+        output.say(f"warning: {said}: run the command hellofresh instead of python -m, or run it from another folder")
     try:
         if options.timed or hasattr(options, "submissions_belong"):
             from hellofresh.cli._workspace import prepare
 
             prepare(options)
         # What an agent prints is not among the results, which another program reads.
-        with redirect_stdout(sys.stderr) if options.json else nullcontext():
+        with _stopped_by_sigterm(), redirect_stdout(sys.stderr) if options.json else nullcontext():
             code: int = _handler(options.run)(options, output)
         output.flush()
     except HelloFreshError as error:
         output.error(error)
         return error.exit_code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         output.say("Stopped. Finished work is kept; run the same command again to resume.")
-        return 130
+        return 143 if isinstance(error, _Terminated) else 130
     except BrokenPipeError:
         # The reader of a pipe has gone (`... | head`): no reader is left.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,8 +64,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which a scheduler sends: it ends a command like Ctrl+C."""
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    if current_thread() is not main_thread():  # no other may have signals
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _handler(name: str) -> Callable[..., int]:
     """The function that a command names as `module:function`; only now are the modules that it needs imported."""
     module, _, function = name.partition(":")
+    if module == "train":
+        find_training()
     handler: Callable[..., int] = getattr(import_module(f"hellofresh.cli.{module}"), function)
     return handler

@@ -119,6 +119,9 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
         output.table(
             f"{metric.title} beside the baselines and others", ("system", f"{metric.title} [95%]", "judged"), rows
         )
+        if scores[0].n < scores[0].n_split:
+            part = f"{scores[0].n} of {scores[0].n_split} samples"
+            output.say(f"note: {part}: not comparable with the board; others are scored on the same samples.")
         _compare_people(output, workspace, evaluation, run_id, scores[0].system)
 
 
@@ -304,9 +307,9 @@ def _show_examples(
         return
     samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
     said = {}
-    for line in (report.folder / "responses.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        said[row["sample"], row["prompt"]] = row["text"]
+    with (report.folder / "responses.jsonl").open(encoding="utf-8") as file:
+        for row in map(json.loads, file):
+            said[row["sample"], row["prompt"]] = row["text"]
     left, prompt = {"wrong": False, "right": True}, ""
     for row in read_predictions(report.folder):
         given, prompt = row.output, prompt or row.prompt

@@ -26,7 +26,11 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         _show_plan(workspace, settings, output)
         return 0
     # Results of the steps are of no use here: each says in a line what it did.
-    day = Day(ShownSteps(workspace, options.submissions, CommandOutput(as_json=True)), settings, options.sample)
+    day = Day(
+        ShownSteps(workspace, options.submissions, CommandOutput(as_json=True), options.yes_it_is),
+        settings,
+        options.sample,
+    )
     with locked(workspace.root / "locks" / "quarter-run.lock", what="running 'hellofresh quarter run'"):
         sweep_leftovers(workspace.root)
         if settings.daily.export is not None:
@@ -67,6 +71,7 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
 def status(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show the state of quarters, late ones first; 1 if one is late."""
     workspace, settings, moment = Workspace.from_environment(), Settings.load(), now()
+    workspace.submissions()  # a damaged record stops all that is due
     states = quarter_states(workspace, settings, moment, options.quarter or ())
     facts = [{"quarter": str(state.quarter), "calendar": state.calendar.to_json()} for state in states]
     output.result([{**to_json(state), **more} for state, more in zip(states, facts, strict=True)])

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from collectors.jobs import bundled_jobs
@@ -26,6 +27,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
 from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
+from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import prospective_splits
 from hellofresh.releases.draw.release import Built
@@ -85,7 +87,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         sample=options.sample or not options.datasets,
     )
     pipeline.run_release(
-        ShownSteps(Workspace.from_environment(), options.submissions, output),
+        ShownSteps(Workspace.from_environment(), options.submissions, output, options.yes_it_is),
         Settings.load(),
         sources,
         models=options.models or (),
@@ -118,13 +120,16 @@ def _resolve_split(options: argparse.Namespace, output: CommandOutput) -> int:
             code="no-release",
         )
     final = options.resolve == "final"
-    found = [pipeline.resolve_split(workspace, quarter, get_task(name), output.say, final=final) for name in names]
+    witness = Witness.of(workspace, workspace.submissions(), Settings.load(), options.yes_it_is)
+    found = [pipeline.resolve_split(witness, quarter, get_task(name), output.say, final=final) for name in names]
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in found if item])
     return 0
 
 
 def publish(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, quarters = Workspace.from_environment(), sorted(set(options.edition or ()))
+    witness = Witness.of(workspace, workspace.submissions(), Settings.load(), options.yes_it_is)
+    pipeline.confirm_publication(witness)
     if options.to and options.to.startswith(_HUB):
         hub = Hub.from_environment(options.to.removeprefix(_HUB))
         published = publish_to_hub(workspace, hub, now(), quarters)
@@ -154,6 +159,11 @@ class ShownSteps:
     workspace: Workspace
     submissions: Path
     output: CommandOutput
+    day: date | None = None
+
+    @property
+    def witness(self) -> Witness:
+        return Witness.of(self.workspace, self.submissions, Settings.load(), self.day)
 
     def say(self, line: str) -> None:
         self.output.say(line)
@@ -293,7 +303,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     rows = [to_json(item) | {"edition": str(item.edition)} for item in done]
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
-    return 1 if failed or (options.everywhere and holders.holding) else 0
+    return 1 if failed or (options.everywhere and (holders.holding or holders.answers)) else 0
 
 
 def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
@@ -359,13 +369,15 @@ def _say_where(
         output.say(f"note: samples of {task} {edition} ({split}) hold the text, too: {', '.join(sorted(keys))}")
     for path in holders.holding:
         output.say(f"note: {path} still holds the text.")
+    for path in holders.answers:
+        output.say(f"note: {path} still holds what a team wrote about the samples.")
     for path in holders.unread:
         output.say(f"note: {path} cannot be searched; it may hold the text.")
     if holders.unknown:
         output.say(
             f"note: the texts of {', '.join(holders.unknown)} are not in this workspace: nothing was searched for them."
         )
-    if everywhere and holders.holding:
+    if everywhere and (holders.holding or holders.answers):
         output.say(
             "These are sources, submissions or copies made elsewhere: remove the text by hand, or create them again."
         )

@@ -14,6 +14,7 @@ from collectors import sample
 from collectors.jobs import asked_job, collect_ratings, notes_source
 from collectors.notes import fill_texts
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
+from collectors.notes.votes import fit_votes
 from collectors.wikipedia.archive import PUBLIC_URL as EXPORTS_URL
 from collectors.wikipedia.archive import ExportRequest, download_export
 from collectors.wikipedia.source import check_contact
@@ -22,6 +23,7 @@ from hellofresh.cli._show import show_collected
 from hellofresh.config import Settings
 from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool
+from hellofresh.core.files import atomic_path
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter
 from hellofresh.releases.life.load import hydrate
@@ -63,7 +65,13 @@ def run_job(
 
 
 def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """What thousands of ratings say of a quarter's notes."""
+    """What thousands of ratings say of a quarter's notes, or a table of votes of its items."""
+    if options.table is not None:
+        return _fit_table(options, output)
+    if options.quarter is None:
+        raise UsageError(
+            "no quarter", fix="Name it with --quarter Q, or a table of votes with --table.", code="no-quarter"
+        )
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
     workspace = Workspace.from_environment()
@@ -98,6 +106,27 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
     output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
     output.text(f"notes: {path}")
+    return 0
+
+
+def _fit_table(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.dump is not None or options.quarter is not None or options.claims is not None:
+        fix = "Leave out --dump, --quarter and --claims."
+        raise UsageError("--table and a dump", expected="one of the two", fix=fix, code="two-sources")
+    path = options.table.with_name(f"{options.table.stem}.fitted.csv")
+    with output.progress(f"fit {options.table.name}"):
+        items, fit = fit_votes(options.table)
+    ranked = items.sort("intercept", "item", descending=[True, False], nulls_last=True)
+    with atomic_path(path) as place:
+        ranked.write_csv(place)
+    output.result({"items": ranked.to_dicts(), "mu": fit.mu, "path": str(path)})
+    numbers = ("intercept", "factor", "error")
+    shown = [
+        {n: f"{v:.3f}" if n in numbers and v is not None else v for n, v in row.items()}
+        for row in ranked.head(20).to_dicts()
+    ]
+    output.table("Items by intercept", ranked.columns, [list(row.values()) for row in shown])
+    output.text(f"items: {path}")
     return 0
 
 

@@ -1,18 +1,19 @@
-"""`hellofresh train`: rerankers, the threshold of relevance, reward models, and language models that respond."""
+"""`hellofresh train`: rerankers, reward models, and language models that respond."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectors.labelled import IMPORTERS, JudgedFile, read_judged
+from collectors.settings import told
 from hellofresh.cli._output import CommandOutput, duration, interval
+from hellofresh.cli.arguments.training import RerankerSettings, RewardedSettings, RewardSettings, TuningSettings
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.net.lock import locked
@@ -22,33 +23,20 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
 from hellofresh.evidence.retrieval.encoders import HUB, MINILM, open_encoder
 from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
-from hellofresh.evidence.retrieval.thresholds import (
-    LabelledPair,
-    Rates,
-    calibrate_threshold,
-    corpus_pairs,
-    joined,
-    parse_rule,
-    read_pairs,
-    score_pairs,
-)
 from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import need_converter, render
-from hellofresh.rewards.base import Beside
-from hellofresh.runs.regimes.correction.pages import TextRelevance, opened_encoder
-from hellofresh.runs.regimes.correction.post import plain
-from hellofresh.tasks.samples import to_json
+from hellofresh.rewards.base import LEAST, Beside, Probed
+from hellofresh.rewards.probes import refuse_weak, refutation_of
+from training.data import read_exchanges
 from training.libraries import chosen_device, find_base, need_libraries
 from training.log import LogRow, known_values
 from training.recipe import (
     PpoRecipe,
-    PreferenceRecipe,
     Recipe,
     RewardedRecipe,
     RewardRecipe,
-    SampledRecipe,
     SftRecipe,
     TuningRecipe,
     changed_recipe,
@@ -86,29 +74,27 @@ class _Trained:
 
 
 def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace = Workspace.from_environment()
-    if len(options.corpus) != 1:
-        raise UsageError("several --corpus", expected="one with 'train reranker'", code="many-corpora")
-    corpus = open_corpus(workspace, options.corpus[0])
-    for split in filter(None, (options.split, options.test)):
+    workspace, asked = Workspace.from_environment(), told(RerankerSettings, options)
+    corpus, model = open_corpus(workspace, asked.corpus), _model_name(asked.model)
+    for split in filter(None, (asked.split, asked.test)):
         corpus.queries(split)
-    if options.test == options.split:
-        raise UsageError("the queries to learn from are no test", where=options.split, code="same-split")
-    recipes = changed_recipes(load_recipe(options.recipe, Recipe), options.set)
+    if asked.test == asked.split:
+        raise UsageError("the queries to learn from are no test", where=asked.split, code="same-split")
+    recipes = changed_recipes(load_recipe(asked.recipe, Recipe), asked.changes)
     trained = []
     with output.progress(f"train on {corpus.name}") as bar:
         for recipe in recipes:
             chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
-            folder = workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-{chosen}"
-            found, tested = _train_one(options, corpus, recipe, folder, bar.line), None
-            if options.test:  # two stages without and with what was trained
-                second = f"trained:{found.folder}" if options.model == MINILM else str(found.folder)
-                retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (options.model, second)]
-                tested = compare_retrievers(corpus, options.test, retrievers)
+            folder = workspace.root / "training" / f"{corpus.name}-{model}-{chosen}"
+            found, tested = _train_one(asked, corpus, recipe, folder, bar.line), None
+            if asked.test:  # two stages without and with what was trained
+                second = f"trained:{found.folder}" if asked.model == MINILM else str(found.folder)
+                retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (asked.model, second)]
+                tested = compare_retrievers(corpus, asked.test, retrievers)
             trained.append(_Trained(recipe, found, tested))
     _print_rerankers(trained, corpus, output)
     if len(trained) > 1:
-        _draw(trained, workspace.root / "training" / f"{corpus.name}-{_model_name(options.model)}-sweep", output)
+        _draw(trained, workspace.root / "training" / f"{corpus.name}-{model}-sweep", output)
     return 0
 
 
@@ -117,13 +103,13 @@ def _model_name(model: str) -> str:
 
 
 def _train_one(
-    options: argparse.Namespace,
+    asked: RerankerSettings,
     corpus: RetrievalCorpus,
     recipe: Recipe,
     folder: Path,
     line: Callable[[str], None],
 ) -> TrainedReranker:
-    need_libraries("train reranker", online=options.model.startswith(HUB), encoders=True)
+    need_libraries("train reranker", online=asked.model.startswith(HUB), encoders=True)
     from training import encoders, rerankers
 
     def on_row(row: LogRow, steps: int) -> None:
@@ -131,10 +117,10 @@ def _train_one(
         line(f"lambda {recipe.weight:g}, tau {recipe.tau:g}: step {row.step:,} of {steps:,}, {known}")
 
     training = rerankers.RerankerTraining(
-        corpus, options.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe
+        corpus, asked.split, SparseRetriever.open(corpus, Bm25(), progress=line), recipe
     )
-    if options.model != MINILM:
-        return encoders.train_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+    if asked.model != MINILM:
+        return encoders.train_encoder(training, asked.model, chosen_device("auto"), folder, on_row)
     return rerankers.train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
 
 
@@ -186,110 +172,56 @@ def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> N
     output.text(f"figure: {folder / 'sweep.svg'}")
 
 
-_OTHERS = 10
-"""Pages of a query of a corpus that are not relevant."""
-_COLUMNS = ("threshold", "precision", "95%", "recall", "95%", "false positive rate", "95%")
-
-
-def train_relevance(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Choose a threshold, and show what it does."""
-    rule, encoder, scored = parse_rule(options.rule), opened_encoder(options.model), []
-    relevance = TextRelevance(encoder)
-    with output.progress("calibrate relevance") as bar:
-        for name, labelled in _pairs_of(options):
-            bar.line(f"scoring {len(labelled):,} pairs of {name}")
-            plainly = [
-                pair.model_copy(update={"text": plain(pair.text)}) for pair in labelled
-            ]  # as the regime compares
-            scored.append(score_pairs(relevance.of_pairs, plainly))
-    pairs = joined(scored)
-    found = calibrate_threshold(pairs, rule)
-    counts = {"pairs": pairs.scores.size, "relevant": int(pairs.relevant.sum())}
-    output.result({**counts, "parameters": dict(encoder.parameters), **to_json(found)})
-    output.table(
-        "Rates on all pairs, by threshold", _COLUMNS, [_rates_row(value, at) for value, at in found.curve.items()]
-    )
-    output.table("Rates on held-out pairs", _COLUMNS, [_rates_row(found.threshold, found.rates)])
-    output.text(
-        f"threshold {found.threshold:.2f} ({found.halves[0]:.2f} and {found.halves[1]:.2f} on halves of the texts), "
-        f"by {options.rule}; {int(pairs.relevant.sum()):,} of {pairs.scores.size:,} pairs are relevant; "
-        f"area under the curve {found.auc:.3f}"
-    )
-    return 0
-
-
-def _pairs_of(options: argparse.Namespace) -> Iterator[tuple[str, list[LabelledPair]]]:
-    if not options.data and not options.corpus:
-        raise UsageError("nothing to calibrate on", expected="--data FILE or --corpus NAME", code="no-pairs")
-    for path in options.data:
-        yield path.name, read_pairs(path)
-    for said in options.corpus:
-        name, _, split = said.partition(":")
-        corpus = open_corpus(Workspace.from_environment(), name)
-        first = open_retriever("bm25", corpus)
-        pairs = corpus_pairs(corpus, split or None, first, others=_OTHERS)
-        yield said, asyncio.run(pairs)
-
-
-def _rates_row(threshold: float, rates: Rates) -> tuple[object, ...]:
-    cells = [f"{threshold:.2f}"]
-    for rate in (rates.precision, rates.recall, rates.false_positive):
-        if rate.value is None or rate.interval is None:
-            cells += ["-", "-"]
-        else:
-            cells += [f"{rate.value:.3f}", interval(rate.interval.low, rate.interval.high)]
-    return tuple(cells)
-
-
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 
 def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
-    files = _judged_files(options)
-    recipe = load_recipe(options.recipe or ("head" if options.model == MINILM else "encoder"), RewardRecipe)
-    recipe = changed_recipe(recipe, options.set)
+    asked = told(RewardSettings, options)
+    files = _judged_files(asked)
+    recipe = load_recipe(asked.recipe or ("head" if asked.model == MINILM else "encoder"), RewardRecipe)
+    recipe = changed_recipe(recipe, asked.changes)
     training = RewardTraining(
-        options.criterion,
-        _beside(options.criterion, files),
+        asked.criterion,
+        _beside(asked.criterion, files),
         [item for file in files for item in file.examples],
         tuple(file.data for file in files),
         recipe,
     )
     root = Workspace.from_environment().root / "training"
-    importers, model = "-".join(dict.fromkeys(file.data.importer for file in files)), _model_name(options.model)
-    name: str = options.name or f"reward-{options.criterion}-{importers}-{model}-s{recipe.seed}"
+    importers = "-".join(dict.fromkeys(file.data.importer for file in files))
+    name = asked.name or f"reward-{asked.criterion}-{importers}-{_model_name(asked.model)}-s{recipe.seed}"
     if not _NAME.fullmatch(name):
         raise UsageError(f"--name {name}", expected="small letters, digits, - and .", code="bad-name")
     folder = root / name
-    with output.progress(f"train a reward model for {options.criterion}") as bar:
-        if options.model == MINILM:
+    with output.progress(f"train a reward model for {asked.criterion}") as bar:
+        if asked.model == MINILM:
             found = train_head(training, open_encoder(MINILM), folder, vectors=root / "vectors", line=bar.line)
         else:
-            need_libraries("train reward", online=options.model.startswith(HUB), encoders=True)
+            need_libraries("train reward", online=asked.model.startswith(HUB), encoders=True)
             from training.encoders import train_reward_encoder
 
             def on_row(row: LogRow, steps: int) -> None:
                 loss = f"loss {row.loss:.4f}" if row.loss is not None else f"held-out loss {row.held_out_loss:.4f}"
                 bar.line(f"step {row.step:,} of {steps:,}, {loss}")
 
-            found = train_reward_encoder(training, options.model, chosen_device("auto"), folder, on_row)
+            found = train_reward_encoder(training, asked.model, chosen_device("auto"), folder, on_row)
     _print_reward(found, output)
     return 0
 
 
-def _judged_files(options: argparse.Namespace) -> list[JudgedFile]:
+def _judged_files(asked: RewardSettings) -> list[JudgedFile]:
     sources = []
-    for text in options.sources:
+    for text in asked.sources:
         name, _, path = text.partition("=")
         if not name or not path:
             raise UsageError(f"--from {text}", expected="IMPORTER=FILE", code="bad-pair")
         if name not in IMPORTERS:
             raise UnknownNameError("importer", name, IMPORTERS)
         sources.append((name, path))
-    if not sources and not options.data:
+    if not sources and not asked.data:
         raise UsageError("nothing to learn from", expected="--data FILE or --from IMPORTER=FILE", code="no-data")
-    tables = [read_judged("table", path, options.criterion, options.columns) for path in options.data]
-    return [*tables, *(read_judged(name, Path(path), options.criterion) for name, path in sources)]
+    tables = [read_judged("table", path, asked.criterion, asked.columns) for path in asked.data]
+    return [*tables, *(read_judged(name, Path(path), asked.criterion) for name, path in sources)]
 
 
 def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
@@ -316,6 +248,7 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
     output.table(f"{card.criterion}: {card.rows['test']:,} held-out responses", columns, rows)
     if not card.epoch:
         output.say("note: the untrained model was the best on the part for selection: do not use this one")
+    _say_probes(card.probes, output)
     kept = "strength" if card.form == "head" else "epoch"
     output.text(f"{kept} {card.epoch} of {len(found.losses) - 1}: {found.folder}")
     output.result({**card.model_dump(mode="json"), "folder": str(found.folder)})
@@ -324,57 +257,67 @@ def _print_reward(found: TrainedReward, output: CommandOutput) -> None:
 _RECIPES: dict[str, type[TuningRecipe]] = {
     "sft": SftRecipe,
     "rloo": RewardedRecipe,
-    "grpo": RewardedRecipe,
     "ppo": PpoRecipe,
-    "dpo": PreferenceRecipe,
 }
 
 
 def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by one method."""
-    _print_tuned(*_tuned(options, options.method, output), output)
+    kind = TuningSettings if options.method == "sft" else RewardedSettings
+    _tune(told(kind, options), options.method, f"train {options.method}", output)
     return 0
 
 
 def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by written responses, then by rewards with PPO from there."""
-    # Whatever PPO would refuse after hours is refused now.
-    recipe = load_recipe(options.recipe, PpoRecipe)
-    reward_judges.open_watched(options.rewards, options.judge, recipe.alpha_relevance)
-    name = options.name
+    asked = told(RewardedSettings, options)
+    need_libraries("train rarg", online=asked.model.startswith(HUB))
+    _watched(asked, load_recipe(asked.recipe, PpoRecipe), output)  # what PPO would refuse after hours is refused now
     for method in ("sft", "ppo"):
-        options.name = f"{name}-{method}" if name else ""
-        folder, card = _tuned(options, method, output)
-        _print_tuned(folder, card, output)
-        options.model = str(folder / "model")
+        named = replace(asked, name=asked.name and f"{asked.name}-{method}")
+        asked = replace(asked, model=str(_tune(named, method, "train rarg", output) / "model"))
     return 0
 
 
-def _tuned(options: argparse.Namespace, method: str, output: CommandOutput) -> tuple[Path, TuningCard]:
-    if len(options.data) != 1:
-        raise UsageError("several --data", expected=f"one file with 'train {method}'", code="many-files")
-    (data,) = options.data
-    recipe = changed_recipe(load_recipe(options.recipe, _RECIPES[method]), options.set)
-    need_libraries(f"train {method}", online=options.model.startswith(HUB))
-    from training import run, tuning
-
-    workspace = Workspace.from_environment()
-    base = find_base(options.model, workspace)
-    begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
-    name = options.name or f"{method}-{data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
-    folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
+def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutput) -> Path:
+    """Tune by one method, print what came out, and return its folder."""
+    recipe = changed_recipe(load_recipe(asked.recipe, _RECIPES[method]), asked.changes)
+    need_libraries(command, online=asked.model.startswith(HUB))
     rewards = None
-    if isinstance(recipe, SampledRecipe):
-        judge = options.judge or reward_judges.RULES
-        rewards = reward_judges.open_watched(options.rewards, judge, recipe.alpha_relevance)
+    if isinstance(asked, RewardedSettings) and isinstance(recipe, RewardedRecipe):
+        rewards = _watched(asked, recipe, output)
+    workspace = Workspace.from_environment()
+    base = find_base(asked.model, workspace)
+    begun = base.name if base.name == "smollm2-135m" else Path(base.place).name.lower()
+    name = asked.name or f"{method}-{asked.data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
+    folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
+
+    from training import run, tuning  # with torch, which takes seconds
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
         output.say(f"step {row.step}: " + ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in known))
 
     with locked(folder / ".lock", what=f"tuning {folder.name}"):
-        made = run.Run(method, recipe, {}, chosen_device(options.device), folder, on_row)
-        return folder, tuning.tune(made, base, data, rewards)
+        made = run.Run(method, recipe, {}, chosen_device(asked.device), folder, on_row)
+        card = tuning.tune(made, base, asked.data, rewards)
+    _print_tuned(folder, card, output)
+    return folder
+
+
+def _watched(asked: RewardedSettings, recipe: RewardedRecipe, output: CommandOutput) -> reward_judges.WatchedReward:
+    """The reward, which is probed with the claims of the data before it is optimised, and its judge."""
+    opened = reward_judges.open_watched(asked.rewards, asked.judge, recipe.alpha_relevance)
+    exchanges = read_exchanges(asked.data, responses=False)
+    refutations = [refutation_of(one.claim, one.evidence[: recipe.evidence], one.response) for one in exchanges]
+    _say_probes(refuse_weak(opened.reward, refutations, allowed=asked.allow_weak_reward), output)
+    return opened
+
+
+def _say_probes(found: Probed | None, output: CommandOutput) -> None:
+    if found is not None:
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in found.shares.items())
+        output.text(f"refutations of {found.claims} claims are placed above: {shares} (least for all: {LEAST:.0%})")
 
 
 def _print_tuned(folder: Path, card: TuningCard, output: CommandOutput) -> None:

@@ -6,6 +6,7 @@ again, a few times.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
@@ -26,7 +27,8 @@ Pool = Callable[[], AbstractContextManager[Executor]]
 
 
 def process_pool(jobs: int) -> Pool:
-    """So many processes of this machine."""
+    """So many processes of this machine, which take no module from the current folder."""
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     return lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
 

@@ -26,11 +26,17 @@ _NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_J
 """Joiners that do not stand between signs beyond Latin: Persian and Indic words, and emoji, need theirs."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters besides white space, what turns the direction of writing, and halves of surrogate pairs."""
-# Spellings by which chat templates mark turns; some servers read them as such even within a message.
 _TURN_MARKS = re.compile(
-    r"(?<=<)(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>|</?SYS>)|(?<=[|\uff5c])(?=>)|(?<=\[)(?=/?INST\])", re.IGNORECASE
+    r"(?<=<)(?=[|\uff5c]|[/\\]?[\w|\uff5c\u2581/:~\[\]-]{1,60}>)"  # <|...|> and any one word in angle brackets
+    r"|(?<=[|\uff5c])(?=[>\]])|(?<=\[)(?=[|\uff5c])"
+    r"|(?<=\[)(?=/?(?:(?i:inst)|\w{0,30}(?:[A-Z]{2}|_)\w{0,30})\])"  # one word in square ones that is no usual word
+    r"|(?<=\])(?=~)|(?<=~)(?=\[)"
 )
-_TURN_CHARACTERS = "<[|\uff5c"
+"""Where a space breaks a name that a tokenizer may read as one token of control, which turns the chat even within a
+message. In templates of 2023 to 2026 it is one word without white space: `<|im_end|>`, `<think>`, `[TOOL_CALLS]`,
+`[gMASK]`, `]~b]`. Roles in plain words (`Human:`, `### Instruction:`) are no tokens: the fence holds those.
+"""
+_TURN_CHARACTERS = "<[|\uff5c]"
 _MARK_LENGTH = 12
 
 

@@ -195,7 +195,7 @@ def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None
     left_out = list(ratings.left_out) if ratings is not None else []
     listed: dict[str, Priority] = {}
     for priority in PRIORITIES:
-        lines = _read(lists[priority]).splitlines() if priority in lists else []
+        lines = _read(lists[priority]).split("\n") if priority in lists else []
         for line in (line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")):
             # A domain, or a part of a site such as `one.example/news`.
             host, _, path = line.lower().split("://")[-1].partition("/")
@@ -269,7 +269,7 @@ def _read(path: Path) -> str:
 def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     text = _read(path)
     if text.lstrip().startswith("{"):
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(text.rstrip().split("\n"), start=1):
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError):

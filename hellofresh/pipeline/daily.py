@@ -40,6 +40,7 @@ from hellofresh.pipeline.release import (
     Steps,
     ask,
     collect_and_build,
+    confirm_publication,
     drop_gone,
     fit_voters,
     publish_opened,
@@ -178,6 +179,7 @@ class Day:
         if (hub := daily.hub) is not None:
 
             def publish() -> None:
+                confirm_publication(self.steps.witness)
                 publish_to_hub(self.workspace, Hub.from_environment(hub), now())
 
             self.attempt(f"publish to hub:{hub}", publish, after=published)

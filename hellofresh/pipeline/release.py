@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +23,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline
 from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
 from hellofresh.pipeline.takedown import take_down_with_pictures
+from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import (
     Prospective,
@@ -32,6 +34,8 @@ from hellofresh.releases.draw.prospective import (
     resolve,
 )
 from hellofresh.releases.draw.release import Built, build_release
+from hellofresh.releases.exposure import waits
+from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
 from hellofresh.releases.publish import Publication, publish_to_folder
@@ -62,6 +66,8 @@ class Steps(Protocol):
     def workspace(self) -> Workspace: ...
     @property
     def submissions(self) -> Path: ...
+    @property
+    def witness(self) -> Witness: ...
     def say(self, line: str) -> None: ...
     def progress(self, what: str) -> AbstractContextManager[ProgressLine]: ...
     def collect(self, job: CollectionJob) -> None: ...
@@ -100,7 +106,7 @@ def run_release(
     releases = _collect_and_build(steps, settings, sources)
     steps.built(releases)
     for quarter, name in living(workspace):
-        reveal_if_due(steps, quarter, name)
+        _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
     models = models or settings.evaluate.models
     limit = settings.evaluate.limit if limit is None else limit
@@ -124,7 +130,7 @@ def run_release(
     if analyses:
         steps.analyse()
     _say_board(steps, "board")
-    publish_opened(steps)
+    _or_wait(steps, partial(publish_opened, steps))
     steps.say(f"Finished in {time.monotonic() - start:.0f} s.")
 
 
@@ -150,8 +156,26 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
     return found
 
 
+def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
+    """Do a step; one that waits for another witness of the time says so, and keeps no other from being done."""
+    try:
+        work()
+    except HelloFreshError as error:
+        if error.code != "unconfirmed-time":
+            raise
+        steps.say(f"note: {error}")
+
+
 def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
-    """Make the labels of a quarter and task public if it is time, and say so; whether it was done."""
+    """Make the labels of a quarter and task public if it is time, and say so; whether it was done.
+
+    Raises:
+        UsageError: if nothing confirms that it is time (`unconfirmed-time`); the bundled sample has no secrets.
+    """
+    until = waits(steps.workspace, quarter, name)
+    bundled = read_manifest(steps.workspace.release(quarter, name)).bundled
+    if until is not None and until <= now() and not bundled:
+        steps.witness.confirm(f"the reveal of {name} {quarter}")
     done = reveal(steps.workspace, quarter, get_task(name), now())
     if done:
         steps.say(f"{name} {quarter}: labels and salts are public now.")
@@ -193,13 +217,23 @@ def score_if_any(steps: Steps, edition: Edition, split: str = MAIN) -> bool:
 
 
 def publish_opened(steps: Steps) -> None:
-    """Publish what is public by now to the workspace's own folder."""
+    """Publish what is public by now to the workspace's own folder; raises as `confirm_publication`."""
     try:
+        confirm_publication(steps.witness)
         steps.published(publish_to_folder(steps.workspace, steps.workspace.published, now()))
     except ReleaseError as error:
         if error.code != "nothing-open":
             raise
         steps.say("note: nothing is published yet: no quarter has opened.")
+
+
+def confirm_publication(witness: Witness) -> None:
+    """Raise UsageError if nothing confirms the time by which releases have opened that are not revealed."""
+    for quarter, name in living(witness.workspace):
+        folder = witness.workspace.release(quarter, name)
+        manifest = read_manifest(folder)
+        if not manifest.bundled and not manifest.revealed and calendar_of(manifest, folder).opens <= now():
+            witness.confirm("the publication")
 
 
 def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -> list[Built]:
@@ -289,9 +323,14 @@ def draw(
 
 
 def resolve_split(
-    workspace: Workspace, quarter: Quarter, task: Task, say: Callable[[str], None], *, final: bool = False
+    witness: Witness, quarter: Quarter, task: Task, say: Callable[[str], None], *, final: bool = False
 ) -> ResolutionReport | None:
-    """Resolve one prospective split, and say what became of it; raises as `resolve`."""
+    """Resolve one prospective split, and say what became of it; raises as `resolve` and `Witness.confirm`."""
+    workspace = witness.workspace
+    days = load_prospective(workspace, quarter, task).days
+    manifest = read_manifest(workspace.release(quarter, task.name, PROSPECTIVE))
+    if manifest.resolved is None and not manifest.bundled and days.deadline <= now():
+        witness.confirm(f"the resolution of {task.name} {quarter}")
     resolved = resolve(workspace, quarter, task, now(), final=final)
     what = f"{task.name} {quarter}, prospective"
     if resolved is None:
@@ -318,7 +357,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
-            resolve_split(workspace, quarter, task, steps.say)
+            _or_wait(steps, partial(resolve_split, steps.witness, quarter, task, steps.say))
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         score_if_any(steps, quarter, PROSPECTIVE)
 

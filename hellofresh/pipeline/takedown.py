@@ -56,9 +56,12 @@ def take_down_with_pictures(
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Files that hold a text, files that cannot be looked into, and samples whose texts are not at hand."""
+    """Files that hold a text, submissions with words about a sample, files that cannot be looked into, and samples
+    whose texts are not at hand.
+    """
 
     holding: tuple[Path, ...]
+    answers: tuple[Path, ...]
     unread: tuple[Path, ...]
     unknown: tuple[str, ...]
 
@@ -187,7 +190,9 @@ class Everywhere:
         """All files that hold one of the texts now."""
         held = {path: self.erasure.is_held_by(path) for path in self._files()}
         holding = tuple(path for path, found in held.items() if found)
-        return Holders(holding, tuple(path for path, found in held.items() if found is None), self.unknown)
+        handed_in = [path for path in held if path.suffix == ".jsonl" and path.is_relative_to(self.submissions)]
+        answers = tuple(path for path in handed_in if self.erasure.has_words_in(path))
+        return Holders(holding, answers, tuple(path for path, found in held.items() if found is None), self.unknown)
 
     def _files(self) -> list[Path]:
         return find_files([self.workspace.root, self.submissions, *self.besides])

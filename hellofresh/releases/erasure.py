@@ -159,6 +159,13 @@ class Erasure:
             write_bytes(path, b"".join(lines), mode=path.stat().st_mode & 0o777)
         return found
 
+    def has_words_in(self, path: Path) -> bool:
+        """Whether a JSONL file has words of somebody in a row about one of the samples."""
+        rows = (
+            json.loads(line) for line in path.read_bytes().split(b"\n") if any(key.encode() in line for key in self.ids)
+        )
+        return any(isinstance(row, dict) and row.get("id") in self.ids and _blanked(row) != row for row in rows)
+
     def is_named_in(self, path: Path) -> bool:
         """Whether a file names one of the samples."""
         with path.open("rb") as file:

@@ -98,7 +98,8 @@ def compare_scores(scores: ItemScores, *, baseline: str = "", lower_is_better: b
         families = np.where(own[:, None] ^ own, 0, -1)
     scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # one system alone compares nothing
     check_size(*scores.values.shape)
-    whole, tables = np.isfinite(scores.values).all(axis=0), _tables(scores, metric)
+    tables = _tables(scores, metric)
+    whole = np.asarray(np.isfinite(scores.values).all(axis=0))
     fit = _complete(tables, metric, families) if whole.all() else _fitted(scores, metric, families)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
     if stats.few_clusters(tables.shape[1], fit.found.effective_clusters):
@@ -157,7 +158,7 @@ def _fitted(scores: ItemScores, metric: Metric, families: NDArray[np.int64] | No
     error = np.sqrt(np.maximum(np.diag(products)[:, None] + np.diag(products) - 2 * products, 0.0))
     blind = (error < SAME**0.5 * metric.span) & ~np.eye(len(values), dtype=np.bool_)
     error[blind] = np.inf
-    effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0)))
+    effective = float(effective_clusters(np.bincount(member, weights=there.sum(axis=0) - 1.0).astype(np.float64)))
     found = differences(metric, means, error, influence, effective, families=families, blind=blind)
     half = t_quantile(0.975, max(effective - 1, 1.0)) * np.sqrt((of_mean**2).sum(axis=1))
     draws = metric.sign * np.random.default_rng(0).multivariate_normal(means, products, _RESAMPLES, method="eigh")

@@ -113,7 +113,7 @@ def _read(path: Path) -> pl.DataFrame:
             samples = [json.loads(file.read(name)) for name in sorted(file.namelist()) if name.startswith("samples/")]
             rows: Iterable[Mapping[str, object]] = _inspected(json.loads(file.read("header.json")), samples)
     elif ending in (".jsonl", ".ndjson"):
-        rows = [_plain(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        rows = [_plain(json.loads(line)) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
     elif ending == ".json":
         content = json.loads(path.read_text(encoding="utf-8"))
         is_log = isinstance(content, dict) and "eval" in content
@@ -197,8 +197,8 @@ def _numbers(long: pl.DataFrame) -> pl.Series:
 def _arranged(long: pl.DataFrame, taken: str) -> ItemScores:
     """Scores as an array of systems by items, repetitions averaged."""
     different = pl.col("repeat").n_unique() if "repeat" in long.columns else pl.lit(1)
-    cells = long.drop_nulls("score").group_by("system", "item", maintain_order=True)
-    cells = cells.agg(pl.len(), different.alias("different"), pl.col("score").mean())
+    grouped = long.drop_nulls("score").group_by("system", "item", maintain_order=True)
+    cells = grouped.agg(pl.len(), different.alias("different"), pl.col("score").mean())
     for row in cells.filter(pl.col("len") > pl.col("different")).head(1).iter_rows(named=True):
         what = f"{row['len']} scores of the system {row['system']!r} on the item {row['item']!r}"
         fix = "Leave the others out, or name the column that tells repetitions apart: --repeat COLUMN"

@@ -47,7 +47,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
-VERSION = 12
+VERSION = 13
 """Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
 
 
@@ -223,8 +223,9 @@ def score_submission(
 
 
 def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: str) -> list[Score]:
-    """The headline metric of a run in the whole edition, then those of others, the best first: of the baselines that
-    were run, and of all that was scored before, such as people and published systems.
+    """The headline metric of a run in the whole edition, then those of others on the samples that it judged, the best
+    first: of the baselines that were run and, if it judged all, of all that was scored before, such as people and
+    published systems.
 
     Nothing where the labels are not public, the run does not stand for its system, or its responses are not rated.
 
@@ -238,21 +239,29 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     release = load_release(workspace, edition, task)
     runs, _ = scorable(workspace, release, entries_of_runs(workspace, release)[0])
     entries = [item for item in runs if item.origin == origin or item.kind == "baseline"]
-    if all(entry.origin != origin for entry in entries):
+    own = next((entry for entry in entries if entry.origin == origin), None)
+    if own is None:
         return []
-    first = [replace(entry, outputs=dict([next(iter(entry.outputs.items()))]), repeated=()) for entry in entries]
+    judged = next(iter(own.outputs.values())).keys()
+    first = []
+    for entry in entries:
+        prompt, said = next(iter(entry.outputs.items()))
+        if same := {key: output for key, output in said.items() if key in judged}:
+            first.append(replace(entry, outputs={prompt: same}, repeated=()))
     scores = [
         score
         for score in _scores_of(release, load_labels(workspace, edition, task), first)
         if score.period == ALL_PERIODS and score.metric == task.headline.name
     ]
     shown = {score.origin for score in scores}
+    whole = all(score.n == score.n_split for score in scores if score.origin == origin)
     scores += [
         score
         for score in _stored(workspace, edition, MAIN)
         if (score.task, score.metric, score.period, score.headline)
         == (task.name, task.headline.name, ALL_PERIODS, True)
         and score.origin not in shown
+        and whole
     ]
     return sorted(scores, key=lambda score: (score.origin != origin, -task.headline.sign * score.value))
 

@@ -18,7 +18,8 @@ class Score(SystemId):
         headline: whether the prompt is the one that stands for the system.
         n, n_split: samples that were judged, and samples there are.
         clusters, effective_clusters: groups of samples, and as many of one size as would weigh as much; of a mean over
-            classes those of its rarest class where these are fewer than 8.
+            classes those of its rarest class where these are fewer than 12, of the log score an eighth where these
+            are fewer than 96.
         none, blocked: samples without a readable answer, and with a refusal.
         metric: its name; a task's metrics follow each other in the task's order, the headline metric first.
         value, low, high: of the first repetition (or of the vote), with the limits of its interval over samples.

@@ -124,6 +124,28 @@ class RewardMeasure(Strict):
     difference_high: float
 
 
+LEAST = 0.9
+"""Share of claims in which a reward places the refutation above all probes; below it the reward is weak."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """How a reward did.
+
+    Attributes:
+        claims: that it was probed with.
+        shares: of the claims in which the refutation is above a probe, by probe, and above all (`all`).
+    """
+
+    claims: int
+    shares: Mapping[str, float]
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the refutation is first too seldom."""
+        return self.shares["all"] < LEAST
+
+
 class RewardCard(Strict):
     """See above.
 
@@ -139,6 +161,7 @@ class RewardCard(Strict):
         rows: responses by part: train, selection and test.
         epoch: the one that was kept.
         measures: on the test part.
+        probes: how often refutations of the test part are placed above replies that refute nothing; for refutation.
         sha256: of the weights.
     """
 
@@ -153,6 +176,7 @@ class RewardCard(Strict):
     rows: Mapping[str, int]
     epoch: int
     measures: tuple[RewardMeasure, ...]
+    probes: Probed | None = None
     sha256: str
 
     def measure(self, metric: str) -> RewardMeasure:

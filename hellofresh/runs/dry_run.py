@@ -1,8 +1,8 @@
 """What a run may take, before it asks: a ceiling, and what is expected by the answers that the journal has.
 
-Nothing is written, fetched or asked. For the ceiling the regime has its usual conversation with the longest answers:
-each is as long as it may be, hidden reasoning uses its cap, and every character of a page is a token, as in scripts
-without spaces; all requests beyond it, up to the regime's ceiling, cost as much as the dearest. Expected is what the
+Nothing is written, fetched or asked. For the ceiling the regime has its longest conversation: each answer is as long
+as it may be, hidden reasoning uses its cap, and every character of a page is a token, as in scripts without spaces; all
+requests beyond it, up to the regime's ceiling, cost as much as the dearest. Expected is what the
 run's own answers took on average; while there are too few of them, the ceiling is all that is known.
 
 `preview` shows a regime's whole conversation about a sample, without a model or the web.
@@ -162,7 +162,8 @@ async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[
     if Need.WEB in assignment.regime.needs and samples:  # long pages take long: the longest sample stands for all
         longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, assignment.slots(item).values())))
         samples = dict.fromkeys(samples, longest)
-    of_sample = {longest.id: await _conversation(assignment, longest) for longest in samples.values()}
+    played = {sample.id: sample for sample in samples.values()}
+    of_sample = {name: await _conversation(assignment, sample) for name, sample in played.items()}
     left: Counter[str] = Counter()
     for item in items:
         left[samples[item.sample.id].id] += max(0, ceiling - had.get((item.sample.id, item.repetition), 0))
@@ -197,7 +198,8 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     words = max(_WORDS_A_PAGE, getattr(assignment.regime.settings, "page_words", 0))
     web = PaperWeb(results, "A title", f"{_LONGEST_WORD} " * words)
     images = _paper_images(assignment, sample)
-    await _converse(assignment.regime, lambda ask: assignment.case(sample, ask, web, images), longest_answer)
+    regime = assignment.regime
+    await _converse(regime, lambda ask: assignment.case(sample, ask, web, images), longest_answer, regime.prolong)
     dearest = max(
         largest, key=lambda role: ledgers.of(role).price(largest[role].tokens_in, largest[role].tokens_out) or 0
     )
@@ -303,17 +305,24 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
     web = PaperWeb(found, "(title of a page)", "(first words of the page)", steps=steps)
     slots = get_task(sample.task).slots(sample)
     given, prompts = web if Need.WEB in regime.needs else None, prompt_set.choose("")
-    await _converse(regime, lambda ask: Case(sample, prompts, prompt_set, slots, ask, given), usual_answer)
+    await _converse(
+        regime, lambda ask: Case(sample, prompts, prompt_set, slots, ask, given), usual_answer, regime.rehearse
+    )
     return steps
 
 
-async def _converse(regime: Regime, case: Callable[[Ask], Case], say: Callable[[Question, Request, str], str]) -> None:
-    """Have a regime work on a case; `say` answers each question, also from what the regime says is a usual answer."""
+async def _converse(
+    regime: Regime,
+    case: Callable[[Ask], Case],
+    say: Callable[[Question, Request, str], str],
+    known: Callable[[str, int], str],
+) -> None:
+    """Have a regime work on a case; `say` answers each question, also from what the regime knows of its answer."""
     turns = Counter[tuple[str, str]]()
 
     async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         turns[step, prompt] += 1
         question = Question(step, prompt, request.messages, role)
-        return Answer(say(question, request, regime.rehearse(step, turns[step, prompt])), Finish.STOP)
+        return Answer(say(question, request, known(step, turns[step, prompt])), Finish.STOP)
 
     await regime.solve(case(ask))

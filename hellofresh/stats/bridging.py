@@ -21,16 +21,18 @@ topics. Sources: twitter/communitynotes (Apache-2.0), read and written anew; Woj
 
     fit = fit_bridging(ratings, notes, raters)     raters, rounds, final intercepts
     statuses(fit)                                  the rules
-    found = sampling(fit)                          another sample of raters: standard errors, degrees of freedom
-    chance_helpful(fit, found)                     how probable it is that another sample finds a note helpful
+    redrawn = redraws(fit)                         fits of raters drawn from these with replacement
+    found = sampling(fit, redrawn)                 another sample of raters: standard errors, degrees of freedom
+    chance_helpful(fit, redrawn)                   how probable it is that another sample finds a note helpful
     flip_costs(fit, places, Profile.BALANCED)      how many accounts would change a status
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
@@ -48,6 +50,9 @@ _CAMP, _NEAR = 1 / 6, 0.15
 _AHEAD = 1.6
 """A step of raters is so many times that to the least loss: below 2 the loss falls, and fewer sweeps are needed."""
 _LEAST_LEFT = 0.1
+_REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 8), 20
+"""Of redrawn raters: ratings of all fits together, least and most fits, least notes that errors are learnt from."""
+_ROUGH = 1e-4
 _CHUNK = 2_000_000
 _THREADS = 2
 
@@ -559,8 +564,46 @@ class RaterSampling:
     freedom: Floats
 
 
-def sampling(fit: Bridging) -> RaterSampling:
+def redraw(fit: Bridging, seed: int) -> Bridging:
+    """The fit of as many raters, drawn from those of the fit with replacement; notes stay."""
+    raters = fit.raters
+    again, drawn = draw_raters(fit.ratings, raters.core.size, seed)
+    number = np.full(drawn.size + 1, -1, np.int32)  # the last one for notes whose writer rates nothing
+    number[drawn] = np.arange(drawn.size)
+    notes = Notes(number[fit.notes.writer], fit.notes.misleading, fit.notes.shown)
+    # Rounds may end early: what is left is far below what another draw changes.
+    settings = replace(fit.settings, tolerance=_ROUGH)
+    return fit_bridging(again, notes, Raters(raters.core[drawn], raters.high_volume[drawn]), settings)
+
+
+def draw_raters(ratings: Ratings, raters: int, seed: int) -> tuple[Ratings, NDArray[np.int64]]:
+    """The ratings of as many raters, drawn with replacement, under new numbers; and who they are, shape (raters,)."""
+    by_rater = np.argsort(ratings.rater, kind="stable")
+    count = np.bincount(ratings.rater, minlength=raters)
+    drawn = np.sort(np.random.default_rng(seed).integers(0, count.size, count.size))
+    size = count[drawn]
+    # The place of each drawn rater's first rating, and from there on all of them.
+    shift = (np.cumsum(count) - count)[drawn] - (np.cumsum(size) - size)
+    place = by_rater[np.repeat(shift, size) + np.arange(size.sum())]
+    rater = np.repeat(np.arange(drawn.size, dtype=np.int32), size)
+    return Ratings(ratings.note[place], rater, ratings.level[place], ratings.valid[place]), drawn
+
+
+def redraws(fit: Bridging) -> list[Bridging]:
+    """Some fits of redrawn raters: fewer the more ratings there are, since what all notes share then varies less."""
+    found = []
+    for seed in range(int(np.clip(_REDRAWN // fit.ratings.note.size, *_LEAST_MOST))):
+        with suppress(ValueError):  # of a few raters a draw may have too few ratings
+            found.append(redraw(fit, seed))
+    return found
+
+
+def sampling(fit: Bridging, redrawn: Sequence[Bridging] = ()) -> RaterSampling:
     """Standard errors of the final intercepts, raters being what is sampled: the jackknife over them.
+
+    The jackknife takes the other raters, mu and the list of helpful raters as they are. What these add is learnt from
+    fits of redrawn raters, if there are two or more: how far their intercepts are from the fit's, squared, is fitted as
+    a multiple of the jackknife's variance, a constant and a multiple of the squared intercept, none below 0.
 
     A note's ridge regression without one rater has a closed form. The rater's own parameters were fitted to the rating,
     too, which makes what is left of it smaller: both leverages are taken out. How many ratings a note gets is left to
@@ -578,11 +621,58 @@ def sampling(fit: Bridging) -> RaterSampling:
         shift = note_normal.pull(note, slope) * rest / np.maximum(1 - leverage, _LEAST_LEFT)
         squares += np.bincount(note, shift**2, minlength=n.size)
     fitted = np.isfinite(fit.intercept)
+    if len(redrawn) > 1:
+        squares = _widened(fit.intercept, squares, np.array([one.intercept for one in redrawn]))
     return RaterSampling(np.where(fitted, np.sqrt(squares), np.nan), np.where(fitted, n - 1, np.nan))
 
 
-def chance_helpful(fit: Bridging, found: RaterSampling) -> Floats:
+def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
+    """Variances, shape (notes,), as the spread over fits of redrawn raters, shape (fits, notes), lets expect."""
+    from scipy.optimize import nnls
+
+    known = np.isfinite(redrawn).all(axis=0) & np.isfinite(intercept) & (variance > 0)
+    parts = np.stack([variance, np.ones(variance.size), np.nan_to_num(intercept) ** 2], axis=1)
+    if known.sum() < _LEAST_NOTES:
+        return variance
+    squared = ((redrawn - intercept)[:, known] ** 2).mean(axis=0)
+    # They spread as much as a note's variance, by which they are weighed.
+    share = nnls(parts[known] / variance[known, None], squared / variance[known])[0]
+    widened: NDArray[np.float64] = np.maximum(parts @ share, variance)
+    return widened
+
+
+def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
     """The probability that a note would be helpful in another sample of raters; nan where the note has no intercept.
+
+    What normal errors and today's rules let expect is calibrated on redrawn raters: what a fit of them expects of a
+    note is held against the note's statuses in the other such fits. Isotonic regression of these on those, apart for
+    notes that the rules let be helpful now and others, says what is to be expected of the fit itself.
+    """
+    from scipy.optimize import isotonic_regression
+
+    stated, possible = _expected(fit, sampling(fit))
+    if len(redrawn) < 2:
+        return np.where(np.isfinite(stated), stated * possible, np.nan)
+    status = np.array([statuses(one) == Status.HELPFUL for one in redrawn])
+    others = (status.sum(axis=0) - status) / (len(redrawn) - 1)
+    found = [_expected(one, sampling(one)) for one in redrawn]
+    chance = np.where(np.isfinite(stated), 0.0, np.nan)
+    for which in (True, False):
+        held = [np.isfinite(one) & (able == which) for one, able in found]
+        told = np.concatenate([one[mine] for (one, _), mine in zip(found, held, strict=True)])
+        seen = np.concatenate([other[mine] for other, mine in zip(others, held, strict=True)])
+        mine = np.isfinite(stated) & (possible == which)
+        if told.size:
+            order = np.argsort(told, kind="stable")
+            blocks = isotonic_regression(seen[order])
+            edges = blocks.blocks
+            middle = np.add.reduceat(told[order], edges[:-1]) / np.diff(edges)
+            chance[mine] = np.interp(stated[mine], middle, blocks.x[edges[:-1]])
+    return chance
+
+
+def _expected(fit: Bridging, found: RaterSampling) -> tuple[Floats, Flags]:
+    """The probability of an intercept above the threshold in another sample, and whether the other rules hold now.
 
     What is expected of a note's intercept is its own value, drawn to the mean of all notes by as much as these differ
     less than sampling alone would make them (empirical Bayes): among many notes, the few above a threshold were lucky
@@ -599,7 +689,7 @@ def chance_helpful(fit: Bridging, found: RaterSampling) -> Floats:
     threshold = settings.crh_threshold - settings.inertia_delta * fit.notes.shown
     possible = fit.scored & fit.notes.misleading & _liked_by_both(fit.tallies, settings)
     possible &= np.abs(np.nan_to_num(fit.factor)) <= settings.factor_threshold
-    return np.asarray(np.where(np.isfinite(intercept), ndtr((expected - threshold) / spread) * possible, np.nan))
+    return np.where(np.isfinite(intercept), ndtr((expected - threshold) / spread), np.nan), possible
 
 
 @dataclass(frozen=True, slots=True, eq=False)

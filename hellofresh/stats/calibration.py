@@ -206,7 +206,8 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
     expected = spread * (apart * (1 - 2 * normal_below(-apart)) + np.sqrt(2 / np.pi) * np.exp(-(apart**2) / 2))
     known = spread > 0
     bias = float((expected - np.abs(total))[known].sum() / n)
-    larger = int((np.abs(errors.T @ _signs(seed, clusters)).sum(axis=0) / n >= value - 1e-12).sum())
+    flipped = np.sqrt(clusters / (clusters - 1)) * np.abs(errors.T @ _signs(seed, clusters)).sum(axis=0) / n
+    larger = int((flipped >= value - 1e-12).sum())
     return BinnedError(value, max(0.0, value - bias), (1 + larger) / (1 + _SIGNS))
 
 

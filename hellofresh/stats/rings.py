@@ -4,7 +4,10 @@ Two raters meet by chance on as many posts as their activity and the posts' fame
 a month) the product of both raters' posts in it, times the chance that draws of a post each, by raters of their camps,
 are the same. How many they share is compared with a Poisson count of this mean, and the p-value with all pairs of
 raters. A post counts once, however many notes on it a rater liked. A rater who is found together with at least
-`LEAST_PARTNERS` others belongs to a ring.
+`LEAST_PARTNERS` others belongs to a ring, and so does who likes the posts that those push more than activity explains.
+
+Raters of other languages hardly meet, and those of one meet more often than all raters would. So each part of raters
+that hardly meets others has periods of its own, to which its posts belong, and callers divide camps by modelling group.
 
 What honest raters have in common beside camp and period (topics, languages, hours) makes them meet more often than
 that: see `benchmarks/bridging.py --only rings` for what this costs. Nobody is named: what leaves are counts, and what
@@ -29,7 +32,12 @@ LEAST_SHARED = 5
 """Pairs who share fewer posts are not looked at."""
 _MOST_FAMOUS = 300
 """Posts on which more raters were early tell nothing of two of them, and cost most."""
-_LEVEL = 0.001
+_LEVEL = 1.0
+"""So many pairs of honest raters are found by chance among all of them, of whom `LEAST_PARTNERS` hardly share one."""
+_JOINING = 0.001
+"""The chance that a post is found to be pushed, or a rater to push such posts, all of them together."""
+_PARTS, _APART, _LEAST_PART = 12, 0.7, (40, 0.025)
+"""Most parts of raters, how near the first singular value that of a part is, and least raters and share of a part."""
 _MEETINGS, _PAIRS = 10_000_000, 200_000
 """So many meetings, and pairs, are looked at at a time."""
 
@@ -62,8 +70,8 @@ def find_rings(
     Args:
         post, rater: shape (ratings,), of ratings that call a note helpful; numbers from 0.
         period: shape (posts,), the number of each post's period.
-        camp: shape (raters,), equal numbers for raters of one camp.
-        level: of the chance that an honest pair is found, all pairs together.
+        camp: shape (raters,), equal numbers for raters of one camp and modelling group.
+        level: how many honest pairs are found, all pairs together.
     """
     from scipy.sparse import csr_array
 
@@ -76,10 +84,13 @@ def find_rings(
     if size < 2:
         return FoundRings(np.zeros(raters, np.bool_), 0, size)
     rated = rated[active]
-    periods, number = np.unique(period, return_inverse=True)
+    periods, number = np.unique(period * _PARTS + _parts(rated), return_inverse=True)
     camps, mine = np.unique(camp[active], return_inverse=True)
     of_period = csr_array((np.ones(posts), (np.arange(posts), number)), shape=(posts, periods.size))
-    chance = _Chance(rated @ of_period, mine, _meetings(rated, mine, number, camps.size, periods.size))
+    share = _shares(rated, mine, number, camps.size, periods.size)
+    inside = (share[:, np.flatnonzero(number == one)] for one in range(periods.size))
+    meet = np.stack([(part @ part.T).toarray() for part in inside], axis=2)
+    chance = _Chance(rated @ of_period, mine, share, number, meet)
     partners, found = np.zeros(size, np.int64), 0
     threshold = level / max(size * (size - 1) / 2, 1)
     # Blocks of raters with as many meetings each, so that memory is bounded whoever rates most.
@@ -98,7 +109,8 @@ def find_rings(
             for side in (one, two):
                 partners += np.bincount(side[together], minlength=size)
     flagged = np.zeros(raters, np.bool_)
-    flagged[active[partners >= LEAST_PARTNERS]] = True
+    ring = partners >= LEAST_PARTNERS
+    flagged[active[ring | chance.joining(rated, ring)]] = True
     return FoundRings(flagged, found, size)
 
 
@@ -109,11 +121,15 @@ class _Chance:
     Attributes:
         count: sparse, shape (raters, periods), posts that each called helpful.
         camp: shape (raters,), numbers from 0.
-        meet: shape (camps, camps, periods), from `_meetings`.
+        share: sparse, shape (camps, posts), from `_shares`.
+        period: shape (posts,), numbers from 0.
+        meet: shape (camps, camps, periods), the chance that draws of one post each by raters of two camps are the same.
     """
 
     count: csr_array
     camp: NDArray[np.int64]
+    share: csr_array
+    period: NDArray[np.int64]
     meet: NDArray[np.float64]
 
     def of_sharing(
@@ -129,17 +145,64 @@ class _Chance:
         chance: NDArray[np.float64] = gammainc(both, expected)  # P(Poisson >= both)
         return chance
 
+    def joining(self, rated: csr_array, ring: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Who likes posts that a ring pushes more often than activity explains, shape (raters,)."""
+        from scipy.special import gammainc
 
-def _meetings(
+        shape = (self.meet.shape[0], self.meet.shape[2])
+        theirs = np.zeros(shape)
+        np.add.at(theirs, self.camp[ring], self.count[ring].toarray())
+        share = self.share.tocoo()
+        camp, post = share.coords
+        liked = np.bincount(rated[ring].indices, minlength=self.period.size)
+        expected = np.bincount(post, share.data * theirs[camp, self.period[post]], minlength=self.period.size)
+        pushed = (liked >= LEAST_PARTNERS) & (gammainc(np.maximum(liked, 1), expected) < _JOINING / liked.size)
+        on = np.bincount(camp * shape[1] + self.period[post], share.data * pushed[post], minlength=shape[0] * shape[1])
+        both, of_rater = rated @ pushed.astype(np.float64), self.count.tocoo()
+        rater, period = of_rater.coords
+        chance = np.bincount(rater, of_rater.data * on.reshape(shape)[self.camp[rater], period], minlength=ring.size)
+        return np.asarray((both >= LEAST_SHARED) & (gammainc(np.maximum(both, 1), chance) < _JOINING / ring.size))
+
+
+def _parts(rated: csr_array) -> NDArray[np.int64]:
+    """The part to which the raters of a post belong, who hardly meet those of others, as in a language; shape (posts,).
+
+    Regularised spectral clustering (Qin and Rohe, 2013): as many parts as singular values are near the first one. A
+    small one may be a ring that does nothing else, and is no part of its own.
+    """
+    from scipy.linalg import qr
+    from scipy.sparse import csr_array, diags_array
+    from scipy.sparse.linalg import svds
+
+    if min(rated.shape) <= _PARTS:
+        return np.zeros(rated.shape[1], np.int64)
+    ones = (rated != 0).astype(np.float64)
+    scale = [diags_array(1 / np.sqrt(size + size.mean())) for size in (ones.sum(axis=1), ones.sum(axis=0))]
+    vectors, values, _ = svds(scale[0] @ ones @ scale[1], k=_PARTS, v0=np.ones(min(ones.shape)))
+    apart = vectors[:, values >= _APART * values.max()]
+    apart /= np.maximum(np.linalg.norm(apart, axis=1), 1e-12)[:, None]
+    # Of raters of the parts most apart, by pivots, the nearest rotation of the axes (Damle, Minden and Ying, 2019).
+    purest = apart[qr(apart.T, mode="r", pivoting=True)[1][: apart.shape[1]]]
+    left, _, right = np.linalg.svd(purest.T)
+    part = np.abs(apart @ left @ right).argmax(axis=1)
+    votes = csr_array((np.ones(part.size), (part, np.arange(part.size))), shape=(_PARTS, part.size)) @ ones
+    size = np.bincount(part, minlength=_PARTS)
+    large = size >= max(_LEAST_PART[0], _LEAST_PART[1] * part.size)
+    return np.asarray((votes.toarray() * large[:, None]).argmax(axis=0))
+
+
+def _shares(
     rated: csr_array, camp: NDArray[np.int64], period: NDArray[np.int64], camps: int, periods: int
-) -> NDArray[np.float64]:
-    """The chance that draws of one post each by raters of two camps are the same, shape (camps, camps, periods)."""
-    side = np.repeat(camp, np.diff(rated.indptr))
-    fame = np.bincount(side * period.size + rated.indices, minlength=camps * period.size)
-    fame = fame.reshape(camps, period.size).astype(np.float64)
-    whole = np.stack([np.bincount(period, side, periods) for side in fame])
-    share = np.divide(fame, whole[:, period], out=np.zeros_like(fame), where=whole[:, period] > 0)
-    return np.stack([[np.bincount(period, one * two, periods) for two in share] for one in share])
+) -> csr_array:
+    """The share of each post in what raters of a camp like in the post's period; sparse, shape (camps, posts)."""
+    from scipy.sparse import csr_array
+
+    side = csr_array((np.ones(camp.size), (camp, np.arange(camp.size))), shape=(camps, camp.size))
+    fame = (side @ (rated != 0).astype(np.float64)).tocoo()
+    row, post = fame.coords
+    place = row * periods + period[post]
+    whole = np.bincount(place, fame.data, minlength=camps * periods)
+    return csr_array((fame.data / whole[place], (row, post)), shape=fame.shape)
 
 
 def intercepts_without(fit: Bridging, raters: NDArray[np.bool_]) -> NDArray[np.float64]:

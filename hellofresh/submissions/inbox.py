@@ -8,6 +8,7 @@ could push a team's entries out, or hand in a later version that comes along wit
 
 from __future__ import annotations
 
+import hmac
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from secrets import token_bytes
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Annotated, Literal
 
@@ -23,7 +25,7 @@ from pydantic import AfterValidator
 from hellofresh.core.clock import Event, check_clock, now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, SubmissionError, UsageError, unwritable
-from hellofresh.core.files import read_model, sync_folder, write_bytes, write_json
+from hellofresh.core.files import BadJsonError, as_model, strict_json, sync_folder, write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Strict
@@ -36,7 +38,7 @@ from hellofresh.submissions.check import (
     check_time,
     inspect_submission,
 )
-from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault
+from hellofresh.submissions.format import FILES, MAX_BYTES, MAX_INFO_BYTES, SYSTEM, Fault, read_plain
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import (
     Receipt,
@@ -66,6 +68,9 @@ ARRIVAL_BYTES = MAX_BYTES + MAX_INFO_BYTES
 """Of one arrival; the reverse proxy in front of the site bounds how often somebody comes (docs/site.md)."""
 INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
 """Of all that lie in an inbox, so that arrivals cannot fill the disk."""
+VISITOR_ARRIVALS = 20
+"""Of one visitor's address on one day, so that one visitor cannot fill the inbox."""
+_MOST_ABOUT_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class Arrival:
     system: str
     split: Split
     receipt: Receipt
+    visitor: str = ""
 
     @property
     def entry(self) -> tuple[str, str, str, str]:
@@ -113,6 +119,7 @@ def _folder_name(value: str) -> str:
 
 
 class _About(Strict):
+    visitor: str = ""
     split: SplitName
     team: Annotated[str, AfterValidator(_folder_name)]
     system: Annotated[str, AfterValidator(_folder_name)]
@@ -124,10 +131,13 @@ class Inbox:
 
     folder: Path
 
-    def hand_in(self, submission: Submission, due: Due, moment: datetime | None = None) -> HandedIn:
+    def hand_in(
+        self, submission: Submission, due: Due, moment: datetime | None = None, *, visitor: str = ""
+    ) -> HandedIn:
         """Keep a submission with a receipt, whole or not at all.
 
-        What lies there already as the latest of its team and system keeps its receipt.
+        What lies there already as the latest of its team and system keeps its receipt. Of the visitor's address only a
+        hash is kept, under a key that is deleted the next day.
 
         Raises:
             SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
@@ -154,8 +164,12 @@ class Inbox:
             if len(lying) >= INBOX_ARRIVALS or kept + size > INBOX_BYTES:
                 fix = "Try again tomorrow, or send the package to the maintainers as a pull request."
                 raise SubmissionError("the inbox is full", fix=fix, code="inbox-full")
+            mark = self._mark(visitor, at)
+            if mark and sum(item.visitor == mark for item in lying) >= VISITOR_ARRIVALS:
+                what = f"{VISITOR_ARRIVALS} arrivals from your address today are as many as are taken"
+                raise SubmissionError(what, fix="Try again tomorrow.", code="too-many")
             receipt = new_receipt(due.edition, tasks, submission.sha256, at, None)
-            self._keep(files, submission, due.split, receipt)
+            self._keep(files, submission, due.split, receipt, mark)
             return HandedIn(receipt, new=True)
 
     def arrivals(self) -> tuple[list[Arrival], list[Fault]]:
@@ -192,7 +206,19 @@ class Inbox:
         except OSError as error:
             raise unwritable(self.folder, error) from error
 
-    def _keep(self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt) -> None:
+    def _mark(self, visitor: str, at: datetime) -> str:
+        """What arrivals of a visitor on one day have in common; empty for a visitor who is not known."""
+        key = self.folder / f".visitors-{at:%Y-%m-%d}"
+        for old in self.folder.glob(".visitors-*"):
+            if old != key:
+                old.unlink()
+        if not key.is_file():
+            write_bytes(key, token_bytes(32), mode=0o600)
+        return hmac.digest(key.read_bytes(), visitor.encode(), "sha256").hex()[:16] if visitor else ""
+
+    def _keep(
+        self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt, visitor: str
+    ) -> None:
         """Write the arrival's folder beside its place and rename it."""
         numbers = [int(folder.name.split("-")[1]) for folder in self._folders()]
         time_text = receipt.received.strftime("%Y%m%dT%H%M%SZ")
@@ -201,7 +227,7 @@ class Inbox:
         for file, content in files.items():
             write_bytes(new / file, content, mode=0o600)
         write_receipt(new, receipt, split)
-        about = {"split": split, "team": submission.team, "system": submission.system}
+        about = {"split": split, "team": submission.team, "system": submission.system, "visitor": visitor}
         write_json(new / _ABOUT, about, mode=0o600)
         new.rename(self.folder / name)
         sync_folder(self.folder)
@@ -209,15 +235,20 @@ class Inbox:
 
 def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     try:
-        about = read_model(folder / _ABOUT, _About)
-    except (DataError, OSError):
+        content = read_plain(folder / _ABOUT, _MOST_ABOUT_BYTES, faults)  # a pipe or a device never ends
+        if content is None:
+            return None
+        about = as_model(_About, strict_json(content), where=str(folder / _ABOUT))
+    except (DataError, BadJsonError, OSError):
         faults.append(Fault("bad-arrival", str(folder), f"{_ABOUT} is missing or not as it was written"))
         return None
     before = len(faults)
     receipt = read_receipt(folder, faults, about.split)
     if receipt is None and len(faults) == before:
         faults.append(Fault("bad-arrival", str(folder), f"no {FILES[about.split].receipt}"))
-    return Arrival(folder, about.team, about.system, about.split, receipt) if receipt is not None else None
+    return (
+        Arrival(folder, about.team, about.system, about.split, receipt, about.visitor) if receipt is not None else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +338,7 @@ def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[s
         with TemporaryDirectory(prefix="hellofresh-") as temporary:
             folder = Path(temporary) / name  # named as the check wants it
             for source in (arrival.folder / file for file in (FILES[arrival.split].jsonl, SYSTEM)):
-                if source.is_file() and not source.is_symlink():
+                if source.is_file() and not source.is_symlink() and source.stat().st_size <= ARRIVAL_BYTES:
                     write_bytes(folder / source.name, source.read_bytes())
             submission = _checked(arrival, folder, due)
             contact = submission.info.contact

@@ -399,15 +399,9 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     narrow = "uploaded" in provenances and any(source != "uploaded" for source in systems)
     usual = "".join(str(int(source != "uploaded")) for source in provenances)
     chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
-    costs = [line.facts.cost_usd if line.facts and line.facts.judged else None for line in lines]
-    judged = [line.facts.judged if line.facts else 0 for line in lines]
-    per_thousand = [cost and 1000 * cost / n for cost, n in zip(costs, judged, strict=True)]
-    priced: Values = {
-        "cost": [*per_thousand],
-        "price": ["unknown" if cost is None else money(cost) for cost in per_thousand],
-    }
-    charts = [interval_chart(scale, chart)]
-    charts += [cost_chart(scale, chart | priced)] if sum(bool(cost) for cost in per_thousand) >= FEWEST_COSTS else []
+    charts, priced = [interval_chart(scale, chart)], _prices(lines)
+    known = sum(cost is not None for cost in priced["cost"])
+    charts += [cost_chart(scale, chart | priced)] if known >= FEWEST_COSTS else []
     return DataTable(
         f"Systems by {scale.title} with 95% intervals",
         _data_columns(lines, view, kinds),
@@ -424,6 +418,13 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
         ],
         charts=charts,
     )  # fmt: skip
+
+
+def _prices(lines: Sequence[Line]) -> Values:
+    """Columns of the cost for 1,000 samples, as a number and in words; None where it is free or not known."""
+    facts = [line.facts if line.facts and line.facts.cost_usd and line.facts.judged else None for line in lines]
+    costs: list[Value] = [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
+    return {"cost": costs, "price": [money(cost) if isinstance(cost, float) else "unknown" for cost in costs]}
 
 
 def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:

@@ -67,17 +67,7 @@ def interval_chart(scale: Scale, values: Values) -> Chart:
             "encoding": {**common, "x": _number("value", scale.title)},
         },
     ]
-    line = ""
-    if scale.reference is not None:
-        line = f"; the dashed line is {scale.constant}"
-        told = _hover(said="Dashed line")
-        layers.append(
-            {
-                "data": {"values": [{"x": scale.reference, "said": scale.constant}]},
-                "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#88929d"},
-                "encoding": {"x": _number("x", scale.title), "tooltip": told},
-            }
-        )
+    line = f"; the dashed line is {scale.constant}" if scale.constant else ""
     first = [{"window": [{"op": "row_number", "as": "row"}]}, {"filter": f"datum.row <= {_MOST}"}]
     most = f", of the first {_MOST}" if len(values["name"]) > _MOST else ""
     title = f"{scale.title} with 95% intervals{most}{line}."
@@ -89,8 +79,18 @@ def interval_chart(scale: Scale, values: Values) -> Chart:
         {"calculate": f"bootstrap ? datum.bootstrap_{end} : datum.{end}", "as": limit}
         for end, limit in (("low", "lower"), ("high", "upper"))
     ]
+    layers += [] if scale.reference is None else [_constant_line(scale, scale.reference)]
     spec = {"height": {"step": 22}, "params": params, "transform": [*first, *ends], "layer": layers}
     return Chart(title, spec, values)
+
+
+def _constant_line(scale: Scale, reference: float) -> dict[str, Any]:
+    """What the best answer that is the same for every sample would score."""
+    return {
+        "data": {"values": [{"x": reference, "said": scale.constant}]},
+        "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#88929d"},
+        "encoding": {"x": _number("x", scale.title), "tooltip": _hover(said="Dashed line")},
+    }
 
 
 def cost_chart(scale: Scale, values: Values) -> Chart:

@@ -23,8 +23,8 @@ _TITLES = {
     "n": "Samples", "clusters": "Clusters", "effective_clusters": "Effective clusters", "p_value": "p",
     "p_adjusted": "p, adjusted", "usd_per_1000_samples": "USD for 1,000 samples", "cost_usd": "Cost in USD",
     "smoke_test": "Smoke test", "auc": "AUC", "ece": "ECE", "ece_mass": "ECE, equal bins",
-    "ece_debiased": "ECE, debiased", "ece_p_value": "p of calibration",
-    "ece_mass_debiased": "ECE, equal bins, debiased", "ece_mass_p_value": "p of calibration, equal bins",
+    "ece_debiased": "ECE, debiased (upper bound)", "ece_p_value": "p of calibration",
+    "ece_mass_debiased": "ECE, equal bins, debiased (upper bound)", "ece_mass_p_value": "p of calibration, equal bins",
     "quarter_of": "Quarter of",
 }  # fmt: skip
 _FIRST = {"least": "least", "most": "most", "spread": "spread of"}

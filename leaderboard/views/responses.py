@@ -30,6 +30,7 @@ _JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the p
 _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
+_FEW_RATERS = 3
 _RULE = (
     "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
     "a lower limit above 65%; if it does so more often than rules that read nothing (the longer, shorter, first); "
@@ -63,13 +64,16 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
     first = rows[0]
     columns = [("number", "Rank"), ("name", "System"), ("number", "Mean"), ("number", "Rank interval")]
     columns += [("number", "Tie group"), ("number", "Rated")]
+    mark = "\N{DAGGER}" if first.raters < _FEW_RATERS else ""
     lines: list[list[Cell]] = []
     for row in rows:
         ranked = row.rank is not None and row.validated
         shown = [str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)] if ranked else [DASH] * 3
-        mean = f"{row.mean:.2f}", f"{row.low:.2f}{DASH}{row.high:.2f}"
+        mean = f"{row.mean:.2f}{mark}", f"{row.low:.2f}{DASH}{row.high:.2f}"
         lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
-    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}."
+    raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
+    words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
+    words += f"{mark}{' ' if mark else ''}Intervals are over other posts, and speak of these {raters} only."
     said = "These judges do not order responses as people do often enough to rank systems."
     warned = None if first.validated else notice("Not validated.", said)
     return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])

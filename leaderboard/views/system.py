@@ -346,7 +346,10 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
     listed = table("Stated probabilities and what came true", columns, steps, "hf-bins")
     about = f"of {_subject(first.subject)}, in {first.clusters:,} clusters; prompt: {first.prompt}"
     brier = "the mean squared error of the probabilities; always saying 50% gives 0.25"
-    ece = "the mean distance from the diagonal; chance pushes it up, which the first figure in brackets has taken out"
+    ece = (
+        "the mean distance from the diagonal. Chance pushes it up; the first figure in brackets has most of that taken "
+        "out and is an upper bound. A high p says nothing: with few samples a large error goes unseen"
+    )
     limits = DASH
     if first.brier_low is not None and first.brier_high is not None:
         limits = f"{first.brier:.3f} ({first.brier_low:.3f} to {first.brier_high:.3f})"

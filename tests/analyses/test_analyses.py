@@ -428,6 +428,12 @@ def test_leaving_out_silence_is_told_beside_counting_it_as_wrong(panel: Panel) -
     assert spoken["share_parsed"].item() == 1 and spoken["value"].item() == spoken["value_of_parsed"].item()
 
 
+def test_prompts_of_a_run_of_one_sample_have_no_score_and_no_share(build) -> None:
+    release = build.release(1)
+    panel = build.panel([build.entry(release, "one", prompts=("a", "b"))], release)
+    assert answer("prompt-sensitivity", panel).missing
+
+
 @pytest.mark.parametrize("name", ["subgroups", "category-gains", "parsing", "prompt-sensitivity", "slices", "silence"])
 def test_analyses_of_several_classes_fail_on_nothing(name: str, panel: Panel) -> None:
     run(name, panel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ class Life:
         """What `make release` does, from real-format sources rather than the bundled sample; its messages."""
         dump, history = str(self.folder / "source/x-notes"), str(self.folder / "source/wikipedia-edits/history.xml.bz2")
         sources = ("--notes-dump", dump, "--wiki-dump", history, "--models", "always-yes", "coin", "--no-analyses")
-        return self.cli("release", "run", "--quarter", *quarters, *sources)
+        day = os.environ["HELLOFRESH_NOW"][:10]  # months lie between the days, so somebody says that the clock is right
+        return self.cli("release", "run", "--quarter", *quarters, *sources, "--yes-it-is", day)
 
     def phases(self, quarter: str) -> set[str]:
         """Where the quarter's tasks stand."""

@@ -28,13 +28,14 @@ class Paid:
         )
         self.asked = 0
         self.fails_on: set[str] = set()
+        self.says = "Yes\x1b[31m \u202e"
 
     async def ask(self, request: Request) -> Answer:
         assert request.sample is not None
         self.asked += 1
         if request.sample.id in self.fails_on:
             raise CallError("too long for the model", code="bad-request", status=400)
-        return Answer("Yes\x1b[31m \u202e", Finish.STOP, 100, 2, {"yes": -0.1, "no": -2.5})
+        return Answer(self.says, Finish.STOP, 100, 2, {"yes": -0.1, "no": -2.5})
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -104,6 +105,14 @@ def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_term
     assert cli.json("runs", "show", run_id)["answers"] == 12
     assert "unknown-sample" in cli("runs", "show", run_id, "xn-1", code=2)
     assert "unknown-name" in cli("runs", "show", "nothing", code=2)
+
+
+def test_an_answer_with_any_line_break_is_shown_as_an_example(paid, cli, monkeypatch) -> None:
+    monkeypatch.setattr("hellofresh.cli.evaluate.labels_are_public", lambda *_: True)
+    paid.says = "Yes\u2028Yes\u2029Yes\x85Yes\x0bYes\x0cYes\x1cYes\x1dYes\x1eYes"
+    cli(*EVALUATE, "--prompts", "manual")
+    assert "people decided: helpful; the answer: helpful ('Yes Yes" in cli.out
+    assert "people decided: not helpful; the answer: helpful ('Yes Yes" in cli.out
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])

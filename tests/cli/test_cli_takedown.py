@@ -221,6 +221,20 @@ def test_what_cannot_be_cleared_is_named_and_is_a_failure(workspace, tmp_path, c
     assert holding(workspace.root) == {"raw/history.xml"}
 
 
+def test_what_a_team_wrote_about_a_sample_is_left_and_listed_with_its_path(workspace, tmp_path, cli) -> None:
+    place = tmp_path / "submissions" / "2023Q2" / "acme"
+    for name, row in {
+        "one": {"id": "xn-3", "label": 1, "rationale": "They are wrong, as everybody knows."},
+        "two": {"id": "xn-3", "label": 1}, "three": {"id": "xn-9", "label": 1, "rationale": "Another."},
+    }.items():  # fmt: skip
+        (place / name).mkdir(parents=True)
+        (place / name / "predictions.jsonl").write_text(json.dumps(row) + "\n")
+    said = cli(*EVERYWHERE, code=1).replace(" ", "")
+    assert f"{place}/one/predictions.jsonlstillholdswhatateamwrote" in said
+    assert said.count("stillholdswhat") == 1
+    assert (place / "one" / "predictions.jsonl").is_file()
+
+
 def test_while_a_run_goes_on_nothing_is_cleared(workspace, cli) -> None:
     run = next(workspace.runs.glob("2023Q2*"))
     before = everything(workspace.root)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline import witness
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -303,4 +306,71 @@ def test_the_record_moves_with_the_workspace_and_its_neighbour(life: Life, tmp_p
 )
 def test_a_damaged_record_is_named_and_nothing_is_looked_for_elsewhere(life: Life, content: str, code: int) -> None:
     (life.workspace.root / "workspace.json").write_text(content)
+    assert "workspace.json" in life.cli("quarter", "status", code=code).replace(" ", "")
     assert "workspace.json" in life.score(code=code).replace(" ", "")
+
+
+YEARS_AHEAD = "2030-01-01T12:00:00Z"
+
+
+@pytest.fixture
+def witnessed(monkeypatch, clock_is_right) -> None:
+    """The clock alone is not believed, as anywhere but in tests."""
+    monkeypatch.setattr(witness.Witness, "confirm", clock_is_right)
+
+
+@pytest.mark.usefixtures("witnessed")
+@pytest.mark.parametrize("command", [("quarter", "run"), ("release", "publish")])
+def test_a_clock_years_ahead_makes_nothing_public_without_another_witness(
+    make, place, monkeypatch, cli, command: tuple[str, ...]
+) -> None:
+    make.release(make.notes(3, 3))
+    manifest = make.workspace().release(QUARTER, "x-notes") / "manifest.json"
+    before = manifest.read_bytes()
+    (place / "hellofresh.toml").write_text('[evaluate]\nmodels = ["coin"]\n[daily]\nanalyses = false\n')
+    for moment, more, waits in (
+        (YEARS_AHEAD, (), True), (YEARS_AHEAD, ("--yes-it-is", "2029-12-31"), True),
+        (YEARS_AHEAD, ("--yes-it-is", "2030-01-01"), False), (YEARS_AHEAD, (), False),
+    ):  # fmt: skip
+        monkeypatch.setenv("HELLOFRESH_NOW", moment)
+        code = 0 if not waits else 1 if command[0] == "quarter" else 2
+        assert ("cannot be undone and waits" in cli(*command, *more, code=code)) is waits
+        assert not waits or (manifest.read_bytes() == before and not make.workspace().published.exists())
+    assert command[0] == "release" or read_json(manifest)["revealed"]
+
+
+@pytest.mark.usefixtures("witnessed")
+@pytest.mark.parametrize(("ahead", "confirmed"), [(0, True), (47, True), (49, False), (-49, False)])
+def test_a_server_that_says_another_time_is_no_witness(make, place, monkeypatch, ahead: int, confirmed: bool) -> None:
+    make.release(make.notes(3, 3))
+    monkeypatch.setenv("HELLOFRESH_NOW", YEARS_AHEAD)
+    said = parse_utc(YEARS_AHEAD) + timedelta(hours=ahead)
+    monkeypatch.setattr(witness, "_said_by", lambda _: said)
+    asked = witness.Witness(make.workspace(), place / "submissions", servers=["https://index.example"])
+    if confirmed:
+        asked.confirm("the reveal")
+    else:
+        with pytest.raises(HelloFreshError, check=lambda error: error.code == "unconfirmed-time"):
+            asked.confirm("the reveal")
+
+
+@pytest.mark.usefixtures("witnessed")
+@pytest.mark.parametrize("days", [45, 46])
+def test_the_newest_dump_of_the_last_45_days_is_a_witness(make, place, monkeypatch, days: int) -> None:
+    make.release(make.notes(3, 3))
+    moment = parse_utc("2030-01-01T00:00:00Z")
+    monkeypatch.setenv("HELLOFRESH_NOW", YEARS_AHEAD.replace("12:00", "00:00"))
+    (make.workspace().snapshots("x-notes") / f"{moment - timedelta(days=days):%Y-%m-%d}").mkdir(parents=True)
+    asked = witness.Witness(make.workspace(), place / "submissions")
+    if days == 45:
+        asked.confirm("the reveal")
+    else:
+        with pytest.raises(HelloFreshError, check=lambda error: "2029-11-16" in str(error)):
+            asked.confirm("the reveal")
+
+
+def test_sigterm_ends_a_command_with_a_word(place, monkeypatch, cli) -> None:
+    monkeypatch.setattr("hellofresh.cli.quarter.status", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    before = signal.getsignal(signal.SIGTERM)
+    assert "Stopped. Finished work is kept" in cli("quarter", "status", code=143)
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers
 from hellofresh.evidence.retrieval.encoders import Encoder
@@ -71,12 +73,11 @@ def test_what_cannot_be_trained_is_a_plain_error(cli: Cli, more: tuple[str, ...]
     [
         (
             ("sft", "--data", "a", "--model", "b", "--corpus", "c"),
-            "--corpus goes with reranker, relevance; not with sft",
+            "--corpus goes with reranker; not with sft",
         ),
-        (
-            ("dpo", "--data", "a", "--model", "b", "--judge", "j"),
-            "--judge goes with rloo, grpo, ppo, rarg; not with dpo",
-        ),
+        (("sft", "--data", "a", "--model", "b", "--judge", "j"), "--judge goes with rloo, ppo, rarg; not with sft"),
+        (("sft", "--data", "a", "--data", "b", "--model", "c"), "many-files"),
+        (("dpo", "--data", "a", "--model", "b"), "no method 'dpo'"),
         (("sft",), "missing with sft: --model M"),
         (("reranker",), "missing with reranker: --corpus"),
         (("rerank", "--corpus", "c"), "Did you mean 'reranker'?"),
@@ -84,6 +85,12 @@ def test_what_cannot_be_trained_is_a_plain_error(cli: Cli, more: tuple[str, ...]
 )
 def test_what_does_not_go_with_a_method_is_named(cli: Cli, words: tuple[str, ...], said: str) -> None:
     assert said in cli("train", *words, code=2)
+
+
+def test_without_a_clone_of_the_repository_training_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Clone the repository") as caught:
+        find_training(tmp_path)
+    assert caught.value.code == "no-clone"
 
 
 def test_a_method_fills_in_its_own_defaults() -> None:

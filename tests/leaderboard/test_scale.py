@@ -33,6 +33,14 @@ def test_the_columns_of_a_decision_are_the_metrics_after_the_headline() -> None:
     assert (scale.title, [title for _, title in scale.others]) == ("F1", ["Precision", "Recall", "Accuracy"])
 
 
+def test_metrics_of_single_classes_stand_apart_from_those_of_all() -> None:
+    scale = plain_scale("claims")
+    assert scale.others and scale.by_class
+    assert not [name for name, _ in scale.others if ":" in name]
+    assert all(":" in name for name, _ in scale.by_class)
+    assert {title for title, _ in scale.meanings} == {scale.title, *(title for _, title in scale.others)}
+
+
 def test_a_task_that_this_version_does_not_know_is_drawn_between_0_and_1() -> None:
     assert plain_scale("a-new-task") == Scale()
 

@@ -31,7 +31,12 @@ GOOD = """
 name = "mine"
 task = "x-notes"
 [regimes.zero-shot]
-frame = "POST {post} NOTE {note} {instruction}"
+frame = '''
+POST
+{post}
+NOTE
+{note}
+{instruction}'''
 [[regimes.zero-shot.prompts]]
 id = "manual"
 author = "me"
@@ -125,8 +130,9 @@ def load(tmp_path: Path, text: str | bytes) -> PromptSet:
 def test_a_set_of_ones_own_is_read(tmp_path) -> None:
     prompts = load(tmp_path, GOOD)
     assert (prompts.name, len(prompts.prompts)) == ("mine", 1)
-    assert prompts.message(prompts.prompts[0], {"post": "P", "note": "N"}).text.startswith(
-        "POST P NOTE N Is it helpful?"
+    shown = prompts.message(prompts.prompts[0], {"post": "P\nQ", "note": "N"}).text
+    assert re.sub(r"^\[[0-9a-f]{12} [^\n]*\]$", "-", shown, flags=re.MULTILINE) == (
+        "POST\n-\nP\nQ\n-\nNOTE\n-\nN\n-\nIs it helpful? Answer 'yes' or 'no'."
     )
 
 
@@ -145,9 +151,13 @@ BAD = {
     "no author": (GOOD.replace('"me"', '""'), "bad-prompt-set"),
     "another task": (GOOD.replace("x-notes", "wikipedia-edits"), "wrong-task"),
     "another regime": (GOOD.replace("zero-shot", "other"), "missing-regime"),
-    "no end": (GOOD.replace(" {instruction}", ""), "bad-frame"),
+    "no end": (GOOD.replace("\n{instruction}", ""), "bad-frame"),
     "end in the middle": (GOOD.replace("{instruction}", "{instruction} please"), "bad-frame"),
     "end twice": (GOOD.replace("POST", "{instruction}"), "bad-frame"),
+    "slot after words": (GOOD.replace("NOTE\n{note}", "NOTE: {note}"), "slot-within-line"),
+    "two slots in a line": (GOOD.replace("{post}\n", "{post}{author}\n"), "slot-within-line"),
+    "slot before the instruction": (GOOD.replace("{note}\n", "{note} "), "slot-within-line"),
+    "slot within a step's line": (GOOD + '[regimes.zero-shot.steps]\nquery = "Q: {post}"', "slot-within-line"),
     "id twice": (GOOD + GOOD[GOOD.index("[[") :], "duplicate-id"),
     "asks for something else": (GOOD.replace("'yes' or 'no'", "true or false"), "no-answers"),
     "asks for half": (GOOD.replace("'yes' or 'no'", "'yes' or nothing"), "no-answers"),
@@ -215,10 +225,10 @@ TABLES = """
 name = "mine"
 task = "x-notes"
 [regimes.zero-shot]
-frame = "{post} {instruction}"
+frame = "{post}\\n{instruction}"
 prompts = [{id = "manual", author = "me", instruction = "yes or no?"}]
 [regimes.web-search]
-frame = "{summaries} {post} {instruction}"
+frame = "{summaries}\\n{post}\\n{instruction}"
 prompts_from = "zero-shot"
 [regimes.web-search.steps]
 query = "{post}{cut}Query?"
@@ -251,7 +261,7 @@ def test_a_table_takes_prompts_or_everything_from_another() -> None:
         ('prompts_from = "zero-shot"', 'prompts_from = "placebo"', "bad-reference"),
         ('prompts_from = "zero-shot"', 'prompts_from = ["zero-shot"]', "bad-prompt-set"),
         ('prompts_from = "zero-shot"', 'prompts_from = "zero-shot"\nprompts = []', "bad-prompt-set"),
-        ('frame = "{summaries} {post} {instruction}"', "", "bad-prompt-set"),
+        ('frame = "{summaries}\\n{post}\\n{instruction}"', "", "bad-prompt-set"),
     ],
 )
 def test_a_reference_that_leads_nowhere_or_says_two_things_is_refused(old: str, new: str, code: str) -> None:
@@ -303,7 +313,7 @@ WORD = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40
 def test_a_set_that_is_written_reads_back_as_the_same(frame, instruction, steps, author) -> None:
     def tame(text: str) -> str:
         # TOML knows one line break only, and a set's last one is not a part of a text.
-        return text.replace("\r", " ").replace("{instruction}", " ").rstrip("\n")
+        return re.sub(r"\r|\{[a-z_]+\}", " ", text).rstrip("\n")
 
     prompts = (Prompt("manual", author[:80], f"{tame(instruction)} 'yes' or 'no'?".strip()),)
     whole = PromptSet(

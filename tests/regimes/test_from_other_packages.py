@@ -81,6 +81,6 @@ def test_the_worked_example_of_a_regime_asks_for_an_objection_and_judges_with_it
     world = stage.World({"objection": "It cites no source.", "classify": "No."}, {}, [])
     outcome = stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "objection", path))
     assert [item.step for item in world.asked] == ["objection", "classify"]
-    assert "Objection: It cites no source." in world.asked[-1].text
+    assert "Objection:\nIt cites no source." in world.asked[-1].text
     assert [(item.prompt, item.label) for item in outcome.outputs] == [("manual", 0)]
     assert len(world.asked) <= regime.ceiling(prompts=1)

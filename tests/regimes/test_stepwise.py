@@ -56,11 +56,7 @@ def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -
 @pytest.mark.parametrize("name", ["hiss", "retrieve-verify"])
 def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(stage, make, name: str) -> None:
     regime = get_regime(name, ["parts=3"])
-
-    def undecided(step: str, turn: int) -> str:
-        return "undecided" if step in ("decide", "again") else regime.rehearse(step, turn)
-
-    for answer in (undecided, regime.rehearse):
+    for answer in (regime.prolong, regime.rehearse):
         kinds = ("parts", "query", "draft", "claims", "decide", "again")
         numbered = [f"{kind}-{n}" for kind in ("doubt", "check", "verify") for n in (1, 2, 3)]
         world = stage.World({step: answer(step, 1) for step in (*kinds, *numbered)}, results=stage.results(1))

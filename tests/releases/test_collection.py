@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from hellofresh.core.errors import ReleaseError, SourceError, WorkspaceError
+from hellofresh.core.errors import DataError, SourceError, WorkspaceError
 from hellofresh.core.files import read_json, sha256_file, write_json
 from hellofresh.releases.candidates import Collection, Drop, Funnel, read_candidates, write_candidates
 from hellofresh.releases.collection import collect_quarter, read_account
@@ -162,9 +162,9 @@ def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fa
     else:
         collect_quarter(make.workspace("other"), make.job(make.notes(3, 3)), progress=silent)
         path.write_bytes(make.workspace("other").collection("x-notes", quarter).read_bytes())
-    with pytest.raises(ReleaseError) as caught:
+    with pytest.raises(DataError) as caught:
         read_account(workspace, notes_task, quarter)
-    assert caught.value.code == "other-candidates"
+    assert caught.value.code == ("bad-account" if fault == "no hash" else "other-candidates")
     assert "--force" in str(caught.value)
 
 

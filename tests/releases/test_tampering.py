@@ -304,7 +304,7 @@ def is_named(change: Change, line: str) -> bool:
     """Whether what was changed belongs to what the last line says was not checked."""
     mine = (its for end, its in NOT_CHECKED.items() if change.file.endswith(end) or f"/{end}" in change.file)
     pairs = ((what, place) for its in mine for what, places in its.items() for place in places)
-    named = [what for what, place in pairs if re.match(f"{place}($|[.[ ])", change.field)]
+    named = [what for what, place in pairs if re.match(f"{re.escape(place)}($|[.[ ])", change.field)]
     return any(what in line.partition("Not checked: ")[2] for what in named)
 
 

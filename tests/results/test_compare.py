@@ -152,9 +152,9 @@ def file_of(folder: Path, kind: str) -> list[Path]:
             path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         else:
             path = folder / f"{k}.jsonl"
-            rows = [{"model_id": f"s{k}", "sample_id": item, "input": {"raw": "?"}, "evaluation": {"score": float(hit),
+            rows = [{"model_id": f"s{k}", "sample_id": item, "input": "?\u2028\x85", "evaluation": {"score": float(hit),
                      "is_correct": hit}} for item, hit in zip(ITEMS, column, strict=True)]  # fmt: skip
-            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+            path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
         paths.append(path)
     return paths
 

@@ -30,6 +30,7 @@ from hellofresh.evidence.retrieval.documents import (
     Judgement,
     Query,
     read_documents,
+    read_qrels,
 )
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
@@ -165,6 +166,12 @@ def test_judgements_that_do_not_fit_are_named_errors(
     with pytest.raises(DataError) as caught:
         write(workspace, [document("a")], queries=queries, judgements=judgements)
     assert code_of(caught) == code
+
+
+@pytest.mark.parametrize("character", "\u2028\x85\x0b\x0c\x1c\x1d\x1e")
+def test_a_line_of_judgements_ends_at_its_line_break_only(tmp_path: Path, character: str) -> None:
+    (tmp_path / "qrels").write_text(f"q 0 a{character}1\nq 0 b 1\n", encoding="utf-8")
+    assert [item.document for item in read_qrels(tmp_path / "qrels")] == ["a", "b"]
 
 
 def test_a_changed_file_is_found(small: RetrievalCorpus) -> None:

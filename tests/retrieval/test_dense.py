@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from hellofresh.evidence.retrieval.base import DocumentKeys, best
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.dense import DenseRetriever, corpus_graph, corpus_vectors
 from hellofresh.evidence.retrieval.encoders import MiniLm, SentenceEncoder, loading_of, open_encoder, prefixes_of
+from hellofresh.evidence.retrieval.rerank import CrossEncoderScorer
+from hellofresh.tasks.outputs import Ranking, Status
 
 DIMENSIONS = 32
 
@@ -130,11 +134,20 @@ def test_minilm_puts_like_texts_together_and_a_vector_is_of_its_text_alone(
     assert np.array_equal(encoder.passages(texts[1:2])[0], vectors[1])
 
 
-def test_only_what_is_named_so_is_downloaded() -> None:
+def test_only_what_is_named_so_is_downloaded(small: RetrievalCorpus, monkeypatch: pytest.MonkeyPatch) -> None:
     assert loading_of("hub:intfloat/e5-base-v2") == (
         "intfloat/e5-base-v2", {"local_files_only": False, "trust_remote_code": False}
     )  # fmt: skip
     assert loading_of("tuned/modle") == ("tuned/modle", {"local_files_only": True, "trust_remote_code": False})
+    seen: list[object] = []
+    library = SimpleNamespace(CrossEncoder=lambda name, **options: seen.append((name, options)) or SimpleNamespace(
+        predict=lambda pairs: [0.0] * len(pairs)))  # fmt: skip
+    monkeypatch.setitem(sys.modules, "sentence_transformers", library)
+    monkeypatch.setattr("hellofresh.evidence.retrieval.rerank.find_spec", lambda _: True)
+    found = Ranking(prompt="p", status=Status.ANSWERED, documents=(), scores=())
+    for name in ("hub:a/b", "folder"):
+        CrossEncoderScorer(name, small).scores("q", found)
+    assert seen == [loading_of("hub:a/b"), loading_of("folder")]
     assert prefixes_of("hub:intfloat/e5-base-v2") == ("query: ", "passage: ")
 
 

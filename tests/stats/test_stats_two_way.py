@@ -143,3 +143,22 @@ def test_an_effect_for_each_sample_gives_the_same_systems_as_one_for_each_quarte
         design[row, system] = design[row, 3 + sample] = 1.0
     effects = np.linalg.lstsq(design, np.concatenate(list(each.values())), rcond=None)[0][:3]
     assert np.diff(found.system) == pytest.approx(np.diff(effects), abs=1e-9)
+
+
+@pytest.mark.parametrize("limits", [(0.0, 1.0), (0.0, 100.0), (-1.0, 1.0)])
+def test_limits_lie_as_far_on_either_side_on_the_logit(limits: tuple[float, float]) -> None:
+    """By the delta method: t times the clustered error, or 1.96 times that of sampling, if this is larger."""
+    least, span = limits[0], limits[1] - limits[0]
+    values = least + span * np.array([0.6, 0.7, 0.65, 0.5, 0.55, 0.58, 0.71, 0.69, 0.74])
+    systems, quarters = np.repeat([0, 1, 2], 3), np.tile([0, 1, 2], 3)
+    fit = two_way(values, systems, quarters, variances=np.full(9, (0.05 * span) ** 2))
+    for system in range(3):
+        low, high = ((end - least) / span for end in fit.limits_within(system, limits))
+        score = (float(fit.system[system]) - least) / span
+        error = max(
+            stats.t.ppf(0.975, 2) * fit.system_error[system], stats.norm.ppf(0.975) * fit.sampling_error[system]
+        )
+        half = error / span / (score * (1 - score))
+        odds = [float(np.log(part / (1 - part))) for part in (low, score, high)]
+        assert odds[1] - odds[0] == pytest.approx(half, rel=1e-9)
+        assert odds[2] - odds[1] == pytest.approx(half, rel=1e-9)

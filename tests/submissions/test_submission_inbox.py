@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -170,7 +171,7 @@ def test_an_arrival_that_was_tampered_with_is_named_and_the_others_are_read(
     (arrivals[0].folder / "arrival.json").write_bytes(content)
     left, faults = inbox.arrivals()
     assert left == arrivals[1:]
-    assert [fault.code for fault in faults] == ["bad-arrival"]
+    assert [fault.code for fault in faults] == ["too-large" if len(content) > 10_000 else "bad-arrival"]
     assert inbox.hand_in(passed(name="Three"), due, open_day).new
 
 
@@ -182,3 +183,37 @@ def test_splits_have_arrivals_of_their_own(inbox, passed, due, open_day) -> None
     assert {path.name for item in inbox.arrivals()[0] for path in item.folder.iterdir()} >= {
         "prospective.jsonl", "receipt_prospective.json", "predictions.jsonl", "receipt.json",
     }  # fmt: skip
+
+
+def test_a_visitor_is_refused_after_a_days_number_and_others_are_not(inbox, passed, due, open_day, monkeypatch) -> None:
+    monkeypatch.setattr(module, "VISITOR_ARRIVALS", 2)
+    for number in range(2):
+        inbox.hand_in(passed(f"acme/s{number}"), due, open_day, visitor="192.0.2.1")
+    refused("too-many", lambda: inbox.hand_in(passed("acme/s2"), due, open_day, visitor="192.0.2.1"))
+    for number, visitor in ((3, "192.0.2.2"), (4, ""), (5, ""), (6, "")):
+        inbox.hand_in(passed(f"acme/s{number}"), due, open_day, visitor=visitor)
+    assert not any(b"192.0.2" in content for content in contents(inbox.folder).values())
+    keys = [path.name for path in inbox.folder.glob(".visitors-*")]
+    inbox.hand_in(passed("acme/s7"), due, open_day + 24 * HOUR, visitor="192.0.2.1")
+    assert len(keys) == 1 and keys != [path.name for path in inbox.folder.glob(".visitors-*")]
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+@pytest.mark.parametrize("name", ["arrival.json", "receipt.json"])
+def test_what_never_ends_or_is_too_large_in_an_arrival_is_named_and_not_read(
+    inbox, passed, due, open_day, kind: str, name: str
+) -> None:
+    inbox.hand_in(passed(), due, open_day)
+    (arrival,), _ = inbox.arrivals()
+    path = arrival.folder / name
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as file:
+            file.truncate(10**10)
+    found, faults = inbox.arrivals()
+    assert found == [] and str(arrival.folder) in faults[0].where

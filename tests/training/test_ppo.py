@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.training.conftest import polite_rewards
+from training.recipe import PpoRecipe
 
 pytest.importorskip("torch")
 pytest.importorskip("trl")
@@ -90,3 +95,52 @@ def test_the_cost_of_divergence_rises_above_the_target_and_falls_below() -> None
     assert adapted(0.2, 60.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 1.02)
     assert adapted(0.2, 0.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 0.98)
     assert math.isfinite(adapted(0.2, 6.6, 100, target=6.0, horizon=1000))
+
+
+def test_a_response_goes_to_its_first_end_whatever_is_drawn_before() -> None:
+    import torch
+
+    from training.ppo import said_until_end
+
+    end, pad = 1, 2
+    answers = torch.tensor([[5, pad, 6, end, pad], [end, pad, pad, pad, pad], [pad, 5, pad, 5, 5], [5, end, 6, end, 6]])
+    expected = [[1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]
+    assert said_until_end(answers, end).tolist() == expected
+    assert said_until_end(torch.tensor([[5, 1, 1, 1]]), 1).tolist() == [[1, 1, 0, 0]]  # padded by the end itself
+
+
+class TestOneStep:
+    """A step of four responses in two batches, by a model that would draw in another way by itself."""
+
+    @pytest.fixture
+    def trained(self, tiny_model: Path, replies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        from hellofresh.models.local.folders import StoredModel
+        from training import tuning
+        from training.data import read_exchanges
+        from training.run import Run
+
+        model = AutoModelForCausalLM.from_pretrained(tiny_model)
+        model.generation_config.repetition_penalty = 50.0
+        model.generation_config.no_repeat_ngram_size = 1
+        monkeypatch.setattr(tuning.Tuning, "load", lambda _: model)
+        recipe = PpoRecipe(name="one", batch=2, accumulation=2, steps=1, updates=1, response_tokens=40, bits=16)
+        made = Run("ppo", recipe, {}, "cpu", tmp_path / "one")
+        base = StoredModel("tiny", str(tiny_model), "0")
+        under_way = tuning.Tuning(base, made, polite_rewards([], "", 1), AutoTokenizer.from_pretrained(tiny_model))
+        trainer, _, _ = tuning._by_rewards(under_way, read_exchanges(replies, responses=False))
+        made.train(trainer)
+        return trainer
+
+    def test_advantages_are_whitened_over_the_step_and_nothing_of_the_model_bends_the_draws(self, trained: Any) -> None:
+        import torch
+
+        apart = [one.better[one.said.bool()] for one in trained.drawn]
+        assert len(apart) == 2
+        assert float(torch.cat(apart).mean()) == pytest.approx(0, abs=1e-5)
+        assert float(torch.cat(apart).std(correction=0)) == pytest.approx(1, abs=1e-4)
+        assert abs(float(apart[0].mean())) > 1e-3
+        said = [row[kept.bool()].tolist() for one in trained.drawn
+                for row, kept in zip(one.ids[:, one.start :], one.said, strict=True)]  # fmt: skip
+        assert any(len(set(tokens)) < len(tokens) for tokens in said if len(tokens) > 20)  # a model may repeat a word

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.cli import main
+from hellofresh.cli import main, train
 from hellofresh.core.errors import UsageError
 from hellofresh.judging import reward_judges
 from hellofresh.judging.reward_judges import RuleJudge, open_watched
@@ -22,7 +22,7 @@ from hellofresh.rewards.base import RewardCase
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
 from training.libraries import LIBRARIES, need_libraries
 from training.log import read_card, read_log
-from training.recipe import PpoRecipe, PreferenceRecipe, RewardedRecipe, SftRecipe, load_recipe
+from training.recipe import PpoRecipe, RewardedRecipe, SftRecipe, load_recipe
 
 RECIPE = """
 name = "tiny"
@@ -58,15 +58,6 @@ kl_target = 3.0
 kl_horizon = 100
 value_rate = 1e-2
 steps = 60
-[preference]
-epochs = 3
-rate = 2e-3
-batch = 4
-accumulation = 1
-responses = 16
-response_tokens = 8
-held_out = 0.2
-save_every = 5
 """
 needs_torch = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
@@ -80,7 +71,8 @@ def tune(method: str, name: str, data: Path, model: Path, recipe: str = RECIPE) 
     """A command."""
     path = data.parent / "tiny.toml"
     path.write_text(recipe)
-    return ["train", method, "--recipe", str(path), "--data", str(data), "--model", str(model), "--name", name]
+    found = ["train", method, "--recipe", str(path), "--data", str(data), "--model", str(model), "--name", name]
+    return found if method == "sft" else [*found, "--allow-weak-reward"]  # the toy reward likes thanks alone
 
 
 def weights(folder: Path) -> bytes:
@@ -120,7 +112,7 @@ def ask(name: str) -> str:
 class TestWithTorch:
     pytestmark = needs_torch
 
-    @pytest.mark.parametrize(("method", "step"), [("sft", 9), ("dpo", 7), ("rloo", 6), ("ppo", 6)])
+    @pytest.mark.parametrize(("method", "step"), [("sft", 9), ("rloo", 6), ("ppo", 6)])
     def test_a_killed_tuning_ends_with_the_same_curve_and_bytes(
         self, method: str, step: int, root: Path, replies: Path, tiny_model: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -136,9 +128,6 @@ class TestWithTorch:
         assert not (root / "cut" / "checkpoints").exists()
         card = read_card(root / "whole")
         before, after = card.losses or (0.0, 0.0)
-        if method == "dpo":
-            assert before == pytest.approx(np.log(2), abs=1e-3)
-            assert after < before - 0.02
         if method == "sft":
             assert after < before - 0.5
             assert (card.learnt_from + card.held_out, card.held_out) == (36, 6)
@@ -150,11 +139,9 @@ class TestWithTorch:
             assert answers[0] == answers[1] == answers[2]
             assert answers[0].startswith("thank you")
 
-    @pytest.mark.parametrize(("method", "rate"), [("rloo", 5e-3), ("grpo", 2e-3), ("ppo", 5e-3)])
-    def test_rewards_rise_under_the_bound_of_kl(
-        self, method: str, rate: float, root: Path, replies: Path, tiny_model: Path
-    ) -> None:
-        assert main([*tune(method, method, replies, tiny_model), "--set", f"rate={rate}"]) == 0
+    @pytest.mark.parametrize("method", ["rloo", "ppo"])
+    def test_rewards_rise_under_the_bound_of_kl(self, method: str, root: Path, replies: Path, tiny_model: Path) -> None:
+        assert main(tune(method, method, replies, tiny_model)) == 0
         card = read_card(root / method)
         assert card.trends["reward"].low > 0
         assert card.trends["reward"].last > card.trends["reward"].first + 0.05
@@ -180,7 +167,7 @@ class TestWithTorch:
         self, root: Path, replies: Path, tiny_model: Path
     ) -> None:
         command = ["train", "rarg", "--data", str(replies), "--model", str(tiny_model), "--name", "both"]
-        assert main([*command, "--device", "cpu", "--set", "steps=4"]) == 0
+        assert main([*command, "--device", "cpu", "--set", "steps=4", "--allow-weak-reward"]) == 0
         first, second = (read_card(root / f"both-{method}") for method in ("sft", "ppo"))
         assert second.model == str(root / "both-sft" / "model")
         assert (first.steps, second.steps) == (4, 4)
@@ -210,13 +197,26 @@ class TestWithTorch:
         assert after < before
 
 
-@pytest.mark.parametrize("method", ["sft", "rloo", "grpo", "ppo", "dpo", "rarg"])
-def test_without_the_extra_every_method_names_it(
+@pytest.mark.parametrize("method", ["sft", "rloo", "ppo", "rarg"])
+def test_without_the_extra_every_method_names_itself_and_the_extra(
     method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("training.libraries.find_spec", lambda name: None)
     assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
-    assert "'accelerate>=1.15'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"train {method} needs" in said and "'accelerate>=1.15'" in said
+
+
+@pytest.mark.parametrize("method", ["rloo", "ppo", "rarg"])
+def test_a_reward_that_thanks_win_is_refused_before_anything_is_trained(
+    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(train, "need_libraries", lambda *given, **more: None)
+    command = [one for one in tune(method, "x", replies, replies.parent) if one != "--allow-weak-reward"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "weak-reward" in said and "--allow-weak-reward" in said
+    assert not root.exists()
 
 
 def test_the_hub_is_reached_only_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +249,7 @@ def test_the_judge_by_rules_prefers_a_grounded_response_to_exploits() -> None:
 
 
 def test_one_recipe_has_a_table_for_every_method() -> None:
-    kinds = (SftRecipe, RewardedRecipe, PpoRecipe, PreferenceRecipe)
+    kinds = (SftRecipe, RewardedRecipe, PpoRecipe)
     assert {load_recipe(name, kind).name for name in ("rarg", "smoke") for kind in kinds} == {"rarg", "smoke"}
     rarg = load_recipe("rarg", PpoRecipe)
     assert (rarg.kl, rarg.rate, rarg.accumulation, rarg.rank, rarg.bits, rarg.responses) == (0.2, 1e-5, 4, 16, 8, 1)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
 from collectors.settings import NotesAsked, defaults_of, options_of
+from hellofresh.cli.arguments.parser import REQUIRED, Variants
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
@@ -96,6 +97,16 @@ def words_of(field: FieldOption) -> dict[str, Any]:
     words |= {"metavar": field.metavar} if field.metavar else {}
     words |= {"choices": field.choices} if field.choices else {}
     return words | ({"nargs": "+"} if field.several else {})
+
+
+def add_settings(variants: Variants, name: str, *kinds: type) -> None:
+    """Have a variant of a command accept an option for each field of its settings that declares one."""
+    for kind in kinds:
+        defaults = defaults_of(kind)
+        for field, chosen in options_of(kind).items():
+            default = REQUIRED if defaults[field] is MISSING else defaults[field]
+            words = {**words_of(chosen), "dest": field, "help": chosen.help, "group": chosen.group}
+            variants.add(chosen.flag_of(field), {name: default}, **words)
 
 
 def posts_options(prefix: str = "") -> tuple[Option, ...]:

@@ -6,19 +6,21 @@ import argparse
 from pathlib import Path
 
 from collectors import LIVING
-from collectors.settings import RatingsAsked, ReadingAsked, defaults_of, options_of
+from collectors.settings import RatingsAsked, ReadingAsked
 from hellofresh.cli.arguments.declare import (
     EDITION,
     QUARTER,
+    add_settings,
     command,
     edition,
     option,
     posts_options,
     to_day,
-    words_of,
+    to_quarter,
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
+_WITNESS = option("--yes-it-is DAY", "today's day, if what cannot be undone waits for another witness of the time")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"
 
@@ -33,11 +35,9 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     tasks.add("--explain", of_tasks, action="store_true", help="show what would be kept and dropped, and write nothing")
     accepted = {task.name: task.settings for task in LIVING.values()} | {"ratings": (RatingsAsked, ReadingAsked)}
     for name, kinds in accepted.items():
-        for kind in kinds:
-            defaults = defaults_of(kind)
-            for field, option_ in options_of(kind).items():
-                words = {**words_of(option_), "help": option_.help, "group": option_.group}
-                tasks.add(option_.flag_of(field), {name: defaults[field]}, **words)
+        add_settings(tasks, name, *kinds)
+    quarters = dict.fromkeys(LIVING, REQUIRED) | {"ratings": None}
+    tasks.add("--quarter", quarters, type=to_quarter, metavar="Q", help="quarter, such as 2023Q2")
     of_dumps = [task.name for task in LIVING.values() if task.snapshots]
     group, about = "notes and posts", f"{_DAY} of the last 14 days)"
     tasks.add("--date", dict.fromkeys(of_dumps), group=group, type=to_day, metavar="D", help=about)
@@ -73,7 +73,6 @@ COMMANDS = (
         "collect",
         f"Collect the candidates of a quarter from a source. {_ABOUT_TASKS}",
         "",
-        QUARTER,
         option("--force", "collect again even if nothing has changed"),
         more=_add_collect,
     ),
@@ -135,6 +134,7 @@ COMMANDS = (
         "release:publish",
         option("--to DIR|hub:OWNER/NAME", "a folder (default: data/published), or a repository, with HF_TOKEN"),
         edition("only these (default: all that have opened)", nargs="+"),
+        _WITNESS,
         timed=True,
     ),
     command(
@@ -150,6 +150,7 @@ COMMANDS = (
             const="open",
             choices=("open", "final"),
         ),
+        _WITNESS,
         timed=True,
     ),
     command(
@@ -164,6 +165,7 @@ COMMANDS = (
         option("--models M", "models to evaluate (default: as configured)", nargs="+"),
         option("--limit N", "samples per task and quarter (default: the model's own limit)"),
         option("--no-analyses", "do not recompute the board's analyses"),
+        _WITNESS,
         *posts_options("notes-"),
         timed=True,
         submissions="own",
@@ -217,6 +219,7 @@ COMMANDS = (
         option("--dry-run", "show what is due and what it may cost; write nothing"),
         option("--sample", "for a demonstration, use the bundled sample if no source is named or configured"),
         option("--summary FILE", "write the summary to this file too"),
+        _WITNESS,
         timed=True,
         submissions="own",
     ),

@@ -3,104 +3,162 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, cast
 
-from hellofresh.cli.arguments.declare import command, option, to_pairs
-from hellofresh.cli.arguments.parser import REQUIRED, Variants
+from hellofresh.cli.arguments.declare import add_settings, command, option, to_pairs
+from hellofresh.cli.arguments.parser import Variants
+from hellofresh.core.errors import UsageError
+from hellofresh.runs.evaluation import Option
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
 """As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
 """As in `hellofresh.rewards.base` and `collectors.labelled`; a test compares them."""
-METHODS = {
-    "reranker": "train:train_reranker",
-    "reward": "train:train_reward",
-    "relevance": "train:train_relevance",
-    **dict.fromkeys(("sft", "rloo", "grpo", "ppo", "dpo"), "train:tune_by"),
-    "rarg": "train:tune_rarg",
+_REWARD, _TUNED = "reward", "sft, rloo, ppo, rarg"
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part) for part in text.split(",") if part)
+
+
+def _tuple(value: object) -> tuple[object, ...]:
+    return tuple(cast("list[object]", value))
+
+
+def _only(value: object) -> Path:
+    paths = cast("list[Path]", value)
+    if len(paths) != 1:
+        raise UsageError("several --data", expected="one file of exchanges", code="many-files")
+    return paths[0]
+
+
+_MODEL = Option(
+    "reranker, reward: minilm, a head on its vectors (default), or an encoder to train whole; others: a folder, "
+    "smollm2-135m, or hub:OWNER/NAME to download one",
+    "M",
+)
+_RECIPE = Option(
+    "a TOML file; or reranker: rarg (default) or fused; reward: head or encoder (default: that of the model); others: "
+    "rarg (default) or smoke",
+    "R",
+)
+_SET = Option(
+    "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each); reranker: also "
+    "several, such as weight=0,0.1 (lambda) or tau=0,0.2: one training for each",
+    "NAME=V[,V]",
+    "--set",
+    many=True,
+    read=_tuple,
+)
+_NAMED = Option(
+    "name of its folder in the workspace's training/, in small letters (default: by method, data and model)", "NAME"
+)
+_ABOUT_DATA = (
+    "reward: table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each); others: "
+    "JSON lines of claim, evidence, response"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankerSettings:
+    """What rerankers are trained on, and how."""
+
+    model: Annotated[str, _MODEL] = "minilm"
+    recipe: Annotated[str, _RECIPE] = "rarg"
+    changes: Annotated[tuple[str, ...], _SET] = ()
+    corpus: Annotated[str, Option("corpus with queries to learn from", "C", group="reranker")]
+    split: Annotated[str, Option("queries to learn from (default: train)", "S", group="reranker")] = "train"
+    test: Annotated[
+        str, Option("held-out queries to compare trained and untrained on, such as dev", "S", group="reranker")
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardSettings:
+    """What a reward model is trained on, and how."""
+
+    model: Annotated[str, _MODEL] = "minilm"
+    recipe: Annotated[str, _RECIPE] = ""
+    changes: Annotated[tuple[str, ...], _SET] = ()
+    name: Annotated[str, _NAMED] = ""
+    data: Annotated[tuple[Path, ...], Option(_ABOUT_DATA, "FILE", parse=Path, many=True, read=_tuple)] = ()
+    criterion: Annotated[str, Option("what the model is to score", choices=CRITERIA, group=_REWARD)]
+    columns: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "other names of a table's columns: claim=post,label=ok", "NAME=COLUMN,...", parse=to_pairs, group=_REWARD
+        ),
+    ] = None
+    sources: Annotated[
+        tuple[str, ...],
+        Option(
+            f"a published data set, of {', '.join(JUDGED)}",
+            "IMPORTER=FILE",
+            "--from",
+            many=True,
+            read=_tuple,
+            group=_REWARD,
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningSettings:
+    """What a language model is tuned on, and how."""
+
+    model: Annotated[str, _MODEL]
+    recipe: Annotated[str, _RECIPE] = "rarg"
+    changes: Annotated[tuple[str, ...], _SET] = ()
+    name: Annotated[str, _NAMED] = ""
+    data: Annotated[Path, Option(_ABOUT_DATA, "FILE", parse=Path, many=True, read=_only)]
+    device: Annotated[
+        str, Option("auto: a GPU if there is one (default)", choices=("auto", "cpu", "cuda"), group=_TUNED)
+    ] = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardedSettings(TuningSettings):
+    """The same by rewards of the model's own responses."""
+
+    rewards: Annotated[
+        tuple[Path, ...],
+        Option("not sft: folders of reward models, one a criterion", "DIR,DIR", parse=_folders, group=_TUNED),
+    ] = ()
+    judge: Annotated[
+        str,
+        Option("not sft: watches the reward: rules (default), or a reward model outside it", "J", group=_TUNED),
+    ] = "rules"
+    allow_weak_reward: Annotated[
+        bool,
+        Option(
+            "not sft: tune by a reward that does not place refutations above echoes, thanks and off-topic replies; "
+            "the model will probably learn those",
+            group=_TUNED,
+        ),
+    ] = False
+
+
+METHODS: Mapping[str, tuple[str, type]] = {
+    "reranker": ("train:train_reranker", RerankerSettings),
+    "reward": ("train:train_reward", RewardSettings),
+    "sft": ("train:tune_by", TuningSettings),
+    "rloo": ("train:tune_by", RewardedSettings),
+    "ppo": ("train:tune_by", RewardedSettings),
+    "rarg": ("train:tune_rarg", RewardedSettings),
 }
-REWARDED = ("rloo", "grpo", "ppo", "dpo", "rarg")
-TUNED = ("sft", *REWARDED)
-
-
-def _folders(text: str) -> list[Path]:
-    return [Path(part) for part in text.split(",") if part]
+"""The handler of each method and its settings, whose fields are the options."""
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    """Add the method as the first argument, and what each accepts: an option with its defaults by method."""
-    methods = Variants(parser, "method", METHODS, f"what is trained: {', '.join(METHODS)}")
-    _add_what_is_trained(methods.add)
-    _add_how_it_is_trained(methods.add)
-
-
-def _add_what_is_trained(add: Callable[..., None]) -> None:
-    """Options that several methods share."""
-    models = {**dict.fromkeys(("reranker", "reward", "relevance"), "minilm"), **dict.fromkeys(TUNED, REQUIRED)}
-    about = (
-        "reranker, reward: minilm, a head on its vectors (default), or an encoder to train whole; relevance: minilm "
-        "(default), or a model of sentence-transformers; others: a folder, smollm2-135m, or hub:OWNER/NAME to download "
-        "one"
-    )
-    add("--model", models, metavar="M", help=about)
-    recipes = {"reranker": "rarg", "reward": None, **dict.fromkeys(TUNED, "rarg")}
-    about = (
-        "a TOML file; or reranker: rarg (default) or fused; reward: head or encoder (default: that of the model); "
-        "others: rarg (default) or smoke"
-    )
-    add("--recipe", recipes, metavar="R", help=about)
-    about = (
-        "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each); reranker: "
-        "also several, such as weight=0,0.1 (lambda) or tau=0,0.2: one training for each"
-    )
-    add("--set", dict.fromkeys(("reranker", "reward", *TUNED), ()), action="append", metavar="NAME=V[,V]", help=about)
-    about = "name of its folder in the workspace's training/ (default: by method, data and model)"
-    add("--name", {"reward": None, **dict.fromkeys(TUNED, "")}, metavar="NAME", help=about)
-    about = (
-        "reward: table with columns claim, response and label (0 or 1), as CSV, TSV or JSONL (repeat it for each); "
-        "relevance: JSON lines of text, page, relevant (true or false) and, where pairs belong together, group (repeat "
-        "it for each); others: JSON lines of claim, evidence, response"
-    )
-    data = {"reward": (), "relevance": (), **dict.fromkeys(TUNED, REQUIRED)}
-    add("--data", data, action="append", type=Path, metavar="FILE", help=about)
-
-
-def _add_how_it_is_trained(add: Callable[..., None]) -> None:
-    """Options of single methods, and of those that tune a language model."""
-    about = (
-        "corpus with queries to learn from; relevance: a corpus, or C:SPLIT of it, with its judgements and what a "
-        "search finds besides"
-    )
-    corpora = {"reranker": REQUIRED, "relevance": ()}
-    add("--corpus", corpora, group="reranker, relevance", action="append", metavar="C", help=about)
-    group = "reranker"
-    add("--split", {group: "train"}, group=group, metavar="S", help="queries to learn from (default: train)")
-    about = "held-out queries to compare trained and untrained on, such as dev"
-    add("--test", {group: None}, group=group, metavar="S", help=about)
-    group = "relevance"
-    about = (
-        "balanced: the highest recall less false positive rate; fpr=0.05: the highest recall with at most that "
-        "false positive rate (default: balanced)"
-    )
-    add("--rule", {group: "balanced"}, group=group, metavar="R", help=about)
-
-    group = "reward"
-    add("--criterion", {group: REQUIRED}, group=group, choices=CRITERIA, help="what the model is to score")
-    about = "other names of a table's columns: claim=post,label=ok"
-    add("--columns", {group: None}, group=group, type=to_pairs, metavar="NAME=COLUMN,...", help=about)
-    about = f"a published data set, of {', '.join(JUDGED)}"
-    add("--from", {group: ()}, group=group, help=about, dest="sources", action="append", metavar="IMPORTER=FILE")
-
-    group = ", ".join(TUNED)
-    about, devices = "auto: a GPU if there is one (default)", ("auto", "cpu", "cuda")
-    add("--device", dict.fromkeys(TUNED, "auto"), group=group, choices=devices, help=about)
-    about = "not sft: folders of reward models, one a criterion"
-    add("--rewards", dict.fromkeys(REWARDED, ()), group=group, type=_folders, metavar="DIR,DIR", help=about)
-    about = "not sft, dpo: watches the reward: rules (default), or a reward model outside it"
-    watched = dict.fromkeys(("rloo", "grpo", "ppo", "rarg"), "rules")
-    add("--judge", watched, group=group, metavar="J", help=about)
+    """Add the method as the first argument, and what each accepts."""
+    handlers = {name: handler for name, (handler, _) in METHODS.items()}
+    methods = Variants(parser, "method", handlers, f"what is trained: {', '.join(METHODS)}")
+    for name, (_, kind) in METHODS.items():
+        add_settings(methods, name, kind)
 
 
 _NAME = option("name NAME", "a corpus of the workspace")
@@ -166,16 +224,14 @@ COMMANDS = (
     ),
     command(
         "train",
-        "Train what ranks documents (reranker) or judges responses by a criterion (reward); choose from which score on "
-        "a page counts as relevant to a post, with its error rates (relevance); or tune a language model that "
-        "responds, by written responses (sft), by rewards of its own responses (ppo, with a value head; rloo; grpo: "
-        "scaled), to prefer the best of them to the worst (dpo), or by sft and then ppo, as in the paper (rarg).",
+        "Train what ranks documents (reranker) or judges responses by a criterion (reward); or tune a language model "
+        "that responds, by written responses (sft), by rewards of its own responses (ppo, with a value head, or rloo), "
+        "or by sft and then ppo, as in the paper (rarg). In a clone of the repository only.",
         "",
         more=_add_train,
         epilog="Examples: hellofresh train reranker --corpus check-covid-5600 --test dev --set weight=0,0.1,0.2 | "
-        "hellofresh train relevance --corpus check-covid:dev | "
         "hellofresh train reward --criterion politeness --from politeness=wikipedia.jsonl | "
         "hellofresh train sft --data replies.jsonl --model smollm2-135m --recipe smoke | "
-        "hellofresh train dpo --data replies.jsonl --model tuned/model --rewards refutation,politeness",
+        "hellofresh train ppo --data replies.jsonl --model tuned/model --rewards refutation,politeness",
     ),
 )

@@ -221,7 +221,7 @@ def read_qrels(path: Path) -> list[Judgement]:
     except UnicodeDecodeError as error:
         raise DataError(f"byte {error.start} is not UTF-8", where=str(path), code="bad-qrels") from None
     found = []
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(content.split("\n"), start=1):
         words = line.split()
         score = words[-1].lstrip("-") if words else ""
         if words and (len(words) != 4 or not score.isascii() or not score.isdigit()):

@@ -29,7 +29,7 @@ from hellofresh.core.files import atomic_path, read_model, sha256_file, write_js
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.base import Parameters, Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
-from hellofresh.evidence.retrieval.encoders import Encoder
+from hellofresh.evidence.retrieval.encoders import Encoder, loading_of, not_at_hand
 from hellofresh.tasks.outputs import Ranking
 
 FIRST_STAGE = 20
@@ -109,7 +109,11 @@ class CrossEncoderScorer:
         if self._loaded is None:
             from sentence_transformers import CrossEncoder
 
-            self._loaded = CrossEncoder(self._model)
+            name, loading = loading_of(self._model)
+            try:
+                self._loaded = CrossEncoder(name, **loading)
+            except OSError:
+                raise not_at_hand(self._model) from None
             self._texts = {document.id: document.content for document in self._corpus.documents()}
         pairs = [(query, self._texts[document]) for document in found.documents]
         return np.asarray(self._loaded.predict(pairs), dtype=np.float64)

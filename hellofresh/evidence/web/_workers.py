@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
-from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from hellofresh.core.children import plain_environment, python_command
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model
 from hellofresh.evidence.web.text import MainText
@@ -24,7 +22,6 @@ Job = Literal["trafilatura", "beautifulsoup", "addresses", "robots", "picture"]
 
 _LONGEST_REPLY = 64 << 20
 _HUNG_S = 600.0
-_PACKAGE_PARENT = Path(__file__).resolve().parents[3]
 _OVER_TIME = -getattr(signal, "SIGPROF", 27)
 
 
@@ -84,14 +81,12 @@ class Workers:
             worker = self.idle.pop()
             if worker.returncode is None:
                 return worker
-        # The worker must run this very code, wherever the current folder is.
-        paths = [str(_PACKAGE_PARENT), *filter(None, [os.environ.get("PYTHONPATH")])]
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "hellofresh.evidence.web._worker", self._job, str(self._cpu_s)),
+            *python_command("hellofresh.evidence.web._worker", self._job, str(self._cpu_s)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env=plain_environment(),
             limit=_LONGEST_REPLY,
             # An interrupt at the terminal is for the run; a worker that it killed would look like a page without text.
             start_new_session=True,

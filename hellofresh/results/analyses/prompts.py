@@ -152,7 +152,7 @@ def _wording(panel: Panel, system: System) -> WordingShare | None:
     if len(system.prompts) < 2:
         return None
     common = np.logical_and.reduce([said.asked for said in system.prompts])
-    if not common.any():
+    if not common.any() or panel.is_one_class(common):  # nor has any prompt a score
         return None
     metric = panel.task.headline
     draws = draw_jointly(panel.tables(system.prompts, common), [metric], n=int(common.sum()))

@@ -47,12 +47,18 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
     kinds = [JudgeKind(kind) for kind in study.ratings["kind"].unique().sort().to_list()]
     for kind in sorted(kinds, key=lambda item: item is not JudgeKind.PERSON):
         valid = _validated(study, kind)
+        raters = study.ratings.filter(pl.col("kind") == str(kind))["judge"].n_unique()
         for item in rated_standings(study, get_task(split.place.task), split.samples, kind):
             criterion = study.rubric.criterion(item.criterion)
             worst, best = map(float, criterion.limits)
             own = {name: getattr(item, name) for name in RatedRow.__dataclass_fields__ if hasattr(item, name)}
             own |= {"low": item.interval.low, "high": item.interval.high, **item.place, "worst": worst, "best": best}
-            own |= {"rubric": study.rubric.title, "judges": item.kind, "validated": valid[item.criterion]}
+            own |= {
+                "rubric": study.rubric.title,
+                "judges": item.kind,
+                "validated": valid[item.criterion],
+                "raters": raters,
+            }
             yield RatedRow(**own, title=criterion.title, definition=criterion.definition)
 
 

@@ -547,6 +547,7 @@ class RatedRow:
         worst, best: the ends of the scale.
         rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
         validated: whether these judges' scores may rank systems.
+        raters: how many they are: the interval speaks of other samples, and of these raters only.
     """
 
     rubric: str
@@ -568,6 +569,7 @@ class RatedRow:
     rank_high: int | None
     tie_group: int | None
     validated: bool
+    raters: int
 
 
 @dataclass(frozen=True, slots=True)

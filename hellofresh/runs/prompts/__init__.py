@@ -40,6 +40,13 @@ CUT = "{cut}"
 SLOT = re.compile(r"\{([a-z_]+)\}")
 _PLACE = re.compile(r"^\{([a-z_]+)\}$|\{([a-z_]+)\}", re.MULTILINE)
 """A slot that has lines of its own, or one within a line."""
+_WITHIN_A_LINE = frozenset(
+    {"accurate", "answers", "avoided", "before", "contexts", "date", "mark", "misleading", "note_date"}
+    | {"number", "post_date", "question", "refuting", "words"}
+)
+"""Slots for what the project writes itself: dates, numbers, marks, sites. Any other may hold a stranger's text."""
+_QUERY = "query-fallback"
+"""The step that is no prompt: a query, always one line."""
 _END = "{instruction}"
 _SHARED = frozenset({"search-agent"})
 """Regimes whose wordings are the same for every task, in a file of their name; a task's own table goes before them."""
@@ -349,6 +356,7 @@ def _with_frame_of(parsed: _SetFile, shared: _SharedFile, regime: str, where: st
     own = {"question": task.question, "answers": "\n".join(f"Decision: {answer}" for answer in task.classes)}
     prompts = tuple(_prompt(item, own) for item in shared.prompts)
     steps = {name: _filled(text, own).removesuffix("\n") for name, text in shared.steps.items()}
+    _refuse_inline(steps, regime, where)
     return PromptSet(parsed.name, parsed.task, regime, frame, prompts, steps, answers=task.classes)
 
 
@@ -386,8 +394,23 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
                 code="no-answers",
             )
     steps = {name: text.removesuffix("\n") for name, text in table.steps.items()}
+    _refuse_inline({"frame": frame.removesuffix(_END), **steps}, regime, where)
     criteria = {name: tuple(words) for name, words in parsed.criteria.items()}
     return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, criteria, answers)
+
+
+def _refuse_inline(texts: Mapping[str, str], regime: str, where: str) -> None:
+    """Refuse a slot within a line, where a text would stand without a fence and lose its line breaks."""
+    for name, text in texts.items():
+        parts = () if name == _QUERY else text.split(CUT)
+        for slot in (match[2] for part in parts for match in _PLACE.finditer(part)):
+            if slot and slot not in _WITHIN_A_LINE:
+                raise PromptError(
+                    f"{regime}, {name}: the slot {{{slot}}} does not stand alone on its line",
+                    where=where,
+                    fix="Put it on a line of its own, where what it holds is fenced.",
+                    code="slot-within-line",
+                )
 
 
 def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _RegimeFile | None:

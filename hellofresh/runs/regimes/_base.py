@@ -185,6 +185,10 @@ class BaseRegime:
         """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
         return ""
 
+    def prolong(self, step: str, turn: int) -> str:
+        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
+        return self.rehearse(step, turn)
+
     async def solve(self, case: Case) -> Outcome:
         """Work on one sample."""
         raise NotImplementedError

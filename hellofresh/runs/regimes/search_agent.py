@@ -212,6 +212,12 @@ class SearchAgent(LookUpRegime):
             return "word " * 40 + f"\nSEARCH: query {step}"
         return "word " * 200 + f"\nDecision: {REHEARSED}"
 
+    def prolong(self, step: str, turn: int) -> str:
+        """A search at every turn, a decision that cannot be read at the end."""
+        if self.settings.mode == "agent" and step.startswith("turn"):
+            return f"SEARCH: query {step}"
+        return "" if step.startswith("turn") else self.rehearse(step, turn)
+
     async def solve(self, case: Case) -> Outcome:
         """Have all conversations at once.
 

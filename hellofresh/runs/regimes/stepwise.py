@@ -133,6 +133,9 @@ class Stepwise(LookUpRegime):
             return "\n".join(f"statement {number} of some words" for number in range(1, self.settings.parts + 1))
         return "SEARCH: a query" if step.startswith("doubt") else "supported " + "word " * 60
 
+    def prolong(self, step: str, turn: int) -> str:
+        return "undecided" if step in ("decide", "again") else self.rehearse(step, turn)
+
     async def solve(self, case: Case) -> Outcome:
         """Check part after part, for all prompts at once.
 

@@ -11,7 +11,6 @@ import binascii
 import contextlib
 import json
 import secrets
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from hellofresh.core.children import python_command
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import BadJsonError, as_model, sha256_text, strict_json
 from hellofresh.core.net.local_site import LocalSite, one_file_page, same_token
@@ -47,7 +47,7 @@ class TryPage:
 
     options: Sequence[str]
     port: int
-    program: Sequence[str] = (sys.executable, "-m", "hellofresh", "respond")
+    program: Sequence[str] = tuple(python_command("hellofresh", "respond"))
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _asked: set[str] = field(default_factory=set)
 

@@ -147,6 +147,19 @@ def test_a_ring_is_found_and_honest_raters_who_share_interests_are_not() -> None
     assert not find_rings(empty, empty, period=period, camp=camp).rater.any()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_separate_languages_are_no_rings(seed: int) -> None:
+    post, rater, period = draw_liked(seed, ring=0, pushed=1, raters=500, posts=900, languages=3)
+    assert not find_rings(post, rater, period=period, camp=np.zeros(500, np.int64)).rater.any()
+
+
+@pytest.mark.parametrize("languages", [1, 3])
+def test_a_ring_of_24_on_twelve_posts_is_found_among_languages(languages: int) -> None:
+    post, rater, period = draw_liked(7, ring=24, pushed=12, raters=1800, posts=3600, languages=languages)
+    found = find_rings(post, rater, period=period, camp=np.zeros(1800, np.int64)).rater
+    assert found[:24].sum() >= 20 and not found[24:].any()
+
+
 def test_without_nobody_intercepts_are_those_of_the_fit() -> None:
     fit = fit_bridging(*draw_written(1, posts=200, raters=200).voters)
     nobody = np.zeros(200, np.bool_)

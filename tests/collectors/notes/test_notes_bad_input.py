@@ -59,6 +59,11 @@ BAD_NOTES: dict[str, tuple[Change, str, str]] = {
         "duplicate-column",
         "harmful is there twice",
     ),
+    "header-of-tabs": (
+        lambda content: content.replace(b"\n", b"\t" * 300_000 + b"\n", 1),
+        "duplicate-column",
+        "is there twice",
+    ),
     "column-twice-under-two-names": (
         lambda content: content.replace(b"believable", b"participantId", 1),
         "duplicate-column",

@@ -412,15 +412,52 @@ def test_a_rating_of_a_clock_that_is_ahead_does_not_change_who_rates_most() -> N
     raters, day = np.repeat(np.arange(50), np.r_[np.ones(49, int), 20]), 86_400
     second = 1_700_000_000 + np.arange(raters.size)
 
-    def busiest(second: Any, rater: Any, newest_note: int = 1_700_000_000 + day) -> list[bool]:
+    def busiest(second: Any, rater: Any) -> list[bool]:
         empty = np.zeros(rater.size, np.int32)
         found = DumpRatings(empty, rater.astype(np.int32), empty.astype(np.int8), second.astype(np.int32),
                             empty.astype(bool), np.arange(50, dtype=np.uint64), {}, (), ())  # fmt: skip
-        return _busiest(found, newest_note).tolist()
+        return _busiest(found).tolist()
 
     assert busiest(second, raters) == [False] * 49 + [True]
     assert busiest(np.append(second, 2**31 - 1), np.append(raters, 3)) == [False] * 49 + [True]
-    assert busiest(second, raters, 2**32) == [False] * 50  # a note's clock is ahead
+    assert busiest(np.append(second, 1_700_000_000 + 90 * day), np.append(raters, 3)) == [False] * 49 + [True]
+
+
+def test_a_note_of_2255_a_rating_of_2255_and_groups_of_nan_are_named_and_change_no_fit(tmp_path: Path) -> None:
+    made, year_2255 = write_dump(tmp_path / "dump", VOTERS), "8999999999000"
+    before = collected(made, tmp_path).helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()
+    header = (made / RATINGS).read_text().split("\n", 1)[0].split("\t")
+
+    def late(lines: list[str]) -> list[str]:
+        cells = lines[9].split("\t")
+        cells[header.index("createdAtMillis")] = year_2255
+        unknown = [*cells]
+        unknown[header.index("helpfulnessLevel")] = "NaN"
+        return [*lines[:9], "\t".join(cells), *lines[10:], "\t".join(unknown)]
+
+    rewrite(made / RATINGS, late)
+    without = 0
+
+    def nan(line: str) -> str:
+        nonlocal without
+        cells = line.split("\t")
+        without += not cells[6]
+        return "\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]])
+
+    rewrite(made / "userEnrollment-00000.tsv", lambda lines: list(map(nan, lines)))
+    report = collected(made, tmp_path)
+    assert (report.helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()) == before
+    assert "1 ratings of a clock that is ahead do not say when the dump ends." in report.warnings
+    assert "1 ratings with an unknown value (NaN) were left out." in report.warnings
+    assert f"{without} modelling groups that are not numbers, such as NaN, count as none." in report.warnings
+
+
+def test_a_state_that_is_no_writers_by_the_api_makes_nobody_a_machine(made: Path, tmp_path: Path) -> None:
+    path = made / "userEnrollment-00000.tsv"
+    for state, machines in (("apiTestUser", True), ("apiUnheardOf", False)):
+        path.write_text(re.sub(r"\tapi[A-Za-z]+\t", f"\t{state}\t", path.read_text()))
+        collected(made, tmp_path)
+        assert pl.read_parquet(tmp_path / "b.parquet")["machine"].any() == machines
 
 
 def bridged(**changes: Any) -> BridgedNote:

@@ -221,6 +221,46 @@ TIME = "<timestamp>2026-01-01T00:00:00Z</timestamp>"
 
 
 @pytest.mark.parametrize(
+    "encoding",
+    [
+        "cp037",
+        "utf-7",
+        "utf-32",
+        "utf-16-le",
+        "shift_jis",
+        "euc-jp",
+        "gb2312",
+        "gb18030",
+        "big5",
+        "hex",
+        "base64",
+        "rot13",
+        "idna",
+        "punycode",
+        "zlib",
+        "bz2",
+        "uu",
+        "quopri",
+        "undefined",
+        "unicode_escape",
+        "none",
+        "x",
+        "latin-2",
+        "mbcs",
+        "koi8-r",
+        "windows-1252",
+    ],
+)
+def test_only_an_encoding_that_the_parser_itself_reads_is_taken(tmp_path, encoding):
+    path = tmp_path / "other.xml"
+    page = f"{PAGE.format('1', TIME)}</mediawiki>"
+    path.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{page}')
+    assert refused(path).code == "bad-encoding"
+    path.write_text(f'<?xml version="1.0" encoding="UTF-8"?>{page}')
+    assert [found.title for found in read_pages(path)] == ["T"]
+
+
+@pytest.mark.parametrize(
     ("content", "code"),
     [
         (b"", "empty-file"),

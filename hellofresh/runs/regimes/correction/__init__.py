@@ -81,7 +81,7 @@ async def write_queries(
     most = settings.queries_images if pictures.count else settings.queries
     days = relative_days(plain_text(case, pictures), case.sample.date.date())
     named = "; ".join(f'"{words}" is {day}' for words, day in days.items())
-    shown = {**shown_post(case, pictures), "days": f"DAYS THAT THE POST SPEAKS OF: {named}\n\n" if named else ""}
+    shown = {**shown_post(case, pictures), "days": f"DAYS THAT THE POST SPEAKS OF: {named}\n" if named else ""}
     message = case.step("queries", **shown, number=str(most), words=str(settings.query_words))
     request = Request((message,), _TOKENS_A_QUERY * most, sample=case.sample)
     answer = await case.ask("queries", "", request, role=QUERIER)
@@ -299,6 +299,10 @@ class Correction(BaseRegime):
         if step.startswith(("shows", "adds")):
             return "yes" if step.startswith("shows") else "no"
         return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
+
+    def prolong(self, step: str, turn: int) -> str:
+        """Nothing that refutes, so that every page is asked."""
+        return "CONTEXT: none" if step.startswith("evidence") else self.rehearse(step, turn)
 
     async def solve(self, case: Case) -> Outcome:
         """Take all steps.

@@ -366,7 +366,7 @@ async def _ask(
         page=block.text,
         mark=block.mark,
         refuting=str(settings.refuting),
-        context=str(settings.context),
+        contexts=str(settings.context),
     )
     most = ceil(_TOKENS_A_WORD * settings.quote_most * max(1, settings.refuting + settings.context))
     request = Request((message,), most, sample=case.sample)

@@ -98,7 +98,7 @@ class CorrectionSettings(RegimeSettings):
     pages_text: int = Field(default=1, ge=0, le=50)
     pages_image: int = Field(default=1, ge=0, le=50)
     encoder: str = Field(default="minilm", min_length=1, max_length=200)
-    # Found with `hellofresh train relevance` on 6,231 labelled pairs for MiniLM (docs/correction.md has the error
+    # Found on 6,231 labelled pairs for MiniLM (docs/correction.md has the error
     # rates): the best balance of recall and false positives, and at most 5% false positives.
     relevance: float = Field(default=0.37, ge=-1, le=1)
     relevance_images: float = Field(default=0.55, ge=-1, le=1)

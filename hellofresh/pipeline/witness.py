@@ -1,0 +1,126 @@
+"""A second witness of the time, asked for before a step that cannot be undone: a reveal, a resolution, a publication.
+
+A clock that is years ahead would publish the labels of an open quarter for good. Where the workspace has a record that
+is recent by the clock, nothing else is asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from email.utils import parsedate_to_datetime
+from itertools import chain
+from pathlib import Path
+
+import aiohttp
+
+from collectors.notes.snapshot import PUBLIC_URL
+from hellofresh.config import Settings
+from hellofresh.core.clock import Event, now
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.files import read_model, write_json
+from hellofresh.core.net.http import HttpClient, UnusableReplyError
+from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.manifest import MANIFEST, calendar_of, read_manifest
+from hellofresh.releases.life.state import release_events
+from hellofresh.runs.plan import run_events
+from hellofresh.submissions.receipts import receipt_events
+
+LONGEST_GAP = timedelta(days=45)
+"""From the newest record of a workspace to the time that the clock says."""
+_NEAR, _TIMEOUT_S = timedelta(days=2), 20.0
+_HUB = "https://huggingface.co"
+
+
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    """When the time was last confirmed by more than records."""
+
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What may confirm the time.
+
+    Attributes:
+        workspace, submissions: whose records are looked at.
+        day: the day that somebody says it is, if anybody does.
+        servers: addresses whose replies have a date.
+    """
+
+    workspace: Workspace
+    submissions: Path
+    day: date | None = None
+    servers: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, workspace: Workspace, submissions: Path, settings: Settings, day: date | None = None) -> Witness:
+        """The witness of a workspace; servers are those that its settings name in any case."""
+        notes = settings.sources.x_notes
+        index = [notes.base_url or PUBLIC_URL] if notes is not None and notes.dump is None else []
+        return cls(workspace, submissions, day, [*index, *([_HUB] if settings.daily.hub is not None else [])])
+
+    def confirm(self, step: str) -> None:
+        """Raise UsageError if nothing confirms the time that the clock says."""
+        moment, record = now(), self.workspace.root / "private" / "confirmed.json"
+        known = read_model(record, _Confirmed).at if record.is_file() else ""
+        events = sorted((event for event in self._records() if event.at <= moment), key=lambda event: event.at)
+        others = [Event(parse_utc(known), "a witness", str(record))] if known else []
+        others += [event for event in self._dumps() if event.at <= moment]
+        newest = max(others, key=lambda event: event.at, default=next(iter(events), None))
+        for event in events:  # what follows a gap may be of a clock that was wrong
+            if newest is not None and newest.at < event.at <= newest.at + LONGEST_GAP:
+                newest = event
+        if newest is not None and moment - newest.at <= LONGEST_GAP:
+            return
+        if self.day == moment.date() or any(abs(_said_by(server) - moment) <= _NEAR for server in self.servers):
+            write_json(record, asdict(_Confirmed(utc_text(moment))), mode=0o600)
+            return
+        since = f"{newest.what} of {utc_text(newest.at)}" if newest is not None else "nothing"
+        raise UsageError(
+            f"{step} cannot be undone and waits: the clock says {utc_text(moment)}, and the newest record is {since}",
+            where=str(self.workspace.root) if newest is None else newest.where,
+            expected=f"a record of the last {LONGEST_GAP.days} days, or another witness of the time",
+            fix=f"If the clock is right, say so: --yes-it-is {moment:%Y-%m-%d}",
+            code="unconfirmed-time",
+        )
+
+    def _records(self) -> Iterator[Event]:
+        """Everything in the workspace that has a time of this machine: events, runs and openings of releases."""
+        yield from chain(
+            receipt_events(self.submissions), release_events(self.workspace), run_events(self.workspace.runs)
+        )
+        for path in sorted(self.workspace.root.glob(f"releases/*/*/{MANIFEST}")):
+            with suppress(DataError, ReleaseError):
+                manifest = read_manifest(path.parent)
+                if manifest.calendar is not None:
+                    opens = calendar_of(manifest, path).opens
+                    yield Event(opens, f"the opening of {manifest.task} {manifest.edition}", str(path))
+
+    def _dumps(self) -> Iterator[Event]:
+        """The days of the dumps that were downloaded, by their servers' account."""
+        for folder in sorted(self.workspace.root.glob("raw/*/????-??-??")):
+            with suppress(ValueError):
+                day = datetime.combine(date.fromisoformat(folder.name), time(), UTC)
+                yield Event(day, f"the dump {folder.name}", str(folder))
+
+
+def _said_by(server: str) -> datetime:
+    """The time that a server says it is; the beginning of all time where it does not say."""
+
+    async def ask() -> str:
+        client = HttpClient("witness", {}, timeout_s=_TIMEOUT_S)
+        try:
+            return (await client.send("HEAD", server)).headers.get("Date", "")
+        finally:
+            await client.close()
+
+    try:
+        return parsedate_to_datetime(asyncio.run(ask())).astimezone(UTC)
+    except (UnusableReplyError, HelloFreshError, aiohttp.ClientError, OSError, TimeoutError, ValueError):
+        return datetime.min.replace(tzinfo=UTC)

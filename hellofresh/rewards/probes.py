@@ -1,0 +1,103 @@
+"""Responses that refute nothing, which a reward must place below a refutation, and which heads learn as negatives.
+
+A policy that is tuned by a reward finds what the reward likes. So before one is optimised, each of a sample of claims
+gets a refutation and five replies that say nothing of their own; the reward has to place the refutation first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hellofresh.core.errors import UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.rewards.base import LEAST, LabelledResponse, Probed, RewardCase, RewardModel
+
+MOST = 100
+"""Claims that a reward is probed with before it is optimised."""
+_THANKS = (
+    "Thank you so much for sharing this, what a wonderful post!",
+    "I understand your concern, and I appreciate that you took the time to write. Have a nice day.",
+)
+
+
+def probes_of(claim: str, other: str) -> dict[str, str]:
+    """The responses by name; `other` is a refutation of another claim."""
+    return {
+        "echo": claim,
+        "echo with thanks": f"Thank you. {claim} Thank you, please take care.",
+        "praise": _THANKS[0],
+        "empty politeness": _THANKS[1],
+        "off-topic": other,
+    }
+
+
+def negatives_of(examples: Sequence[LabelledResponse]) -> list[LabelledResponse]:
+    """For each response to a claim, one that does not refute it; the kinds come in turn, by a hash of the claim."""
+    known = [item for item in examples if item.case.claim.strip()]
+    found = []
+    for item, response in zip(known, _off_topic(known), strict=True):
+        claim = item.case.claim
+        kinds = list(probes_of(claim, response).values())
+        kinds.append(f"It is not true that {claim[:1].lower()}{claim[1:]}")
+        said = kinds[int(sha256_text(f"{claim}\n{item.case.response}")[:8], 16) % len(kinds)]
+        if said:
+            found.append(replace(item, case=replace(item.case, response=said), label=0))
+    return found
+
+
+def _off_topic(examples: Sequence[LabelledResponse]) -> list[str]:
+    """For each response the next refutation of another group; empty where there is none."""
+    refuting = [item for item in examples if item.label]
+    return [
+        next((one.case.response for one in (*refuting[n % max(len(refuting), 1) :], *refuting)
+              if one.group != item.group), "")
+        for n, item in enumerate(examples)
+    ]  # fmt: skip
+
+
+def probe(reward: RewardModel, refutations: Sequence[LabelledResponse]) -> Probed | None:
+    """Hold a reward's scores of refutations against those of the probes; None where there are none with a claim.
+
+    Args:
+        reward: to be probed.
+        refutations: responses that refute the claims that they are responses to.
+    """
+    known = [item for item in refutations if item.case.claim.strip()]
+    if not known:
+        return None
+    probes = [probes_of(item.case.claim, other) for item, other in zip(known, _off_topic(known), strict=True)]
+    names, pairs = list(probes[0]), zip(known, probes, strict=True)
+    empty = [replace(item.case, response=said[name]) for item, said in pairs for name in names]
+    scores = reward.score([*(item.case for item in known), *empty])
+    above = scores[: len(known), None] > scores[len(known) :].reshape(len(known), len(names))
+    shares = dict(zip(names, above.mean(axis=0).tolist(), strict=True))
+    return Probed(len(known), shares | {"all": float(above.all(axis=1).mean())})
+
+
+def refutation_of(claim: str, evidence: Sequence[str], written: str) -> LabelledResponse:
+    """What a reward is probed with: the response that people wrote, or else a plain refutation by the evidence."""
+    found = f" Studies found this: {evidence[0]}" if evidence else " Studies and health authorities say the opposite."
+    response = written or f"Thank you for your question. That is false and misleading, and there is no proof.{found}"
+    return LabelledResponse(RewardCase(claim, tuple(evidence), response), 1, claim)
+
+
+def refuse_weak(reward: RewardModel, refutations: Sequence[LabelledResponse], *, allowed: bool) -> Probed | None:
+    """Probe a reward before it is optimised.
+
+    Raises:
+        UsageError: if it is weak, and that is not allowed.
+    """
+    found = probe(reward, sorted(refutations, key=lambda item: sha256_text(item.case.claim))[:MOST])
+    if found is not None and found.is_weak and not allowed:
+        worst = min((name for name in found.shares if name != "all"), key=lambda name: found.shares[name])
+        raise UsageError(
+            f"the reward places a refutation above replies that refute nothing in {found.shares['all']:.0%} of "
+            f"{found.claims} claims (above {worst}: {found.shares[worst]:.0%})",
+            where="--rewards",
+            expected=f"at least {LEAST:.0%}",
+            fix="Train the reward model for refutation on more, or tune with --allow-weak-reward: the model will "
+            "probably learn such replies.",
+            code="weak-reward",
+        )
+    return found

@@ -1,0 +1,98 @@
+"""Probes: which rewards are weak, and which negatives heads learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from hellofresh.core.errors import UsageError
+from hellofresh.judging.reward_judges import denies, echo
+from hellofresh.rewards.base import FloatArray, LabelledResponse, RewardCase
+from hellofresh.rewards.probes import negatives_of, probe, probes_of, refuse_weak, refutation_of
+
+SUBJECTS = ("otters", "ferries", "bridges", "clocks", "wolves", "bakers", "pilots", "towers", "mayors", "schools")
+
+
+class By:
+    """A reward by a rule."""
+
+    name = "refutation"
+
+    def __init__(self, rule: Callable[[RewardCase], float]) -> None:
+        self.rule = rule
+
+    def score(self, cases: Sequence[RewardCase]) -> FloatArray:
+        return np.array([self.rule(case) for case in cases])
+
+
+def refutations() -> list[LabelledResponse]:
+    return [
+        LabelledResponse(RewardCase(f"All {one} are green.", (), f"That is wrong: few {one} are."), 1, one)
+        for one in SUBJECTS
+    ]
+
+
+def own(case: RewardCase) -> float:
+    """Denies, and is about the claim."""
+    return denies(case) * any(word in case.response for word in SUBJECTS if word in case.claim) - echo(case)
+
+
+@pytest.mark.parametrize(
+    ("rule", "lost"),
+    [
+        (own, set()),
+        (lambda case: float(len(case.response)), {"echo with thanks", "praise", "empty politeness", "off-topic"}),
+        (echo, {"echo", "echo with thanks", "praise", "empty politeness", "off-topic"}),  # a tie is no first place
+        (denies, {"off-topic"}),
+        (lambda case: denies(case) + 2.0 * ("hank you" in case.response), {"echo with thanks", "praise", "off-topic"}),
+        (lambda case: 1.0, {"echo", "echo with thanks", "praise", "empty politeness", "off-topic"}),
+    ],
+)
+def test_a_reward_is_weak_if_a_refutation_is_not_above_every_probe(
+    rule: Callable[[RewardCase], float], lost: set[str]
+) -> None:
+    found = probe(By(rule), refutations())
+    assert found is not None and found.claims == len(SUBJECTS)
+    assert {name for name, share in found.shares.items() if name != "all" and share < 0.9} == lost
+    assert found.is_weak is bool(lost)
+    if lost:
+        with pytest.raises(UsageError, match="allow-weak-reward") as caught:
+            refuse_weak(By(rule), refutations(), allowed=False)
+        assert caught.value.code == "weak-reward"
+    allowed = refuse_weak(By(rule), refutations(), allowed=True)  # in another order
+    assert allowed is not None and allowed.is_weak is found.is_weak
+
+
+@pytest.mark.parametrize(("bad", "weak"), [(0, False), (1, False), (2, True)])
+def test_nine_claims_in_ten_are_enough(bad: int, weak: bool) -> None:
+    """The reward is right but for the first claims, of which it likes the echo."""
+    found = probe(By(lambda case: own(case) * (-1 if any(one in case.claim for one in SUBJECTS[:bad]) else 1)),
+                  refutations())  # fmt: skip
+    assert found is not None and found.is_weak is weak
+
+
+def test_without_claims_nothing_is_probed_and_a_claim_needs_no_written_reply() -> None:
+    assert probe(By(own), [LabelledResponse(RewardCase("", (), "That is wrong."), 1, "a")]) is None
+    case = refutation_of("All otters are green.", ("Otters are brown.",), "").case
+    assert denies(case) and "Otters are brown." in case.response and echo(case) == 0
+    assert refutation_of("All otters are green.", (), "No.").case.response == "No."
+
+
+def test_negatives_are_of_every_kind_one_a_response_and_never_the_own_refutation() -> None:
+    many = [
+        LabelledResponse(RewardCase(f"All {one} of {n} are green.", (), f"Wrong: {one} of {n}."), 1, f"{one} {n}")
+        for one in SUBJECTS
+        for n in range(12)
+    ]
+    found = negatives_of([*many, LabelledResponse(RewardCase("", (), "no claim"), 1, "x")])
+    assert len(found) == len(many) and not any(item.label for item in found)
+    kinds = set()
+    for before, item in zip(many, found, strict=True):
+        own_probes = {said: name for name, said in probes_of(before.case.claim, "").items()}
+        negated = item.case.response.startswith("It is not true that all ")
+        kinds.add(own_probes.get(item.case.response, "negated" if negated else "off-topic"))
+        assert item.case.response != before.case.response and item.group == before.group
+    assert kinds == {"echo", "echo with thanks", "praise", "empty politeness", "off-topic", "negated"}
+    assert negatives_of(many) == found[: len(many)]
