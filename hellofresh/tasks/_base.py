@@ -217,7 +217,8 @@ class Task:
     @cached_property
     def _public_adapter(self) -> TypeAdapter[Sample]:
         # A release that withholds texts has those whose licence allows it.
-        return TypeAdapter(Union[self.public_type, self.sample_type] if self.public_type else self.sample_type)  # noqa: UP007
+        forms: Any = Union[self.public_type, self.sample_type] if self.public_type else self.sample_type  # noqa: UP007
+        return TypeAdapter(forms)
 
     def parse_public(self, line: str | bytes, *, where: str = "") -> Sample:
         """Read one line of a `samples.jsonl` without texts.
