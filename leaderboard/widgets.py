@@ -27,7 +27,7 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     shown = [column.title for column in table.columns if column.shown]
     config = {column.title: _config(column) for column in table.columns}
     if len(at) < len(kept):
-        st.caption(f"{len(at):,} of {len(kept):,} rows")
+        st.text(f"{len(at):,} of {len(kept):,} rows")  # a caption has too little contrast
     common: dict[str, Any] = {
         "hide_index": True,
         "column_order": shown,

@@ -94,7 +94,7 @@ def always_broken():
 
 def test_a_cluster_without_its_package_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageError, match=r"hellofresh\[cluster\]"):
+    with pytest.raises(UsageError, match=r"distributed>=2026\.1"):
         cluster_pool("tcp://127.0.0.1:1")
 
 

@@ -149,7 +149,7 @@ def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None)
         flags.append("the reward rises while the untrained judge falls: read responses before using this model")
     parameters = sum(one.numel() for one in trainer.model.parameters() if one.requires_grad)
     _write_models(tuning, trainer)
-    device, peak_mib = _device(run.device, recipe)
+    device, peak_mib = _device(run.device, tuning.recipe)
     card = TuningCard(
         method=run.method, model=base.name, data=data.name, model_sha256=base.sha256,
         data_sha256=files["data_sha256"], prompt_sha256=prompt_set().sha256, learnt_from=learnt, held_out=held_out,

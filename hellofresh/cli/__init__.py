@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = CommandOutput(as_json=options.json)
     if planted := shadowing():
         said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
-        output.say(f"warning: {said}: run the command hellofresh instead of python -m, or run it from another folder")
+        output.say(f"warning: {said}: run it from another folder, or without python -m")
     try:
         if options.timed or hasattr(options, "submissions_belong"):
             from hellofresh.cli._workspace import prepare

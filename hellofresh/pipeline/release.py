@@ -17,7 +17,7 @@ from collectors.jobs import configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, Frozen
-from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, UnknownNameError
+from hellofresh.core.errors import DataError, HelloFreshError, ReleaseError, SourceError, UnknownNameError
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline
@@ -241,7 +241,11 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
     sourced = settings.model_copy(update={"sources": asked.named or settings.sources})
     if sourced.sources.x_notes is not None:
         for quarter in collected_quarters(steps.workspace, sourced, asked):
-            if said := fit_voters(steps, sourced, quarter):
+            try:
+                said = fit_voters(steps, sourced, quarter)
+            except SourceError as error:  # notes need no ratings, and say of their own files what is wrong with them
+                said = f"no voters are fitted for {quarter}: {error}"
+            if said:
                 steps.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
         # A task that is collected from another one's source need not have samples there in every quarter.

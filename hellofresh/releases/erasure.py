@@ -30,6 +30,7 @@ import polars as pl
 from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.files import canonical_json, write_bytes
 from hellofresh.core.parquet import write_parquet
+from hellofresh.core.texts import clean
 
 LEAST = 16
 """Characters of the shortest text that is looked for: shorter ones stand in many texts that are somebody else's."""
@@ -303,9 +304,11 @@ def _forms(text: str) -> set[bytes]:
         html.escape,
         lambda word: html.escape(word, quote=False),
     ]
-    words = text.split()
+    # Prompts hold a text as `clean` leaves it, with spaces in what looks like a control token.
     return {
-        _BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words) for write in writings
+        _BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words)
+        for words in (text.split(), clean(text).split())
+        for write in writings
     }
 
 

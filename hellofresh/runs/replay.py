@@ -14,6 +14,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -39,6 +40,7 @@ from hellofresh.submissions.receipts import REPLAYS
 from hellofresh.submissions.released import due_in, public_value
 from hellofresh.submissions.replays import PublicValue, Replay, add_replay, signing_key
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
+from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.samples import MAIN, Sample
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
@@ -91,28 +93,15 @@ def replay(
         RunError: if a model fails or the program uses too much; what was answered is kept.
     """
     task = asked.task
-    if task.output is not Choice:
-        fix = "Responses and rankings differ in wording from run to run; have them rated instead."
-        raise UsageError(f"{task.name} has no classes", expected="a task of choices", fix=fix, code="no-classes")
-    if not FOLDER_NAME.fullmatch(by) or by == entry.partition("/")[0]:
-        what = f"{by[:80]!r} cannot sign a replay of {entry[:80]!r}"
-        raise UsageError(what, expected="--by with the folder name of another team", code="bad-replayer")
+    _check_asked(task, entry, by)
     hidden = (workspace.root.resolve(), root.resolve())
     check_command(command, hidden)
     standing = _standing(workspace, root, entry, asked)
     assert standing.receipt is not None and standing.submission is not None
     sha256 = standing.receipt.sha256
     release = load_release(workspace, asked.edition, task)
-    value = public_value(
-        workspace, task.name, release.calendar.deadline if release.calendar else standing.receipt.received
-    )
-    if value is None:
-        raise UsageError(
-            f"what decides which samples of {asked.edition} are drawn is not known yet",
-            expected="a release that opened after the entry was closed, whose manifest nobody knew before",
-            fix="Replay once the next quarter has opened, with its release in this workspace.",
-            code="no-next-release",
-        )
+    closed = release.calendar.deadline if release.calendar else standing.receipt.received
+    value = _drawn_from(workspace, asked, closed)
     key = signing_key(workspace.root / "private" / "replay.key")
     uploaded = {item.id: item.label for item in standing.submission.predictions if item.repetition == 1}
     drawn, passed_over = _draw(release, uploaded, asked.limit or USUAL, value, sha256)
@@ -127,11 +116,7 @@ def replay(
         for number in range(1, REPETITIONS + 1)
     ]
     answers, unasked, elsewhere = zip(*runs, strict=True)
-    found = further_repetition(
-        np.array([_NO_LABEL if (label := uploaded[key]) is None else label for key in ids]),
-        np.array([[_NO_LABEL if (label := said.get(key)) is None else label for said in answers] for key in ids]),
-        level=_ALPHA,
-    )
+    found = _compared([uploaded[key] for key in ids], [[said.get(key) for said in answers] for key in ids])
     fetched = {host: sum(one.get(host, 0) for one in elsewhere) for host in sorted(set().union(*elsewhere))}
     made = Replay(
         by=by,
@@ -164,6 +149,34 @@ def replay(
     done = folder.with_name(f"{folder.name}-{sha256_text(signed.line)[:12]}")
     folder.rename(done)
     return ReplayReport(signed, statement, done, key.public_key().public_bytes_raw().hex())
+
+
+def _check_asked(task: Task, entry: str, by: str) -> None:
+    if task.output is not Choice:
+        fix = "Responses and rankings differ in wording from run to run; have them rated instead."
+        raise UsageError(f"{task.name} has no classes", expected="a task of choices", fix=fix, code="no-classes")
+    if not FOLDER_NAME.fullmatch(by) or by == entry.partition("/")[0]:
+        what = f"{by[:80]!r} cannot sign a replay of {entry[:80]!r}"
+        raise UsageError(what, expected="--by with the folder name of another team", code="bad-replayer")
+
+
+def _drawn_from(workspace: Workspace, asked: Evaluation, closed: datetime) -> PublicValue:
+    """The value that decides which samples are drawn; nobody knew it when the entry was closed."""
+    value = public_value(workspace, asked.task.name, closed)
+    if value is None:
+        raise UsageError(
+            f"what decides which samples of {asked.edition} are drawn is not known yet",
+            expected="a release that opened after the entry was closed, whose manifest nobody knew before",
+            fix="Replay once the next quarter has opened, with its release in this workspace.",
+            code="no-next-release",
+        )
+    return value
+
+
+def _compared(uploaded: Sequence[int | None], again: Sequence[Sequence[int | None]]) -> FurtherRepetition:
+    """Whether answers are like one more repetition; uploaded: by sample, again: by sample and run."""
+    numbers = [[_NO_LABEL if label is None else label for label in said] for said in (uploaded, *again)]
+    return further_repetition(np.array(numbers[0]), np.array(numbers[1:]), level=_ALPHA)
 
 
 def _outcome(found: FurtherRepetition) -> Literal["agrees", "differs", "inconclusive"]:

@@ -65,7 +65,8 @@ def plant_notes(folder: Path, planted: Planted) -> None:
             with path.open(encoding="utf-8", newline="") as file:
                 rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
             header = rows[0]
-            free = [k for k, name in enumerate(header) if name not in MEANT]
+            # Times must be numbers, since the fit of ratings reads them.
+            free = [k for k, name in enumerate(header) if name not in MEANT and not name.startswith("timestamp")]
             values = {k: planted.text(f"{table.stem}.{header[k]}") for k in free}
             lines = [header, *([values.get(k, cell) for k, cell in enumerate(row)] for row in rows[1:])]
             path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")

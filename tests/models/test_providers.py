@@ -197,7 +197,7 @@ def test_a_client_that_the_sdk_refuses_to_make_is_a_named_error_and_can_be_close
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with fails_with("missing-extra", match=r"hellofresh\[gemini\]"):
+    with fails_with("missing-extra", match="google-genai>=3"):
         GeminiModel(SPEC, Endpoint("http://127.0.0.1:1", "gemini-9", KEY), Abilities())
 
 

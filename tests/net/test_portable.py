@@ -9,7 +9,6 @@ from pathlib import Path
 
 POSIX_ONLY = {"fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios"}
 WORKER = "hellofresh/evidence/web/_worker.py"
-CONFINED = "hellofresh/runs/regimes/endpoint/confined.py"
 
 
 def imported(path: Path) -> set[str]:
@@ -26,7 +25,7 @@ def imported(path: Path) -> set[str]:
 def test_only_programs_of_their_own_import_what_posix_alone_has(root: Path) -> None:
     files = [path for package in ("hellofresh", "collectors", "leaderboard") for path in (root / package).rglob("*.py")]
     posix = {path.relative_to(root).as_posix() for path in files if imported(path) & POSIX_ONLY}
-    assert posix == {WORKER, CONFINED}
+    assert posix == {WORKER}
 
 
 def test_locks_and_runs_import_where_fcntl_is_missing(root: Path) -> None:

@@ -227,10 +227,15 @@ def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_th
     assert secret not in said
 
 
+BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n"
+FORKS = "import os, time\nwhile os.fork():\n    pass\ntime.sleep(60)\n"
+
+
 @pytest.mark.parametrize(
     ("source", "what"),
     [
-        ("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n", "processes"),
+        (BOMB, "processes"),
+        (FORKS, "processes"),
         ("held = []\nwhile True:\n    held.append(bytearray(b'1') * (1 << 22))\n", "memory"),
         ("import time\ntime.sleep(600)", "time"),
     ],

@@ -14,11 +14,11 @@ import pytest
 import hellofresh as hf
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.evaluate import evaluation_of
-from hellofresh.core.errors import RunError, UnknownNameError
+from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
-from hellofresh.runs.plan import read_evaluation, read_plan, stored_form
+from hellofresh.runs.plan import read_evaluation, stored_form
 from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
 
@@ -79,23 +79,6 @@ def test_what_is_stored_is_read_as_it_was(evaluation: Evaluation) -> None:
 def test_what_is_of_another_type_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong)).replace("edition", "2026").replace("task", "no-task")):
         read_evaluation(stored_form(EVERYTHING) | wrong)
-
-
-def test_a_plan_of_the_version_before_is_read_whole(tmp_path: Path) -> None:
-    arguments = {
-        "edition": "2026Q2", "task": "x-notes", "model": "coin", "regime": "web-search",
-        "prompts": ["manual", "rephrased-1"], "samples": 7, "repeat": 3, "prompt_set": "/own/set.toml",
-        "split": "prospective", "roles": {"summariser": "half"}, "settings": ["pages=3"],
-        "blocked": ["a.example", "b.example"], "allowed": ["fact-checkers"], "temperature": 0.7, "vote": True,
-    }  # fmt: skip
-    plan = {"number": 4, "started": "2026-04-03T00:00:00Z", "identity": {"edition": "2026Q2"}, "arguments": arguments}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
-    found = read_plan(tmp_path)
-    assert found is not None
-    assert found.evaluation == replace(EVERYTHING, provider="")
-    (tmp_path / "plan.json").write_text(json.dumps(plan | {"arguments": arguments | {"samples": "7"}}))
-    with pytest.raises(RunError, match="limit"):
-        read_plan(tmp_path)
 
 
 CLAIMS = get_task("claims")

@@ -141,7 +141,9 @@ class TestWithTorch:
 
     @pytest.mark.parametrize("method", ["rloo", "ppo"])
     def test_rewards_rise_under_the_bound_of_kl(self, method: str, root: Path, replies: Path, tiny_model: Path) -> None:
-        assert main(tune(method, method, replies, tiny_model)) == 0
+        # PPO's advantages are whitened over a whole step, so that the toy's rate would take it past the bound.
+        recipe = RECIPE.replace("rate = 5e-3", "rate = 3e-3") if method == "ppo" else RECIPE
+        assert main(tune(method, method, replies, tiny_model, recipe)) == 0
         card = read_card(root / method)
         assert card.trends["reward"].low > 0
         assert card.trends["reward"].last > card.trends["reward"].first + 0.05
