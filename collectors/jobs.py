@@ -241,7 +241,9 @@ def configured_notes(
         return []
     # A post without two notes is not a sample yet, so that x-posts has nothing undecided.
     pending = settings.release.prospective.enabled and task != "x-posts"
-    return [notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending, task=task)]
+    partial_too = settings.sources.x_notes is not None and settings.sources.x_notes.accept_partial
+    chosen = notes.NotesSettings(accept_partial=partial_too)
+    return [notes_job(workspace, quarter, source, chosen, pending=pending, task=task)]
 
 
 def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.NotesSource | None:

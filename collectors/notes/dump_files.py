@@ -84,7 +84,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
                 fix="Download the missing shard: without it, notes would be lost.",
             )
     names = {shard.path.name for shard in shards}
-    for listed in _listed(dump, subfolder):
+    for listed in files_by_manifest(dump, subfolder):
         if pattern.fullmatch(listed) and not {listed, Path(listed).with_suffix(".tsv").name} & names:
             raise SourceError(
                 f"{listed} is missing, which {MANIFEST} names",
@@ -95,7 +95,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     return shards
 
 
-def _listed(dump: Path, subfolder: str) -> list[str]:
+def files_by_manifest(dump: Path, subfolder: str) -> list[str]:
     """The files of a table that the dump's manifest names; none where there is no manifest of ours."""
     try:
         found = read_model(dump / MANIFEST, _Manifest)
