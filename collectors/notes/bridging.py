@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from collectors.notes.claimed import claimed_names, read_claimed
 from collectors.notes.dump_files import find_shards, source_files
-from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY, yes_or_no
 from collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from collectors.notes.snapshot import known_hashes
 from collectors.notes.tables import (
@@ -425,10 +425,11 @@ def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
     """Notes with what the table of writers counts."""
     first = pl.col(_FIRST).cast(pl.Int64, strict=False)
     hours = pl.when(first > 0).then((first - pl.col("createdAtMillis")) / (DAY_MS / 24))
-    media = pl.when(pl.col(_MEDIA).is_in(["0", "1"])).then(pl.col(_MEDIA) == "1")
-    together = (pl.col(COLLABORATIVE) == "1").fill_null(False)
     return notes.select(
-        "tweetId", "currentStatus", "foreign", "writer", collaborative=together, hours=hours, media=media
+        *("tweetId", "currentStatus", "foreign", "writer"),
+        collaborative=yes_or_no(COLLABORATIVE).fill_null(False),
+        hours=hours,
+        media=yes_or_no(_MEDIA),
     )
 
 
@@ -491,7 +492,7 @@ def _rows(
         "post": [None if post is None or post <= 0 else str(post) for post in notes["tweetId"].gather(mine)],
         "writer": [str(writer) for writer in notes["writer"].gather(mine)],
         "machine": notes["machine"].gather(mine).to_list(),
-        "collaborative": [value == "1" for value in notes[COLLABORATIVE].gather(mine)],
+        "collaborative": notes.select(yes_or_no(COLLABORATIVE).fill_null(False))[COLLABORATIVE].gather(mine).to_list(),
         "created": [utc_text(datetime.fromtimestamp(moment // 1000, UTC)) for moment in created[mine].tolist()],
         "intercept": _or_none(fit.intercept[mine]),
         "factor": _or_none(fit.factor[mine]),

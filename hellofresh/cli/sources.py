@@ -140,7 +140,8 @@ def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
 def fetch_snapshot(options: argparse.Namespace, output: CommandOutput) -> DumpSnapshot:
     """Download the dump that the arguments name into the workspace."""
     configured = Settings.load().sources.x_notes
-    request = DumpRequest(options.date, options.ratings, (configured.base_url if configured else None) or PUBLIC_URL)
+    url = (configured.base_url if configured else None) or PUBLIC_URL
+    request = DumpRequest(options.date, options.ratings, url, accept_partial=options.accept_partial)
     folder = Workspace.from_environment().snapshots("x-notes")
     with output.progress("download x-notes") as bar:
         return download(folder, request, today=datetime.now(UTC).date(), progress=bar.line)
