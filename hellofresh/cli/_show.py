@@ -17,7 +17,7 @@ from hellofresh.results.panel import ALL_PERIODS, short_names
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import WITHOUT_LABELS, Score
 from hellofresh.runs.export import EvaluationReport
-from hellofresh.stats import few_clusters
+from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json

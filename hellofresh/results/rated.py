@@ -40,7 +40,7 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
-from hellofresh.stats import Interval
+from hellofresh.stats.intervals import Interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
