@@ -20,7 +20,7 @@ SEEN = [
     (f"?page=samples&{QUARTER}&sample=xn-101", "dark"), (f"?page=samples&{QUARTER}&sample=xn-101", "narrow"),
     ("?page=forecasts", "tablet"), (f"?page=data&{QUARTER}", "phone"), ("?page=about", "narrow"),
 ]  # fmt: skip
-GRID = "[data-testid=stDataFrame] canvas"
+GRID = "[data-testid=stDataFrame]"
 
 
 @pytest.fixture(scope="module")
