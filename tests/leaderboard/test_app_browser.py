@@ -113,6 +113,6 @@ def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callab
     page = go(seen, "")
     chart = page.locator("[data-testid=stVegaLiteChart]").first
     chart.scroll_into_view_if_needed()
-    mark = chart.locator("svg path[aria-label*=best], svg [role=graphics-symbol]").first
+    mark = chart.locator("svg [aria-roledescription=point]").first
     mark.hover()
     expect(page.locator("#vg-tooltip-element")).to_contain_text("95% interval")
