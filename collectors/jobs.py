@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from collectors import LIVING, claims, notes, sample, wikipedia
-from collectors.claims.feed import fetch_feed, fetch_reviews
+from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed, fetch_reviews, reviews_name
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
@@ -105,12 +105,17 @@ def edits_job(
 
 
 def claims_job(
-    quarter: Quarter, feeds: Sequence[Path], settings: claims.ClaimsSettings, *, pending: bool = False
+    quarter: Quarter,
+    feeds: Sequence[Path],
+    settings: claims.ClaimsSettings,
+    *,
+    days: Mapping[Path, str] | None = None,
+    pending: bool = False,
 ) -> CollectionJob:
-    """Claims that were reviewed in a quarter, from feeds of reviews."""
+    """Claims that were reviewed in a quarter, from feeds of reviews, of which some are copies of known days."""
 
     def collect(progress: Progress) -> Collection:
-        return claims.collect(quarter, feeds, settings, progress=progress, pending=pending)
+        return claims.collect(quarter, feeds, settings, days=days, progress=progress, pending=pending)
 
     files = [*feeds, *([settings.verdicts] if settings.verdicts else [])]
     return CollectionJob(
@@ -236,7 +241,9 @@ def configured_notes(
         return []
     # A post without two notes is not a sample yet, so that x-posts has nothing undecided.
     pending = settings.release.prospective.enabled and task != "x-posts"
-    return [notes_job(workspace, quarter, source, notes.NotesSettings(), pending=pending, task=task)]
+    partial_too = settings.sources.x_notes is not None and settings.sources.x_notes.accept_partial
+    chosen = notes.NotesSettings(accept_partial=partial_too)
+    return [notes_job(workspace, quarter, source, chosen, pending=pending, task=task)]
 
 
 def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.NotesSource | None:
@@ -416,33 +423,41 @@ def asked_claims(
             code="no-source",
         )
     folder = workspace.raw("claims", str(options.quarter))
-    feeds = _reviews(folder, options.quarter, options.feed, options.api, progress)
+    feeds = [
+        *(fetch_feed(place, folder, progress=progress) for place in options.feed),
+        *(fetch_reviews(site, options.quarter, folder, progress=progress) for site in options.api),
+    ]
     return claims_job(options.quarter, feeds, told(claims.ClaimsSettings, options), pending=options.pending)
 
 
 def configured_claims(
     workspace: Workspace, settings: Settings, quarter: Quarter, _: str, afresh: bool
 ) -> list[CollectionJob]:
-    """Claims from the configured feeds and publishers; what was fetched before a quarter was over is fetched again."""
+    """Claims from the configured feeds and publishers, which are fetched daily from a quarter's first day on.
+
+    A feed may hold the newest reviews only, so that each day's copy is kept, and all of them are collected.
+    """
     configured, pending = settings.sources.claims, settings.release.prospective.enabled
-    settled = now().date() >= settings.release.calendar.rule.settles(quarter)
-    if configured is None or (afresh and not (settled or pending)):
+    if configured is None:
         return []
-    folder = workspace.raw("claims", str(quarter)) / ("settled" if settled else "early")
-    for old in folder.glob("*.json*") if afresh and not settled else ():
-        old.unlink()
-    feeds = _reviews(folder, quarter, configured.feed, configured.api, lambda _: None)
+    span = (quarter.start.date(), settings.release.calendar.rule.settles(quarter))
+    fetched: dict[str, Callable[[Path], Path]] = {
+        feed_name(place): partial(fetch_feed, place, progress=lambda _: None)
+        for place in configured.feed
+        if place.startswith(ADDRESS)
+    }
+    fetched |= {
+        f"{quarter}/{reviews_name(site)}": partial(fetch_reviews, site, quarter, progress=lambda _: None)
+        for site in configured.api
+    }
+    days: dict[Path, str] = {}
+    for name, fetch in fetched.items():
+        days |= daily_copies(workspace.raw("claims", "daily"), name, span, fetch, ask=afresh)
+    if afresh and not (now().date() >= span[1] or pending):
+        return []
+    feeds = [*(Path(place) for place in configured.feed if not place.startswith(ADDRESS)), *days]
     chosen = claims.ClaimsSettings(tuple(configured.languages), configured.verdicts)
-    return [claims_job(quarter, feeds, chosen, pending=pending)]
-
-
-def _reviews(
-    folder: Path, quarter: Quarter, feeds: Sequence[str], sites: Sequence[str], progress: Progress
-) -> list[Path]:
-    return [
-        *(fetch_feed(place, folder, progress=progress) for place in feeds),
-        *(fetch_reviews(site, quarter, folder, progress=progress) for site in sites),
-    ]
+    return [claims_job(quarter, feeds, chosen, days=days, pending=pending)] if feeds else []
 
 
 _Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]

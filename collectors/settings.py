@@ -112,6 +112,7 @@ _LABEL = "status used as the label: the locked one (default), or the current one
 _INCOMPLETE = (
     "keep posts whose texts show words of a web page or that media are missing, from a file that does not mention media"
 )
+_PARTIAL = "accept a dump though over 1% of the notes are in one of notes and status history only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class NotesSettings:
     allow_missing_columns: Annotated[bool, Option("treat missing optional columns as empty", group=_NOTES)] = False
     human_only: Annotated[bool, Option("leave out notes by AI writers and collaborative ones", group=_NOTES)] = False
     keep_incomplete: Annotated[bool, Option(_INCOMPLETE, group=_NOTES)] = False
+    accept_partial: Annotated[bool, Option(_PARTIAL, group=_NOTES)] = False
 
     def __post_init__(self) -> None:
         if not self.languages or self.max_characters < 1 or self.min_age_days < 0:

@@ -62,6 +62,8 @@ class NotesSourceSettings(Strict):
     """Where dumps are downloaded from; the public address where nothing is said."""
     ratings: bool = False
     """Whether snapshots have the ratings, about 11 GB, to which voters are fitted."""
+    accept_partial: bool = False
+    """Whether a dump counts though over 1% of the notes are in one of its tables only."""
     claimed: str | None = None
     """Folder of names that note writers claim."""
     also: list[str] = Field(default=[])

@@ -10,7 +10,7 @@ quantile of t. Who is ahead follows "Who is ahead" there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
@@ -37,6 +37,7 @@ WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "non
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
 """The second of two numbers is for so many entries, or more."""
 _BOOTSTRAP = 2_000
+_MANY_GROUPS = 2_000  # of more, draws are not kept: they would fill the memory
 _LEAST_OF_CLASS, _LEAST_OF_LOGS, _ROUNDING = 12, 96, 1e-20
 """Effective groups below which a class, and logarithms, are few; a variance that is rounding alone."""
 FloatArray = NDArray[np.float64]
@@ -555,11 +556,15 @@ def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | 
     return np.asarray(np.mean(parts, axis=0))
 
 
-@lru_cache(32)
-def _times(groups: int) -> FloatArray:
-    """How often each group is drawn in each of 2,000 resamples, as `first_places` draws them; shape (2000, groups)."""
-    drawn = np.random.default_rng(0).integers(0, groups, size=(_BOOTSTRAP, groups), dtype=np.int32)
-    return np.stack([np.bincount(row, minlength=groups) for row in drawn]).astype(np.float32)
+def _counts(groups: int) -> Iterator[NDArray[np.uint8]]:
+    """How often each group is drawn in each of 2,000 resamples, as `first_places` draws them, in blocks."""
+    random, step = np.random.default_rng(0), max(1, 2**17 // groups)
+    for start in range(0, _BOOTSTRAP, step):
+        drawn = random.integers(0, groups, size=(min(step, _BOOTSTRAP - start), groups), dtype=np.int32)
+        yield np.stack([np.bincount(row, minlength=groups).astype(np.uint8) for row in drawn])
+
+
+_kept_counts = lru_cache(8)(lambda groups: tuple(_counts(groups)))
 
 
 def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]:
@@ -574,7 +579,8 @@ def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]
     if len(table) == 1:
         return metric.limits
     total, same, tails = table.sum(axis=0), 1e-12 * metric.span, np.array([_P_VALUE / 2, 1 - _P_VALUE / 2])
-    value, draws = float(metric.value(total)), metric.value(_times(len(table)) @ table)
+    counts = _counts(len(table)) if len(table) > _MANY_GROUPS else _kept_counts(len(table))
+    value, draws = float(metric.value(total)), metric.value(np.concatenate([block @ table for block in counts]))
     below = float(((draws < value - same).mean() + (draws <= value + same).mean()) / 2)
     moved = metric.value(total - table)
     moved = moved.mean() - moved

@@ -9,30 +9,34 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import combinations
+from hashlib import sha256
+from itertools import combinations, groupby
 from pathlib import Path
 
 from collectors.claims.feed import feed_items
 from collectors.claims.reviews import (
     ClaimReview,
+    ReviewFields,
     UnusableReviewError,
     read_review,
     review_fields,
     review_moment,
 )
 from collectors.claims.verdicts import Reading, VerdictTable, gives_away
+from collectors.claims.versions import Versions, gone_between
 from collectors.settings import ClaimsSettings
-from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.files import canonical_json, sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.draw.duplicates import JACCARD, shared_part, shingle_hashes, signature_bands
 from hellofresh.tasks import CLAIMS, Statement
-from hellofresh.tasks._statements import CLAIMS_LICENSE
 from hellofresh.tasks.samples import Candidate, Label
 
+_Key = tuple[str, str]
+"""The address of a review and its claim."""
 _MOST_LISTED = 100
 _FEWEST_OF_PUBLISHER = 5
 """With fewer claims, one verdict for all of them is chance; a sample does not name its publisher."""
@@ -68,11 +72,12 @@ def claims_parameters(settings: ClaimsSettings) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A review with how its verdict reads."""
+    """A review with how its verdict reads, and what became of it from day to day."""
 
     review: ClaimReview
     key: str
     reading: Reading
+    versions: Versions
 
     @property
     def order(self) -> tuple[datetime, str, str, str]:
@@ -85,6 +90,7 @@ def collect(
     feeds: Sequence[Path],
     settings: ClaimsSettings,
     *,
+    days: Mapping[Path, str] | None = None,
     progress: Callable[[str], None] | None = None,
     pending: bool = False,
 ) -> Collection:
@@ -93,6 +99,8 @@ def collect(
     Args:
         quarter: by the review's date, UTC.
         feeds: files of reviews, see `collectors.claims.feed`.
+        days: on which day (`2026-07-03`) a feed was as its file says, in order; files of one name are one feed, and
+            what is in any of them counts.
         pending: collect the claims, too, that are still being checked.
 
     Raises:
@@ -100,17 +108,20 @@ def collect(
         ConfigError: if the table of verdicts is damaged.
     """
     table = VerdictTable.load(settings.verdicts)
-    gathering = _Gathering(quarter, settings, table)
-    for feed in feeds:
-        if progress:
-            progress(f"reading {feed.name}")
-        gathering.add(feed)
+    gathering, known = _Gathering(quarter, settings, table), days or {}
+    names = {feed: f"{known[feed]}/{feed.name}" if feed in known else feed.name for feed in feeds}
+    for day, copies in groupby(sorted(feeds, key=lambda feed: known.get(feed, "")), lambda feed: known.get(feed, "")):
+        for feed in copies:
+            if progress:
+                progress(f"reading {names[feed]}")
+            gathering.add(feed, day)
+        gathering.end_day(day)
     candidates, waiting = gathering.outcome()
     return Collection(
         candidates=candidates,
         funnel=gathering.funnel(candidates),
         parameters=claims_parameters(settings),
-        sources=[SourceFile(feed.name, feed.stat().st_size, sha256_file(feed)) for feed in feeds],
+        sources=[SourceFile(names[feed], feed.stat().st_size, sha256_file(feed)) for feed in feeds],
         warnings=gathering.warnings(),
         pending=waiting if pending else None,
     )
@@ -125,30 +136,66 @@ class _Gathering:
         self._drops: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
         self._one_class: list[str] = []
-        self._newest: dict[tuple[str, str], ClaimReview] = {}
+        self._reviews: dict[_Key, Versions] = {}
+        self._today: dict[_Key, ClaimReview] = {}
+        self._read: dict[bytes, tuple[str, datetime | None, ClaimReview | None]] = {}
+        self._last_copy: dict[str, dict[Hashable, datetime]] = {}
 
-    def add(self, feed: Path) -> None:
-        """Read a feed."""
+    def add(self, feed: Path, day: str) -> None:
+        """Read a feed as it was on a day; what an earlier day had, word for word, is not counted again."""
+        present: dict[Hashable, datetime] = {}
         for item in feed_items(feed):
-            self._rows += 1
-            try:
-                fields = review_fields(item)
-                if review_moment(fields) not in self._quarter:
-                    raise UnusableReviewError("other-quarter")
-                self._keep(read_review(fields))
-            except UnusableReviewError as fault:
-                self._drops[fault.reason] += 1
+            text = sha256(canonical_json(item).encode("utf-8", "surrogatepass")).digest() if day else b""
+            before, moment, review = self._read.get(text, (day, None, None))
+            if before == day:
+                moment, review = self._counted(item, day)
+            if day:
+                self._read[text] = (before, moment, review)
+            if review is not None:
+                key = _key_of(review)
+                self._today[key] = max(self._today.get(key, review), review, key=_newness)
+            if moment is not None:
+                present[text if review is None else _key_of(review)] = moment
+        if day:
+            for gone in gone_between(self._last_copy.get(feed.name, {}), present):
+                if gone in self._reviews:
+                    self._reviews[gone].retracted = day
+            self._last_copy[feed.name] = present
 
-    def _keep(self, review: ClaimReview) -> None:
-        """Of several versions of a review the newest stays; of equally new ones always the same."""
+    def _counted(self, item: object, day: str) -> tuple[datetime | None, ClaimReview | None]:
+        """When a review was published, and the review; None, and a reason is counted, where it is dropped."""
+        self._rows += 1
+        moment = None
+        try:
+            fields = review_fields(item)
+            moment = review_moment(fields)
+            review = self._of_quarter(fields, moment, day)
+        except UnusableReviewError as fault:
+            self._drops[fault.reason] += 1
+            return moment, None
+        self._drops["repeated-review"] += _key_of(review) in self._today or _key_of(review) in self._reviews
+        return moment, review
+
+    def end_day(self, day: str) -> None:
+        """Take in what all feeds had on a day."""
+        for key, review in self._today.items():
+            if (known := self._reviews.get(key)) is None:
+                self._reviews[key] = Versions(review, day, day)
+            else:
+                known.add(review, day, self._quarter)
+        self._today = {}
+
+    def _of_quarter(self, fields: ReviewFields, moment: datetime, day: str) -> ClaimReview:
+        """A review of the quarter, or a later version of one, which a publisher may have dated anew."""
+        later = bool(day) and moment >= self._quarter.end
+        if moment not in self._quarter and not later:
+            raise UnusableReviewError("other-quarter")
+        review = read_review(fields)
+        if later and _key_of(review) not in self._reviews:
+            raise UnusableReviewError("other-quarter")
         if self._settings.languages and review.language not in self._settings.languages:
             raise UnusableReviewError("other-language")
-        key = (review.url or review.site, same_claim_key(review.claim))
-        known = self._newest.get(key)
-        if known is not None:
-            self._drops["repeated-review"] += 1
-            review = max(known, review, key=lambda item: (item.reviewed, item.rating.words, repr(item)))
-        self._newest[key] = review
+        return review
 
     def outcome(self) -> tuple[list[Candidate], list[Statement]]:
         """The claims with a verdict, sorted by id, and those that are still being checked."""
@@ -163,13 +210,11 @@ class _Gathering:
             of_cluster, open_claims = self._of_cluster(members)
             candidates += of_cluster
             waiting += open_claims
-        kept, languages = self._of_several_classes(candidates)
-        waiting = [item for item in waiting if item.language not in languages]
+        kept = self._of_several_classes(candidates)
         return sorted(kept, key=lambda item: item.sample.id), sorted(waiting, key=lambda item: item.id)
 
-    def _of_several_classes(self, candidates: list[Candidate]) -> tuple[list[Candidate], set[str]]:
-        """The claims without those whose language or publisher has one class only, and the languages left out."""
-        languages: set[str] = set()
+    def _of_several_classes(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The decided claims without those whose language or publisher has one class only."""
         while True:
             for what, least in (("publisher", _FEWEST_OF_PUBLISHER), ("language", 1)):
                 labels: dict[str, list[int]] = defaultdict(list)
@@ -181,29 +226,28 @@ class _Gathering:
                 if single:
                     break
             else:
-                return candidates, languages
+                return candidates
             for name in sorted(single):
                 verdict = CLAIMS.classes[labels[name][0]]
                 self._one_class.append(f"{what} {name} ({len(labels[name])} claims, all {verdict})")
                 self._drops[f"one-class-{what}"] += len(labels[name])
-            languages |= single if what == "language" else set()
             candidates = [item for item in candidates if _trait(item, what) not in single]
 
     def _decided_or_checking(self) -> list[_Read]:
         """Reviews with a verdict and those under way, in an order that does not depend on the feed's."""
         found = []
-        for (_, key), review in self._newest.items():
+        for (_, key), versions in self._reviews.items():
+            review = versions.review
             reading = self._table.read(review.site, review.rating)
             known = reading.label is not None or reading is Reading.CHECKING
             if known and gives_away(review.claim):
                 self._drops["gives-away"] += 1
             elif known:
-                found.append(_Read(review, key, reading))
+                found.append(_Read(review, key, reading, versions))
             else:
                 self._drops[reading] += 1
                 if reading is Reading.UNKNOWN:
                     self._unknown[review.site, _printable(review.rating.words)] += 1
-        self._newest = {}
         return sorted(found, key=lambda item: item.order)
 
     def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[Statement]]:
@@ -234,7 +278,7 @@ class _Gathering:
             period=PeriodKind.MONTH.of(review.reviewed),
             date=claimed.replace(hour=0, minute=0, second=0, microsecond=0),
             group=group,
-            license=CLAIMS_LICENSE,
+            license=review.licence,
             statement=review.claim,
             language=review.language,
             speaker=review.claimant,
@@ -252,6 +296,7 @@ class _Gathering:
             "reviewed_at": utc_text(review.reviewed),
             "review_url": review.url or None,
             "reviews": len(items),
+            **first.versions.facts(),
         }
         extras = {"first_shown_at": utc_text(review.reviewed)}
         return Candidate(sample, Label(sample.id, 0 if label is None else label, facts), extras)
@@ -292,6 +337,15 @@ def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
 
 def _printable(words: str) -> str:
     return "".join(character if character.isprintable() else " " for character in words)[:60]
+
+
+def _key_of(review: ClaimReview) -> _Key:
+    return review.url or review.site, same_claim_key(review.claim)
+
+
+def _newness(review: ClaimReview) -> tuple[datetime, str, str]:
+    """By which of several versions of one day the newest counts; of equally new ones always the same."""
+    return review.reviewed, review.rating.words, repr(review)
 
 
 _WORDS = re.compile(r"\w+")

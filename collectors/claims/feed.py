@@ -18,6 +18,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import IO
 
@@ -36,6 +37,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.strict import Lenient
 from hellofresh.tasks._datasets import unpacked
 
+ADDRESS = ("http://", "https://")
 _PIECE = 1 << 20
 _MOST_ELEMENT = 16 << 20
 _LIST = "dataFeedElement"
@@ -242,7 +244,7 @@ def fetch_reviews(
         UsageError: if the key is not set, or the address is not one that a key may be sent to.
         SourceError: if the API refuses or keeps failing.
     """
-    target = folder / f"api-{sha256_text(site)[:12]}.jsonl"
+    target = folder / reviews_name(site)
     if not target.is_file():
         key = os.environ.get(KEY_VARIABLE, "").strip()
         if not key or not may_carry_key(base_url):
@@ -256,6 +258,11 @@ def fetch_reviews(
         query = {"reviewPublisherSiteFilter": site, "maxAgeDays": str(days), "pageSize": str(_PAGE)}
         write_jsonl(target, asyncio.run(_reviews(base_url, key, query, policy or RetryPolicy(), progress)))
     return target
+
+
+def reviews_name(site: str) -> str:
+    """How the file of a publisher's reviews is called."""
+    return f"api-{sha256_text(site)[:12]}.jsonl"
 
 
 async def _reviews(
@@ -318,13 +325,53 @@ def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> 
         SourceError: if the feed is missing, or the server keeps failing.
         WorkspaceError: if the file cannot be written, or another process is fetching it.
     """
-    if not place.startswith(("http://", "https://")):
+    if not place.startswith(ADDRESS):
         return Path(place)
-    target = folder / f"feed-{sha256_text(place)[:12]}.json"
+    target = folder / feed_name(place)
     if not target.is_file():
         with locked(folder / ".lock", what=f"fetching {place}", code="busy"):
             asyncio.run(_download(place, target, progress))
     return target
+
+
+def feed_name(place: str) -> str:
+    """How the file of an address is called."""
+    return f"feed-{sha256_text(place)[:12]}.json"
+
+
+def daily_copies(
+    folder: Path, name: str, span: tuple[date, date], fetch: Callable[[Path], Path], *, ask: bool
+) -> dict[Path, str]:
+    """The copies of a feed that a quarter has, one a day, with their days; today's is fetched where it is wanted.
+
+    Copies are kept, whatever later ones hold. One that cannot be read is put aside, and the day may be tried again.
+
+    Args:
+        folder: with a folder a day.
+        name: of the file, below the folder of its day.
+        span: the first day, and the one on which the quarter is settled: of later copies the first one counts.
+        fetch: fetches the feed into a folder.
+        ask: whether to fetch before the quarter is settled, though there is a copy.
+
+    Raises:
+        SourceError: if today's feed cannot be fetched or read.
+    """
+    first, settled = span
+    today = now().date()
+    days = sorted(path.name for path in folder.glob("????-??-??") if (path / name).is_file())
+    days = [day for day in days if day >= first.isoformat()]
+    is_complete = bool(days) and days[-1] >= settled.isoformat()
+    if not is_complete and today >= first and (ask or not days or today >= settled):
+        path = fetch((folder / today.isoformat() / name).parent)
+        try:
+            for _ in feed_items(path):
+                pass
+        except SourceError:
+            path.replace(path.with_name(f"{path.name}.broken"))
+            raise
+        days = sorted({*days, today.isoformat()})
+    early = [day for day in days if day < settled.isoformat()]
+    return {folder / day / name: day for day in days[: len(early) + 1]}
 
 
 async def _download(url: str, target: Path, progress: Callable[[str], None]) -> None:

@@ -10,11 +10,17 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 from hellofresh.core.net.addresses import AddressError, host_name
+from hellofresh.tasks._statements import UNSTATED
 
 ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")
 _MOST_CLAIM, _FEWEST_WORDS = 1_000, 3
 _FEWEST_CHARACTERS = 12  # some languages write no spaces
+_COMMONS = re.compile(
+    r"(?:https?://)?(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/(\d\.\d)(?:/[\w.-]*)*/?"
+    r"|CC[- ]((?:BY|0|ZERO)(?:[- ](?:NC|ND|SA))*)[- ]v?(\d\.\d)",
+    re.IGNORECASE,
+)
 
 
 class UnusableReviewError(Exception):
@@ -51,6 +57,7 @@ class ClaimReview:
         site: the publisher's site, such as `checks.example`.
         reviewed: when the review was published.
         rating: the verdict.
+        licence: of the review's data (`sdLicense`), as an SPDX name where it is a Creative Commons one.
     """
 
     claim: str
@@ -61,6 +68,7 @@ class ClaimReview:
     reviewed: datetime
     url: str
     rating: ReviewRating
+    licence: str = UNSTATED
 
 
 def review_fields(item: object) -> ReviewFields:
@@ -119,7 +127,16 @@ def _review(item: ReviewFields, claim: str, site: str, reviewed: datetime) -> Cl
         reviewed=reviewed,
         url=as_url(item.get("url")),
         rating=_rating(item.get("reviewRating")),
+        licence=_licence(item.get("sdLicense")),
     )
+
+
+def _licence(value: object) -> str:
+    text = as_url(value) or as_text(value)[:200]
+    if match := _COMMONS.fullmatch(text.rstrip(".")):
+        kind = (match[1] or match[3]).upper().replace(" ", "-")
+        return f"CC0-{match[2] or match[4]}" if kind in {"ZERO", "0"} else f"CC-{kind}-{match[2] or match[4]}"
+    return text or UNSTATED
 
 
 def _rating(value: object) -> ReviewRating:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from collectors.notes.claimed import claimed_names, read_claimed
 from collectors.notes.dump_files import find_shards, source_files
-from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY
+from collectors.notes.labels import AI_STATES, AUTHOR, COLLABORATIVE, DAY_MS, DECIDED_BY, yes_or_no
 from collectors.notes.ratings import DumpRatings, hashed, read_ratings
 from collectors.notes.snapshot import known_hashes
 from collectors.notes.tables import (
@@ -48,10 +48,10 @@ from hellofresh.stats.bridging import (
     MOST_ACCOUNTS,
     Bridging,
     Notes,
+    NoteStatus,
     Profile,
     Raters,
     Ratings,
-    Status,
     chance_helpful,
     fit_bridging,
     flip_costs,
@@ -75,9 +75,9 @@ _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
 VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
 _STATUS_NAMES = {
-    Status.HELPFUL: "CURRENTLY_RATED_HELPFUL",
-    Status.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
-    Status.NEEDS_MORE_RATINGS: "NEEDS_MORE_RATINGS",
+    NoteStatus.HELPFUL: "CURRENTLY_RATED_HELPFUL",
+    NoteStatus.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
+    NoteStatus.NEEDS_MORE_RATINGS: "NEEDS_MORE_RATINGS",
 }
 _MISLEADING = "MISINFORMED_OR_POTENTIALLY_MISLEADING"
 _MODEL = re.compile(r"[A-Za-z]{1,40}(?: \(v[0-9.]{1,8}\))?")
@@ -182,7 +182,7 @@ def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
         return dict.fromkeys(VOTER_FACTS)
     flips = [note.flip_balanced, note.flip_own, note.flip_other]
     cost: int | None = min((each for each in flips if each is not None), default=MOST_ACCOUNTS + 1)
-    if note.status != _STATUS_NAMES[Status.HELPFUL if label else Status.NOT_HELPFUL]:
+    if note.status != _STATUS_NAMES[NoteStatus.HELPFUL if label else NoteStatus.NOT_HELPFUL]:
         cost = None if note.status is None else 0
     camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
     intercepts = [None if value is None else round(value, 4) for value in (note.intercept, note.low, note.high)]
@@ -336,7 +336,7 @@ def collect_bridging(
         len(rows),
         writers,
         int(written["intercept"].count()),
-        int((written["status"] == _STATUS_NAMES[Status.HELPFUL]).sum()),
+        int((written["status"] == _STATUS_NAMES[NoteStatus.HELPFUL]).sum()),
         ratings.note.size,
         ratings.raters.size,
         int(fit.helpful_rater.sum()),
@@ -425,10 +425,11 @@ def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
     """Notes with what the table of writers counts."""
     first = pl.col(_FIRST).cast(pl.Int64, strict=False)
     hours = pl.when(first > 0).then((first - pl.col("createdAtMillis")) / (DAY_MS / 24))
-    media = pl.when(pl.col(_MEDIA).is_in(["0", "1"])).then(pl.col(_MEDIA) == "1")
-    together = (pl.col(COLLABORATIVE) == "1").fill_null(False)
     return notes.select(
-        "tweetId", "currentStatus", "foreign", "writer", collaborative=together, hours=hours, media=media
+        *("tweetId", "currentStatus", "foreign", "writer"),
+        collaborative=yes_or_no(COLLABORATIVE).fill_null(False),
+        hours=hours,
+        media=yes_or_no(_MEDIA),
     )
 
 
@@ -445,7 +446,7 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
     numbers = pl.DataFrame({AUTHOR: ratings.raters}).with_row_index("rater")
     writer = notes.join(numbers, on=AUTHOR, how="left", maintain_order="left")["rater"].cast(pl.Int32).fill_null(-1)
     statement = notes.select((pl.col("classification") == _MISLEADING).fill_null(False)).to_series()
-    shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[Status.HELPFUL]).fill_null(False)).to_series()
+    shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[NoteStatus.HELPFUL]).fill_null(False)).to_series()
     return (
         Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
         Notes(writer.to_numpy(), statement.to_numpy(), shown.to_numpy()),
@@ -491,7 +492,7 @@ def _rows(
         "post": [None if post is None or post <= 0 else str(post) for post in notes["tweetId"].gather(mine)],
         "writer": [str(writer) for writer in notes["writer"].gather(mine)],
         "machine": notes["machine"].gather(mine).to_list(),
-        "collaborative": [value == "1" for value in notes[COLLABORATIVE].gather(mine)],
+        "collaborative": notes.select(yes_or_no(COLLABORATIVE).fill_null(False))[COLLABORATIVE].gather(mine).to_list(),
         "created": [utc_text(datetime.fromtimestamp(moment // 1000, UTC)) for moment in created[mine].tolist()],
         "intercept": _or_none(fit.intercept[mine]),
         "factor": _or_none(fit.factor[mine]),
@@ -502,7 +503,7 @@ def _rows(
         "ratings": kinds.sum(axis=1)[mine].tolist(),
         "sampled": sampled[mine].tolist(),
         "status": [
-            _STATUS_NAMES[Status(value)] if scored else None
+            _STATUS_NAMES[NoteStatus(value)] if scored else None
             for value, scored in zip(status[mine], fit.scored[mine], strict=True)
         ],
     }

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from collectors.notes.bridging import BRIDGED_NOTES, BridgedNote, read_bridging, voter_facts
-from collectors.notes.dump_files import find_shards, source_files
+from collectors.notes.dump_files import files_by_manifest, find_shards, source_files
 from collectors.notes.labels import (
     AUTHOR,
     COLLABORATIVE,
@@ -24,6 +24,7 @@ from collectors.notes.labels import (
     history_columns,
     settle,
     still_open,
+    without_older_versions,
 )
 from collectors.notes.lines import Sieve
 from collectors.notes.posts.base import FoundPost, PostStatus
@@ -51,6 +52,7 @@ from hellofresh.tasks.samples import Candidate, Fact, Label
 _EPOCH = datetime.fromtimestamp(0, UTC)
 _NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
 _BUCKET, _SAMPLED = "ratingSourceBucketed", "POPULATION_SAMPLED"
+_FEW_MISSING, _TOLERATED = 5, 0.01  # notes without a row in the other table
 _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",), extra=(_BUCKET,))
 
 
@@ -120,7 +122,7 @@ class NotesSource:
 _ONLY_IF_ANY = frozenset({"older-version", PostStatus.NOT_ASKED, PostStatus.NO_MEDIA, PostStatus.UNKNOWN_MEDIA})
 REASONS: Mapping[str, str] = {
     "other-quarter": "written outside the quarter (UTC)",
-    "older-version": "a later version of the collaborative note on the same post is there",
+    "older-version": "another version of the collaborative note counts: the last decided one on the post, or the last",
     NoteState.NO_STATUS: "no row in the status history",
     NoteState.NOT_LOCKED: "status not locked yet, or, with current statuses, note too young",
     NoteState.UNDECIDED: "readers did not agree: needs more ratings",
@@ -281,15 +283,37 @@ class Gathering:
         self.notes_in = self._without_repeats(keys, NOTES.title).height
         notes = pl.concat(inside).unique(maintain_order=True)
         self.drops["other-quarter"] = self.notes_in - notes.height
-        ids_by_age = pl.col("noteId").sort_by("createdAtMillis", "noteId")
-        is_last = ids_by_age.last().over("tweetId", COLLABORATIVE) == pl.col("noteId")
-        kept = notes.filter((pl.col(COLLABORATIVE) != "1") | pl.col("tweetId").is_null() | is_last)
-        self.drops["older-version"] = notes.height - kept.height
-        return kept.sort("noteId"), newest
+        if not (self.settings.accept_partial or files_by_manifest(self.reader.dump, NOTES.subfolder)):
+            self._refuse_partial(keys.select("noteId").unique(), notes.select("noteId"))
+        return notes.sort("noteId"), newest
+
+    def _refuse_partial(self, known: pl.DataFrame, notes: pl.DataFrame) -> None:
+        """Refuse a dump that seems to lack shards, where no list of its files is at hand.
+
+        Args:
+            known: ids of all notes.
+            notes: ids of the quarter's.
+        """
+        created = pl.col("createdAtMillis").cast(pl.Int64, strict=False)
+        columns = WantedColumns(("noteId",), extra=("createdAtMillis",))
+        frames = self._quiet_reader().frames(HISTORY, columns)
+        rows = pl.concat([pl.DataFrame(schema=columns.schema), *frames]).unique("noteId")
+        written = rows.filter(self.within(created))
+        for table, other, have, want in ((NOTES, HISTORY, known, written), (HISTORY, NOTES, rows, notes)):
+            missing = want.join(have, on="noteId", how="anti").height
+            if missing > max(_FEW_MISSING, _TOLERATED * want.height):
+                raise SourceError(
+                    f"{missing} of {want.height} notes of the table {other.stem} are not in the table {table.stem}",
+                    where=str(self.reader.dump),
+                    expected="at most 1%; more is how a dump looks that lacks a shard",
+                    fix=f"Compare the files {table.stem}-*.zip with the source's. If they are all there "
+                    "(the history keeps deleted notes), pass --accept-partial.",
+                    code="missing-shard",
+                )
 
     def _quiet_reader(self) -> TableReader:
         """A reader of the same dump whose counts and warnings are thrown away."""
-        return replace(self.reader, warnings=[], rows={}, rejected={})
+        return replace(self.reader, progress=None, warnings=[], rows={}, rejected={})
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
         """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
@@ -311,7 +335,9 @@ class Gathering:
         history = self._without_repeats(pl.concat(rows), HISTORY.title)
         end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
         youngest = end_ms - self.settings.min_age_days * DAY_MS
-        states = settle(notes, history, self.settings.label_source, youngest)
+        every = settle(notes, history, self.settings.label_source, youngest)
+        states = without_older_versions(every)
+        self.drops["older-version"] = every.height - states.height
         if self.waiting is not None:
             self.waiting = self._waiting(still_open(history, states))
         return states
@@ -338,6 +364,11 @@ class Gathering:
     def _readable(self, decided: pl.DataFrame) -> list[NoteRow]:
         columns = ("noteId", "createdAtMillis", "tweetId", "summary", *NoteRow._fields[4:])
         rows = [NoteRow(*row) for row in decided.select(columns).iter_rows()]
+        if quoted := sum(len(row.text) > 1 and row.text[0] == row.text[-1] == '"' for row in rows):
+            self.reader.warnings.append(
+                f"{NOTES.title}: {quoted} of {len(rows)} texts stand in quotation marks, as another program saves "
+                "a table. The dump quotes nothing: take the file from its source."
+            )
         rows = [row._replace(text=html.unescape(row.text)) for row in rows]
         kept = [row for row in rows if row.text.strip()]
         self.drops["empty-text"] = len(rows) - len(kept)

@@ -15,16 +15,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hellofresh.core.errors import SourceError, WorkspaceError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.errors import DataError, SourceError, WorkspaceError
+from hellofresh.core.files import read_model, sha256_file
+from hellofresh.core.strict import Lenient
 from hellofresh.releases.candidates import SourceFile
 
+MANIFEST = "manifest.json"
 UNFINISHED = ".unfinished"
 """A file in a table's folder while its shards are being downloaded."""
 
 _PIECE = 2**20
 _LARGE = 64 * 2**20
 _DENSEST = 200  # real tables shrink to a fifth; a hundred times that is not a table of notes
+
+
+class _ListedFile(Lenient):
+    name: str
+
+
+class _Manifest(Lenient):
+    files: list[_ListedFile]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,7 +50,8 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
 
     Raises:
         WorkspaceError: if the dump is not a readable folder.
-        SourceError: if a number is missing or there twice, or the download of the table has not ended.
+        SourceError: if a number is missing or there twice, the dump's manifest names a file that is not there, or the
+            download of the table has not ended.
     """
     if (dump / subfolder / UNFINISHED).exists():
         raise SourceError(
@@ -72,7 +83,26 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
                 code="missing-shard",
                 fix="Download the missing shard: without it, notes would be lost.",
             )
+    names = {shard.path.name for shard in shards}
+    for listed in files_by_manifest(dump, subfolder):
+        if pattern.fullmatch(listed) and not {listed, Path(listed).with_suffix(".tsv").name} & names:
+            raise SourceError(
+                f"{listed} is missing, which {MANIFEST} names",
+                where=str(dump),
+                code="missing-shard",
+                fix="Download it again: without it, notes would be lost.",
+            )
     return shards
+
+
+def files_by_manifest(dump: Path, subfolder: str) -> list[str]:
+    """The files of a table that the dump's manifest names; none where there is no manifest of ours."""
+    try:
+        found = read_model(dump / MANIFEST, _Manifest)
+    except (DataError, OSError):
+        return []
+    places = (Path(item.name) for item in found.files)
+    return [place.name for place in places if place.parent.name == subfolder]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -119,7 +119,22 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
 """States of the enrolment table in which a program writes by the API, or did; any other is a person's."""
 AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
+_TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 _COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
+
+
+def yes_or_no(column: str) -> pl.Expr:
+    """A column of texts such as `1` or `True` as truth values; null where a row says nothing."""
+    return pl.col(column).str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
+
+
+def without_older_versions(states: pl.DataFrame) -> pl.DataFrame:
+    """The notes without all but one version of a collaborative note on a post: the last decided one, else the last."""
+    decided = pl.col("state") == NoteState.DECIDED.value
+    ids = pl.col("noteId").sort_by(decided, "createdAtMillis", "noteId")
+    together = yes_or_no(COLLABORATIVE).fill_null(False)
+    is_last = ids.last().over("tweetId", together) == pl.col("noteId")
+    return states.filter(~together | pl.col("tweetId").is_null() | is_last)
 
 
 def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) -> pl.DataFrame:
@@ -151,5 +166,5 @@ def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) ->
     by_machine = of_machines if known else pl.lit(None, pl.Boolean)
     return notes.with_columns(
         pl.when(named).then(by_machine).alias("ai_writer"),
-        pl.when(pl.col(COLLABORATIVE) != "").then(pl.col(COLLABORATIVE) == "1").alias("collaborative"),
+        yes_or_no(COLLABORATIVE).alias("collaborative"),
     ).drop(AUTHOR, COLLABORATIVE)

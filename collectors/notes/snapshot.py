@@ -21,7 +21,7 @@ from typing import Annotated
 
 from pydantic import Strict
 
-from collectors.notes.dump_files import UNFINISHED, check_zip
+from collectors.notes.dump_files import MANIFEST, UNFINISHED, check_zip
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS, DumpTable
 from hellofresh.core.errors import DataError, SourceError, UsageError, unwritable
 from hellofresh.core.files import read_model, sha256_file, write_json
@@ -32,6 +32,7 @@ from hellofresh.releases.candidates import SourceFile
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025
 _MOST_SHARDS = 10_000
+_LEAST_KEPT = 0.99  # of the bytes of a table in an earlier dump
 _OPTIONAL = (ENROLLMENT, REQUESTS)
 _URL = re.compile(r"https?://[^\s?#]+")
 
@@ -43,6 +44,7 @@ class DumpRequest:
     Attributes:
         day: of the dump; None for the newest one of today and the 14 days before.
         ratings: fetch the ratings too, about 11 GB.
+        accept_partial: accept tables that are smaller than in an earlier dump.
         policy: when to give up.
     """
 
@@ -50,6 +52,7 @@ class DumpRequest:
     ratings: bool = False
     base_url: str = PUBLIC_URL
     policy: DownloadPolicy = field(default_factory=DownloadPolicy)
+    accept_partial: bool = False
 
     def __post_init__(self) -> None:
         if not _URL.fullmatch(self.base_url):
@@ -116,6 +119,8 @@ async def _download(
         with locked(place / ".lock", what="fetching this dump", code="busy"):
             for table in request.tables:
                 await _fetch_table(transfer, request, day, place, table)
+            if not request.accept_partial:
+                _refuse_smaller(folder, request, day)
             manifest = write_manifest(place, day, request.base_url, progress)
             return DumpSnapshot(day, place, manifest.files, skipped=False)
 
@@ -167,6 +172,26 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
         raise unwritable(mark.parent, error) from error
 
 
+def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:
+    """A dump holds what the one before had and more: a table that shrank by over 1% lacks a shard."""
+    before = newest_snapshot(folder, request.base_url, before=day)
+    manifest = None if before is None else read_manifest(before)
+    if manifest is None:
+        return
+    for table in request.tables:
+        place = folder / day.isoformat() / table.subfolder
+        sizes = [item.size for item in manifest.files if Path(item.name).parent.name == table.subfolder]
+        size = sum(path.stat().st_size for path in place.glob(f"{table.stem}-*.zip"))
+        if size < _LEAST_KEPT * sum(sizes):
+            raise SourceError(
+                f"the {table.title} have {size:,} bytes, and {sum(sizes):,} in the dump of {manifest.date}",
+                where=str(place),
+                expected="no less than before: a shard is missing at the source",
+                fix="Run the same command again later. If the table has really shrunk, pass --accept-partial.",
+                code="missing-shard",
+            )
+
+
 def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:
     """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
     place = folder / day.isoformat()
@@ -182,9 +207,6 @@ def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None
 
 def _name(table: DumpTable, number: int) -> str:
     return f"{table.stem}-{number:05d}.zip"
-
-
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +252,10 @@ def read_manifest(place: Path) -> SnapshotManifest | None:
         return None
 
 
-def newest_snapshot(folder: Path, base_url: str) -> Path | None:
-    """The newest whole snapshot that was downloaded from there, among folders named by their days."""
+def newest_snapshot(folder: Path, base_url: str, *, before: date = date.max) -> Path | None:
+    """The newest whole snapshot of days before one that was downloaded from there; folders are named by their days."""
     days = sorted(path for path in folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]") if path.is_dir())
+    days = [path for path in days if path.name < before.isoformat()]
     for place in reversed(days):
         manifest = read_manifest(place)
         if manifest is not None and manifest.base_url.rstrip("/") == base_url.rstrip("/"):

@@ -132,6 +132,7 @@ _PLAYER = re.compile(
     rf"""
     \bThe\ following\ media\ includes\ potentially\ sensitive\ content\b
     | (?:^|\s)ALT(?:\s+ALT|\s*\Z)
+    | {_SENTENCE_END}\s+ALT\s+[^\sa-z]
     | (?:^|\s)GIF\s*\Z
     | (?:^|\s)0:[0-5]\d(?=\s|\Z)
     | {_SENTENCE_END}\s+\d{{1,2}}:[0-5]\d\s*(?:\Z|From\b)

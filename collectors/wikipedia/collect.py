@@ -360,8 +360,8 @@ def _warnings(found: Sequence[EditsFound]) -> list[str]:
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
         _REPEATED: "revisions are there twice; each was counted once.",
-        _UNCHECKED: "page was joined from files that do not say whether one of them is missing; put the export's "
-        "SHA256SUMS beside them.",
+        _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "
+        "the export's SHA256SUMS beside them.",
     }
     return [
         f"{one.name}: {one.context[name]:,} {sentence}"

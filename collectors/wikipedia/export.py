@@ -145,15 +145,17 @@ class JoinedReader:
     """Reads the files that one page was cut into as one history; used like an `ExportReader`.
 
     Attributes:
-        unchecked: whether the files do not say if one between them is missing, and no list of checksums does.
+        unchecked: whether no list of checksums names all parts, so that a missing last one would not show.
 
     Raises:
-        SourceError: if the list of checksums beside the files names a part that is not given.
+        SourceError: if the list of checksums beside the files names a part that is not given, or without a list there
+            is one part alone.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.unchecked = False
-        self._listed = min(_lists_all(path, paths) for path in paths)  # each must be looked at
+        self.unchecked = not min(_lists_all(path, paths) for path in paths)  # each must be looked at
+        if self.unchecked and len(paths) == 1:
+            raise _missing_part(paths[0], f"{paths[0].name} is one part of a page by its name, and another")
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
 
     pages_read = property(lambda self: min(1, sum(part.pages_read for part in self._parts)))
@@ -182,18 +184,17 @@ class JoinedReader:
             if (page and page.id) != (first and first.id):
                 raise self._other(part, page)
             for number, revision in enumerate(page.revisions if page else ()):
-                if place and not number:
+                if not number:
                     starts.append((part, revision._replace(text=None)))
                 seen.add(revision.id)
                 yield revision
             if (other := next(pages, None)) is not None:
                 raise self._other(part, other)
-        # A part whose first revision was made on a missing one between it and the part before is refused.
-        for part, start in () if self._listed else starts:
-            if start.parent is None:
-                self.unchecked = True
-            elif start.parent not in seen and min(seen, default=0) < start.parent < start.id:
-                raise _missing_part(part.path, f"revision {start.parent}, on which revision {start.id} was made,")
+        # A part whose first revision was made on a missing one, before all parts or between two of them, is refused.
+        for place, (part, start) in enumerate(starts if self.unchecked else ()):
+            parent = start.parent or 0
+            if parent not in seen and (parent > 0 if place == 0 else min(seen) < parent < start.id):
+                raise _missing_part(part.path, f"revision {parent}, on which revision {start.id} was made,")
 
     def _other(self, part: ExportReader, page: WikiPage | None) -> SourceError:
         return SourceError(

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, Union
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -79,7 +79,8 @@ class Task:
         text: gives the text that a bag-of-words baseline may read.
         own_texts: gives the texts that people wrote, as their authors may want them back.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
-        public: gives a sample in that form, from which nothing but the same texts gives the same again.
+        public: gives a sample in that form, from which nothing but the same texts gives the same again; one whose
+            texts may be published stays as it is.
         blocked_sources: groups of `hellofresh/evidence/web/excluded.toml` that hold its answers; no regime reads them.
         dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
@@ -215,7 +216,9 @@ class Task:
 
     @cached_property
     def _public_adapter(self) -> TypeAdapter[Sample]:
-        return TypeAdapter(self.public_type or self.sample_type)
+        # A release that withholds texts has those whose licence allows it.
+        forms: Any = Union[self.public_type, self.sample_type] if self.public_type else self.sample_type  # noqa: UP007
+        return TypeAdapter(forms)
 
     def parse_public(self, line: str | bytes, *, where: str = "") -> Sample:
         """Read one line of a `samples.jsonl` without texts.

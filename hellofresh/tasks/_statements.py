@@ -5,6 +5,7 @@ The living one of them is here, too: `CLAIMS`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -171,16 +172,23 @@ def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false",
     )
 
 
-CLAIMS_LICENSE = "CC-BY-4.0"
-"""Of the feed of claims; publishers may have terms of their own for their pages."""
-CLAIMS = statement_task(
+UNSTATED = "not stated"
+"""The licence of a review that names none."""
+_OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")
+"""Licences under which a claim's text may be passed on."""
+_CLAIMS = statement_task(
     "claims",
     "Claims that fact-checkers reviewed",
     prefix="cl-",
     classes=("false", "mixed", "true"),
-    facts=("publisher", "reviewed_at", "review_url", "reviews"),
+    facts=(
+        *("publisher", "reviewed_at", "review_url", "reviews"),
+        *("first_seen", "last_seen", "corrections", "retracted"),
+    ),
     subgroups=("publisher",),
     question="Did fact-checkers find this claim false, mixed or true?",
+    withheld=True,
     living=True,
 )
+CLAIMS = replace(_CLAIMS, public=lambda sample: sample if _OPEN.fullmatch(sample.license) else _public(sample))
 """Is what somebody claimed false, mixed or true, as fact-checkers judged it this quarter?"""

@@ -35,6 +35,10 @@ def _evidence_pages(row: FileRow) -> str:
 
 def _read(path: Path, language: str, attacks: bool = False) -> Iterator[StatementRow]:
     for row in json_rows(path):
+        # FEVER's rows say whether a claim is verifiable, those of FEVER 2.0 how it attacks systems.
+        if row.get("attack" if not attacks else "verifiable") is not None:
+            mine, other = ("fever-v2", "fever") if attacks else ("fever", "fever-v2")
+            raise row.fault(f"this is a file of {other}", "other-dataset", f"a file of {mine}")
         attack = {"attack": row.optional_text("attack") or None} if attacks else {}
         yield StatementRow(
             key=row.text("id"),

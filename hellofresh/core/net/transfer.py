@@ -91,7 +91,8 @@ class Transfer:
             async with self.session.get(url, headers={"Range": "bytes=0-0"}) as response:
                 if response.status in _GONE:
                     return False
-                _refuse(response)
+                if response.status != 416:  # an empty file has no first byte (RFC 9110, 14.2)
+                    _refuse(response)
                 return True
 
         return await self._patiently(url, ask, lambda: 0)
@@ -105,12 +106,13 @@ class Transfer:
         """
         part = target.with_name(f"{target.name}.part")
         note = target.with_name(f"{target.name}.part.json")
+        refused: list[str] = []
 
         async def ask() -> bool:
             known = _read_note(note, url) if part.is_file() else None
             there = await self._receive(url, part, note, known)
             if there:
-                await self._check(part, note, target.name)
+                await self._check(part, note, target.name, refused)
             return there
 
         if await self._patiently(url, ask, lambda: part.stat().st_size if part.exists() else 0):
@@ -188,8 +190,8 @@ class Transfer:
         if known.size is not None and size < known.size:
             raise _PassingError(f"cut after {size:,} of {known.size:,} bytes")
 
-    async def _check(self, part: Path, note: Path, name: str) -> None:
-        """A file that is not what it should be is thrown away: going on from it would not mend it."""
+    async def _check(self, part: Path, note: Path, name: str, refused: list[str]) -> None:
+        """A file that is not what it should be is thrown away, and fetched once more: the way may have damaged it."""
         known = _read_note(note, None)
         size = part.stat().st_size
         try:
@@ -200,7 +202,15 @@ class Transfer:
         except (SourceError, _PassingError) as error:
             part.unlink()
             note.unlink(missing_ok=True)
-            raise _PassingError(error.what if isinstance(error, SourceError) else str(error)) from error
+            if not isinstance(error, SourceError):
+                raise
+            refused.append(error.what)
+            if len(refused) > 1:
+                fix = "It was fetched twice, and nothing of it is kept. Try again later, or tell who runs the server."
+                raise SourceError(
+                    error.what, where=error.where, expected=error.expected, fix=fix, code=error.code
+                ) from error
+            raise _PassingError(error.what) from error
 
 
 def _read_note(note: Path, url: str | None) -> _Known | None:

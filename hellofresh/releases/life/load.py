@@ -126,7 +126,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
         manifest.samples_at_opening or sha256,
         manifest.bundled,
         calendar,
-        frozenset(sample.id for sample in public if manifest.withheld and sample.id not in full),
+        frozenset(item.id for item in public if item.id not in full and not isinstance(item, task.sample_type)),
         taken_down,
         manifest.has_labels,
     )

@@ -42,7 +42,7 @@ _PART = re.compile(r'<\w+ id="(\w+)"')
 _USE = re.compile(r'(<\w+ id="|"url\(#)(\w+)')
 
 
-class Image(NamedTuple):
+class FigureImage(NamedTuple):
     """A figure's files; `png` is empty where none was asked for."""
 
     svg: bytes
@@ -61,7 +61,7 @@ def need_converter() -> None:
         raise missing_extra("a figure", "vl-convert-python", "analyse") from None
 
 
-def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> Image:
+def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> FigureImage:
     """A figure's files, on white.
 
     Args:
@@ -73,7 +73,7 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 
     text = vl_convert.vegalite_to_svg(composed(figure, marks, question), vl_version=VEGA_LITE, allowed_base_urls=[])
     svg = _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
-    return Image(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
+    return FigureImage(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:

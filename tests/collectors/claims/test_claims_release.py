@@ -44,12 +44,16 @@ def test_a_quarter_is_balanced_over_three_classes_and_verified(
 ) -> None:
     workspace = Workspace(tmp_path / "w")
     monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+    # Every third review has no licence of its own.
+    first, *others = feed.read_text().split('"sdLicense"')
+    feed.write_text(first + "".join(f'"{"other" if n % 3 else "sdLicense"}"{rest}' for n, rest in enumerate(others)))
     found = collect_quarter(workspace, claims_job(Q2, [feed], ClaimsSettings()), progress=lambda _: None)
     assert found.funnel.rows_in == 80
     built = build_release(workspace, Q2, CLAIMS, seed="s", cap=3)
     assert built.samples == 27
     folder = workspace.release(Q2, "claims")
     public = (folder / "samples.jsonl").read_text()
+    assert 27 > public.count('"statement_sha256"') == 27 - public.count('"statement"') > 0
     assert "plainfacts" not in public and "verdict" not in public and '"label"' not in public
     labels = Counter(row["label"] for row in read_jsonl(workspace.private(Q2, "claims") / "labels.jsonl"))
     assert labels == {0: 9, 1: 9, 2: 9}

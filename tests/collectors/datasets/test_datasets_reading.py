@@ -170,6 +170,15 @@ def test_a_file_of_another_name_is_not_taken_as_an_original(tmp_path: Path) -> N
         read_dataset(get_dataset("fever"), tmp_path)
 
 
+@pytest.mark.parametrize(("name", "field"), [("fever", "attack"), ("fever-v2", "verifiable")])
+def test_a_file_of_fever_is_not_taken_for_one_of_fever_2(name: str, field: str, tmp_path: Path) -> None:
+    row = {"id": 7, "label": "SUPPORTS", "claim": "Basalt is a rock.", "evidence": [], field: "any"}
+    path = tmp_path / get_dataset(name).files[0].name
+    path.write_text(json.dumps(row))
+    with pytest.raises(SourceError, check=lambda error: error.code == "other-dataset"):
+        read_dataset(get_dataset(name), path, part=True)
+
+
 BROKEN = {
     "not JSON": b'{"id": 7, "claim": ',
     "a number for an object": b"7",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from contextlib import nullcontext
 from datetime import date
 from importlib.resources import files
 
@@ -10,6 +11,7 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS
+from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
 
 QUARTER = Quarter(2026, 4)
@@ -69,17 +71,65 @@ def test_a_label_knows_when_it_could_first_be_seen_and_which_model_decided(dump)
     assert (one.label.facts["decided_by"], two.label.facts["decided_by"]) == ("GaussianModel (v1.0)", None)
 
 
-def test_of_several_collaborative_versions_the_last_is_kept_and_the_others_are_counted(dump):
+@pytest.mark.parametrize(("yes", "no"), [(1, 0), ("True", "False"), ("true", ""), ("1.0", "0.0")])
+def test_of_several_collaborative_versions_the_last_decided_one_is_kept_and_the_others_are_counted(dump, yes, no):
     dump.post(77)
-    times = {1: "05T10", 2: "07T10", 3: "06T10", 4: "08T10"}
-    for number, at in times.items():
-        dump.note(number, at=f"2026-10-{at}:00:00", post=77)
-        dump.rows[NOTES.stem][-1]["isCollaborativeNote"] = int(number < 4)
-    dump.note(5, at="2026-10-05T10:00:00")
-    dump.rows[NOTES.stem][-1]["isCollaborativeNote"] = 1
-    found = run(dump.write())
-    assert [candidate.sample.id for candidate in found.candidates] == ["xn-2", "xn-4", "xn-5"]
-    assert [drop.count for drop in found.funnel.drops if drop.reason == "older-version"] == [2]
+    dump.post(78)
+    # Post, time, whether it is decided, whether it is collaborative.
+    written = {
+        1: (77, "05T10", True, yes),
+        2: (77, "07T10", True, yes),
+        3: (77, "09T10", False, yes),
+        4: (77, "08T10", True, no),
+        5: (78, "05T10", False, yes),
+        6: (78, "07T10", False, yes),
+        7: (None, "05T10", True, yes),
+    }
+    for number, (post, at, decided, collaborative) in written.items():
+        status = "CURRENTLY_RATED_HELPFUL" if decided else UNDECIDED
+        dump.note(number, at=f"2026-10-{at}:00:00", post=post, status=status, locked=decided)
+        dump.rows[NOTES.stem][-1]["isCollaborativeNote"] = collaborative
+    found = run(dump.write(), pending=True)
+    kept = {candidate.sample.id: candidate.label.facts["collaborative"] for candidate in found.candidates}
+    assert kept == {"xn-2": True, "xn-4": None if no == "" else False, "xn-7": True}
+    assert [sample.id for sample in found.pending] == ["xn-6"]
+    assert [drop.count for drop in found.funnel.drops if drop.reason == "older-version"] == [3]
+
+
+@pytest.mark.parametrize(
+    ("notes_gone", "rows_gone", "error"),
+    [
+        (0, 0, ""),
+        (6, 0, "6 of 500 notes of the table noteStatusHistory are not in the table notes"),
+        (5, 0, ""),  # a few deleted ones
+        (0, 6, "6 of 500 notes of the table notes are not in the table noteStatusHistory"),
+        (0, 5, ""),
+        (14, 0, "14 of 500"),
+    ],
+)
+def test_a_dump_without_a_list_of_files_that_seems_to_lack_a_shard_is_refused(dump, notes_gone, rows_gone, error):
+    for number in range(1, 701):
+        # Those of other quarters do not count.
+        dump.note(number, at="2026-10-05T10:00:00" if number > 200 else "2026-07-05T10:00:00")
+        dump.rows[HISTORY.stem][-1]["createdAtMillis"] = dump.rows[NOTES.stem][-1]["createdAtMillis"]
+    for stem, gone in ((NOTES.stem, notes_gone), (HISTORY.stem, rows_gone)):
+        del dump.rows[stem][len(dump.rows[stem]) - gone :]
+        del dump.rows[stem][:20]
+    folder = dump.write()
+    with pytest.raises(SourceError, match=error) if error else nullcontext():
+        assert len(run(folder).candidates) == 500 - notes_gone - rows_gone
+    accepted = NotesSettings(accept_partial=True)
+    found = collect(QUARTER, NotesSource(folder), accepted, workdir=folder.parent / "work")
+    assert len(found.candidates) == 500 - notes_gone - rows_gone
+    assert found.parameters["accept_partial"] is True
+
+
+def test_texts_that_another_program_has_quoted_are_counted(dump):
+    for number in range(1, 41):
+        text = f'"Number {number} is ""high""."' if number % 2 else 'It is 12" high and 10"'
+        dump.note(number, at="2026-10-05T10:00:00", text=text)
+    (warning,) = run(dump.write()).warnings
+    assert warning.startswith("notes: 20 of 40 texts stand in quotation marks")
 
 
 def test_votes_of_sampled_readers_are_counted_apart(dump):

@@ -145,9 +145,16 @@ class Fetch:
         self.waits.append(seconds)
 
     def __call__(
-        self, *, day: date | None = DAY, ratings: bool = False, today: date = DAY, longest_wait_s: float = 600
+        self,
+        *,
+        day: date | None = DAY,
+        ratings: bool = False,
+        today: date = DAY,
+        longest_wait_s: float = 600,
+        partial: bool = False,
     ) -> DumpSnapshot:
-        request = DumpRequest(day, ratings, self.source.url + "/", DownloadPolicy(retry_after_s=longest_wait_s))
+        policy = DownloadPolicy(retry_after_s=longest_wait_s)
+        request = DumpRequest(day, ratings, self.source.url + "/", policy, accept_partial=partial)
         return download(self.folder, request, today=today, progress=lambda _: None, sleep=self.sleep)
 
 
@@ -179,6 +186,27 @@ def assert_whole(snapshot: DumpSnapshot, source: Source, *, ratings: bool = Fals
 def test_a_dump_comes_whole_with_all_shards(fetch: Fetch, source: Source, ratings: bool) -> None:
     assert_whole(fetch(ratings=ratings), source, ratings=ratings)
     assert fetch.waits == []
+
+
+@pytest.mark.parametrize(
+    ("gone", "missing"),
+    [("", None), ("notes/notes-00002", "notes"), ("noteRatings/ratings-00001", "ratings"), ("userEnrollment/", "user")],
+)
+def test_a_table_that_is_smaller_than_in_the_dump_before_is_not_whole(
+    fetch: Fetch, source: Source, gone: str, missing: str | None
+) -> None:
+    older = date(2026, 7, 22)
+    source.files |= {path.replace(BASE, "2026/07/22"): content for path, content in source.files.items()}
+    fetch(day=older, ratings=True)
+    for path in [path for path in source.files if gone and f"{BASE}/{gone}" in path]:
+        del source.files[path]
+    if missing is not None:
+        with pytest.raises(SourceError, match=f"the {missing}.* in the dump of 2026-07-22") as caught:
+            fetch(ratings=True)
+        assert caught.value.code == "missing-shard"
+        assert not (fetch.folder / str(DAY) / "manifest.json").exists()
+    assert len(fetch(ratings=True, partial=missing is not None).files) == (7 if missing is None else 6)
+    assert fetch(day=older, ratings=True).skipped
 
 
 def test_a_second_run_asks_for_nothing(fetch: Fetch, source: Source) -> None:
@@ -276,15 +304,23 @@ def test_a_wait_longer_than_allowed_ends_the_download_and_says_so(fetch: Fetch, 
         fetch(longest_wait_s=60)
 
 
-@pytest.mark.parametrize("fault", ["503", "short-length", "damage", "cut:0"])
+@pytest.mark.parametrize(
+    ("fault", "times", "code"),
+    [
+        ("503", 6, "download-failed"),
+        ("short-length", 2, "bad-zip"),
+        ("damage", 2, "bad-zip"),
+        ("cut:0", 6, "download-failed"),
+    ],
+)
 def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
-    fetch: Fetch, source: Source, fault: str
+    fetch: Fetch, source: Source, fault: str, times: int, code: str
 ) -> None:
     path = f"/{BASE}/notes/notes-00001.zip"
     source.always[path] = fault
-    with pytest.raises(SourceError, check=lambda error: error.code == "download-failed"):
+    with pytest.raises(SourceError, check=lambda error: error.code == code):
         fetch()
-    assert len(source.requests("notes-00001.zip")) == 6
+    assert len(source.requests("notes-00001.zip")) == times
     place = fetch.folder / str(DAY)
     assert not (place / "manifest.json").exists()
     assert not (place / "notes" / "notes-00001.zip").exists()

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect
-from collectors.notes.dump_files import source_files
-from collectors.notes.snapshot import MANIFEST, known_hashes, read_manifest, write_manifest
+from collectors.notes.dump_files import MANIFEST, source_files
+from collectors.notes.snapshot import known_hashes, read_manifest, write_manifest
+from hellofresh.core.errors import SourceError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 
@@ -35,6 +36,15 @@ def test_every_file_of_a_snapshot_is_known_with_its_hash(snapshot: Path) -> None
     known = known_hashes(snapshot)
     assert sorted(known) == shards(snapshot)
     assert all(item.sha256 == sha256_file(path) and item.name == path.name for path, item in known.items())
+
+
+@pytest.mark.parametrize("stem", ["notes", "noteStatusHistory"])
+def test_the_last_shard_that_the_manifest_names_must_be_there(snapshot: Path, stem: str) -> None:
+    last = sorted(snapshot.glob(f"*/{stem}-*.zip"))[-1]
+    last.unlink()
+    with pytest.raises(SourceError, match=f"{last.name} is missing, which manifest.json names") as caught:
+        NotesSource(snapshot).files()
+    assert caught.value.code == "missing-shard"
 
 
 def test_a_collection_names_the_same_sources_with_a_manifest_and_without(snapshot: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import bz2
 import hashlib
 import shutil
 from collections import Counter
+from contextlib import nullcontext
 from datetime import date
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -112,8 +113,30 @@ def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, 
 
 def test_a_file_that_is_not_what_the_list_says_is_refused(server, pages, tmp_path):
     (server.put(OLD, pages) / f"simplewiki-{OLD}-p1p40.xml.bz2").write_bytes(b"something else")
-    with pytest.raises(SourceError, match="SHA-256"):
+    with pytest.raises(SourceError, match=r"SHA-256 .* fetched twice, and nothing of it is kept") as caught:
         fetch(tmp_path, server)
+    name = f"simplewiki-{OLD}-p1p40.xml.bz2"
+    assert (caught.value.code, server.asked[name]) == ("checksum-mismatch", 2)
+    assert not list(tmp_path.rglob(f"{name}*"))
+
+
+@pytest.mark.parametrize(("status", "found"), [(416, True), (404, False)])
+def test_an_empty_file_that_has_no_first_byte_is_there(server, pages, tmp_path, monkeypatch, status, found):
+    plain = Handler.do_GET
+
+    def by_the_book(self):
+        if self.path.endswith("_SUCCESS") and self.headers["Range"] == "bytes=0-0":
+            self.send_response(status)
+            self.send_header("Content-Range", "bytes */0")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        else:
+            plain(self)
+
+    monkeypatch.setattr(Handler, "do_GET", by_the_book)
+    server.put(OLD, pages)
+    with nullcontext() if found else pytest.raises(SourceError, check=lambda error: error.code == "no-export"):
+        assert len(fetch(tmp_path, server)[0].files) == 3
 
 
 def test_names_that_are_not_of_the_export_are_not_fetched(server, pages, tmp_path):

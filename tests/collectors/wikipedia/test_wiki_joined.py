@@ -142,8 +142,8 @@ def test_a_page_that_is_no_article_is_counted_once(wiki, export):
 
 
 @pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize("missing", [1, 2])
-def test_a_missing_part_in_the_middle_is_refused(wiki, export, listed, missing):
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_missing_part_is_refused(wiki, export, listed, missing):
     cut = export("cut")
     files = cut.cut(3, "Mill", story(wiki, 3), 4)
     if listed:
@@ -153,6 +153,19 @@ def test_a_missing_part_in_the_middle_is_refused(wiki, export, listed, missing):
         run(files)
     assert caught.value.code == "missing-part"
     assert not listed or gone.name in caught.value.what
+
+
+@pytest.mark.parametrize("listed", [(), (0,), (0, 1)])
+def test_without_the_last_parts_a_page_is_warned_of_and_one_part_alone_is_refused(wiki, export, listed):
+    cut = export("cut")
+    parts = cut.cut(3, "Mill", story(wiki, 3), 3)
+    files = [parts[place] for place in listed or (2,)]
+    if len(files) == 1:
+        with pytest.raises(SourceError, match="is one part of a page by its name, and another is in none") as caught:
+            run(files)
+        assert caught.value.code == "missing-part"
+    else:
+        assert any("a missing last one would not show" in warning for warning in run(files).warnings)
 
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
