@@ -56,7 +56,7 @@ Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class PostAsked:
     """A post that somebody asks about.
 
     Attributes:
@@ -137,7 +137,9 @@ class RespondedPost:
     notes: tuple[str, ...]
 
 
-def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = lambda step: None) -> RespondedPost:
+def respond(
+    workspace: Workspace, post: PostAsked, asked: Evaluation, watch: Watch = lambda step: None
+) -> RespondedPost:
     """Respond to a post, or go on where the same inquiry was interrupted; `watch` receives what is being done.
 
     Raises:
@@ -176,7 +178,7 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     return found
 
 
-def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
+def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
     """The evaluation with the provider and the settings that follow from what is at hand, and what to say of them."""
     regime = get_regime(asked.regime, asked.settings)
     models = open_models(workspace, asked, regime, only_known=True)
@@ -205,7 +207,7 @@ def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evalua
     return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
 
 
-def _sample(post: Post) -> tuple[_AskedPost, list[Image]]:
+def _sample(post: PostAsked) -> tuple[_AskedPost, list[Image]]:
     """The post as a sample, and its pictures as they were written again."""
     pictures, media = [], []
     for number, content in enumerate(post.images, start=1):

@@ -28,7 +28,7 @@ from hellofresh.evidence.web import Found, ImageSearch, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import PageVisit, address, host_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,
@@ -65,7 +65,7 @@ _LIMITED_CHARACTERS = 150
 
 
 @dataclass(slots=True, kw_only=True)
-class Link(Visit):
+class Link(PageVisit):
     """A result, and what became of it.
 
     Attributes:
