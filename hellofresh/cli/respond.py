@@ -102,9 +102,9 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
         output.text(f"    {item.url}")
         linked = "linked" if item.linked else "not linked"
         output.text(f"    {item.published or 'undated'}, publisher of {item.priority or 'unknown'} priority, {linked}")
-        for kind, quotes in (("against", item.refuting), ("context", item.context)):
+        for stance, quotes in item.quotes.items():
             for quote in quotes:
-                output.text(f"    {kind}: {quote}")
+                output.text(f"    {stance.lower()}: {quote}")
         output.text("")
 
 

@@ -35,7 +35,15 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.outputs import Response
-from hellofresh.tasks.transcripts import Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, read_transcripts
+from hellofresh.tasks.transcripts import (
+    STANCES,
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    read_transcripts,
+)
 
 ASKED = Frozen("asked", "1")
 """The edition of a post that somebody asks about."""
@@ -80,14 +88,13 @@ class _AskedPost(MisleadingPost):
 
 @dataclass(frozen=True, slots=True)
 class CitedEvidence:
-    """What a page says against a post, or around it, in its own words."""
+    """What a page says of a post in its own words, by stance."""
 
     url: str
     title: str
     published: str
     priority: str
-    refuting: tuple[str, ...]
-    context: tuple[str, ...]
+    quotes: Mapping[str, Sequence[str]]
     linked: bool
 
 
@@ -235,7 +242,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         step.model, step.seconds = usage.model, round(step.seconds, 2)
         step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
     pages = {event.final_url: event for event in events if isinstance(event, ReadEvent) and event.final_url}
-    quoted = [event for event in events if isinstance(event, QuotedEvent) and (event.refuting or event.context)]
+    quoted = [event for event in events if isinstance(event, QuotedEvent) and event.said]
     noted = {event.name: event.values for event in events if isinstance(event, NotedEvent)}
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
@@ -256,8 +263,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
                 title=pages[event.url].title if event.url in pages else "",
                 published=pages[event.url].published if event.url in pages else "",
                 priority=event.priority,
-                refuting=event.refuting,
-                context=event.context,
+                quotes={STANCES[stance]: quotes for stance, quotes in event.said.items()},
                 linked=event.url in output.sources,
             )
             for event in quoted

@@ -94,7 +94,8 @@ def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, s
     assert [link.split("/")[2] for link in found.links] == ["beads-and-sums.example"]
     assert found.invented_links == ("https://invented.example/x",)
     (evidence,) = found.evidence
-    assert evidence.refuting[0].startswith(QUOTE) and evidence.linked and evidence.published == "2021-03-02"
+    assert evidence.quotes["Against the post"][0].startswith(QUOTE)
+    assert evidence.linked and evidence.published == "2021-03-02"
     assert found.until == "2025-03-01T00:00:00Z" and found.cost_usd == 0 and found.smoke_test
     assert [use.step for use in found.steps] == ["queries", "evidence", "respond"]
     assert {"search", "read"} <= {step.partition(": ")[0] for step in steps}
@@ -226,7 +227,7 @@ def test_the_command_prints_what_a_fact_checker_wants(
     command = ["respond", "--text", TEXT, "--date", "2025-03-01", "--model", script]
     assert main(command) == 0
     printed = capsys.readouterr()
-    for part in ("This post is misleading", "against: ", "2021-03-02", "Time and cost by step", "smoke test"):
+    for part in ("This post is misleading", "against the post: ", "2021-03-02", "Time and cost by step", "smoke test"):
         assert part in printed.out
     assert "step: write queries" in printed.err
     assert main([*command, "--json"]) == 0
