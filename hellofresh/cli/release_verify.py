@@ -46,37 +46,44 @@ def verify(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
     where = options.where or str(Workspace.from_environment().root / "releases")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where):
-        if options.submissions is not None:
-            raise UsageError(
-                "submissions are compared with releases in a folder",
-                where="--submissions",
-                fix="Download the quarter's releases first.",
-                code="bad-submissions",
-            )
-        with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
-            folders = [Path(temporary)]
-            fetch_release(where, folders[0])
-            checks = verify_release(folders[0], figures=figures, known=options.known, listing=False)
-            checks += _repeats(folders)
-    else:
-        try:
-            folders = find_releases(Path(where))
-        except NoReleaseError:
-            expected = "a folder with manifest.json in it or below it, such as data/releases"
-            raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
-        if options.known is not None and len(folders) > 1:
-            raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
-        checks = [
-            check for folder in folders for check in _checked(folder, figures, options.known, options.submissions)
-        ]
-        checks += beside_checks(folders) + _repeats(folders)
-        checks += [check for root in publications_above(folders) for check in publication_checks(root)]
+    is_address = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where)
+    checks = (_check_fetched if is_address else _check_folders)(where, figures, options.known, options.submissions)
     _refuse_figures_of_other_releases(figures, checks)
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
     for line in report_lines(checks):
         output.text(line)
     return 0 if all(check.ok for check in checks) else 1
+
+
+def _check_fetched(
+    address: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> list[Check]:
+    if submissions is not None:
+        raise UsageError(
+            "submissions are compared with releases in a folder",
+            where="--submissions",
+            fix="Download the quarter's releases first.",
+            code="bad-submissions",
+        )
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary)
+        fetch_release(address, folder)
+        return verify_release(folder, figures=figures, known=known, listing=False) + _repeats([folder])
+
+
+def _check_folders(
+    where: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> list[Check]:
+    try:
+        folders = find_releases(Path(where))
+    except NoReleaseError:
+        expected = "a folder with manifest.json in it or below it, such as data/releases"
+        raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
+    if known is not None and len(folders) > 1:
+        raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
+    checks = [check for folder in folders for check in _checked(folder, figures, known, submissions)]
+    checks += beside_checks(folders) + _repeats(folders)
+    return checks + [check for root in publications_above(folders) for check in publication_checks(root)]
 
 
 def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, submissions: Path | None) -> list[Check]:
