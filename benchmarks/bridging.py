@@ -49,8 +49,8 @@ from hellofresh.core.executors import process_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.bridging import (
     LEVELS,
+    NoteStatus,
     Ratings,
-    Status,
     chance_helpful,
     fit_bridging,
     fit_round,
@@ -123,7 +123,7 @@ def coverage(samples: int) -> dict[str, Any]:
     for low, high in ((4, 9), (10, 19), (20, 49), (50, 99), (100, 10**9)):
         inside = known & (freedom >= low) & (freedom <= high)
         found[f"coverage, {low + 1} ratings and more"] = [int(inside.sum()), float(held[inside].mean())]
-    helpful = np.array([statuses(fit) for fit in fits]) == Status.HELPFUL
+    helpful = np.array([statuses(fit) for fit in fits]) == NoteStatus.HELPFUL
     others = (helpful.sum(axis=0) - helpful) / (samples - 1)
     chance = np.array([chance_helpful(fit, again) for fit, again in zip(fits, redrawn, strict=True)])
     gap = 0.0
@@ -204,7 +204,7 @@ def writers(samples: int) -> dict[str, Any]:
             world = draw_written(seed, posts=3000, raters=2400, programs=PROGRAMS, friendly=friendly)
             fit = fit_bridging(*world.voters)
             intercepts, shares, _ = compare_writers(fit, world.post, world.writer, PROGRAMS + 1)
-            helpful, rated = statuses(fit) == Status.HELPFUL, world.voters.ratings
+            helpful, rated = statuses(fit) == NoteStatus.HELPFUL, world.voters.ratings
             notes_of = (world.writer == one for one in range(1, PROGRAMS + 1))
             measures = {
                 "true quality of its notes": np.array([world.quality[mine].mean() for mine in notes_of]),

@@ -51,12 +51,12 @@ def drawn(model: str, claims: list[Exchange], recipe: RewardedRecipe, draws: int
         return [row["said"] for row in read_jsonl(kept)]
     import torch
 
-    from training.run import Run
+    from training.run import Training
     from training.tuning import Tuning
 
     base = find_base(model, Workspace.from_environment())
     tokenizer, policy = base.tokenizer(), base.load("cpu").eval()
-    tuning, found = Tuning(base, Run("ppo", recipe, {}, "cpu", kept.parent), None, tokenizer), []
+    tuning, found = Tuning(base, Training("ppo", recipe, {}, "cpu", kept.parent), None, tokenizer), []
     for one in claims:
         asked = tokenizer(tuning.prompt(one), return_tensors="pt", add_special_tokens=False)
         torch.manual_seed(int(sha256_text(one.id)[:8], 16))

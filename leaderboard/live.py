@@ -20,7 +20,7 @@ from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, PageKey, edition_choice, task_order, task_title
 from leaderboard.components.markup import Html, el, inline_picture, join, problem
-from leaderboard.components.parts import Chart, DataTable, File, Offer, Part, UploadForm
+from leaderboard.components.parts import ChartPart, DataTable, File, Offer, Part, UploadForm
 from leaderboard.components.tables import Row
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
@@ -241,7 +241,7 @@ def _show(part: Part) -> tuple[str, ...] | None:
     match part:
         case DataTable():
             return show_table(part)
-        case Chart():
+        case ChartPart():
             show_chart(part)
         case File():
             show_file(part)

@@ -150,7 +150,8 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
             # Behind a proxy on this machine there is no address, and the proxy names it.
-            visitor = st.context.ip_address or st.context.headers.get("X-Real-IP", "")
+            named = (st.context.ip_address, st.context.headers.get("X-Real-IP"))
+            visitor = next((one for one in named if isinstance(one, str) and one), "")
             kept[mark] = inbox.hand_in(submission, due, visitor=visitor)
         except SubmissionError as error:
             _show(notice(f"{visible(error.what[:1].upper() + error.what[1:], 300)}.", visible(error.fix, 300)))

@@ -17,7 +17,7 @@
     const column = (title) => titles.indexOf(title);
     const find = tools.querySelector("[type=search]");
     const [regime, provenance, order] = ["regime", "provenance", "order"].map((id) => tools.querySelector("#" + id));
-    const boxes = [...tools.querySelectorAll("[type=checkbox]")];
+    const boxes = [...tools.querySelectorAll("[type=checkbox][value]")];
     const status = tools.querySelector("[role=status]");
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));

@@ -12,7 +12,7 @@ import polars as pl
 import streamlit as st
 
 from leaderboard.components.markup import el
-from leaderboard.components.parts import ALL, Chart, DataColumn, DataTable, File, Offer
+from leaderboard.components.parts import ALL, ChartPart, DataColumn, DataTable, File, Offer
 from leaderboard.components.tables import as_csv, as_json, as_latex
 
 _ROW, _HEAD, _MOST_ROWS = 35, 38, 16
@@ -118,7 +118,7 @@ def _config(column: DataColumn) -> object:
     return st.column_config.Column(help=column.help or None, pinned=column.pinned)
 
 
-def show_chart(chart: Chart) -> None:
+def show_chart(chart: ChartPart) -> None:
     """A chart, in light or dark as Streamlit is, and what it shows in words."""
     st.html(str(el("div", el("small", chart.title), class_="hf")))
     st.vega_lite_chart(pl.DataFrame(chart.values, strict=False), dict(chart.spec), alt=chart.title)

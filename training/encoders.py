@@ -41,7 +41,7 @@ from training.log import known_values, read_log
 from training.recipe import Recipe
 from training.rerankers import RerankerTraining, TrainedReranker, equation_1
 from training.reward_models import RewardTraining, TrainedReward, divide
-from training.run import OnRow, Run
+from training.run import OnRow, Training
 
 _TOKENS = 128
 _Encoder = TypeVar("_Encoder")
@@ -77,7 +77,7 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
         DataError: if there are too few queries or documents.
     """
     recipe, (examples, chosen) = training.recipe, training.parts()
-    run = Run("reranker", recipe, {"model": model, **training.identity}, device, folder, on_row)
+    run = Training("reranker", recipe, {"model": model, **training.identity}, device, folder, on_row)
     if not run.is_finished(folder / "training.json"):
         encoder = _opened(SentenceTransformer, model, device=device)
         encoder.max_seq_length = _TOKENS
@@ -120,7 +120,7 @@ def train_reward_encoder(
     }
     content = sha256_text(canonical_json(rows))
     decided = {"model": model, "criterion": training.criterion, "beside": training.beside, "data_sha256": content}
-    run = Run("reward", recipe, decided, device, folder, on_row)
+    run = Training("reward", recipe, decided, device, folder, on_row)
     if not run.is_finished(folder / "reward.json"):
         torch.manual_seed(recipe.seed)  # the classifier on top starts from drawn weights
         encoder = _opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
@@ -161,7 +161,12 @@ def _opened(kind: Callable[..., _Encoder], model: str, **more: object) -> _Encod
 
 
 def _trained_on(
-    rows: Sequence[object], run: Run, trainer: Callable[..., Trainer], settings: Callable[..., object], *, best: str
+    rows: Sequence[object],
+    run: Training,
+    trainer: Callable[..., Trainer],
+    settings: Callable[..., object],
+    *,
+    best: str,
 ) -> None:
     """Train a model of sentence-transformers on rows, or go on with it; measured after each epoch."""
     recipe = run.recipe

@@ -28,7 +28,7 @@ OnRow = Callable[[LogRow, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Training:
     """What decides a training, and where it goes.
 
     Attributes:
@@ -139,7 +139,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
         stopped: why the training was stopped; empty if it was not.
     """
 
-    def __init__(self, run: Run, trainer: Trainer, best: str, kl_bound: float) -> None:
+    def __init__(self, run: Training, trainer: Trainer, best: str, kl_bound: float) -> None:
         self._run, self._trainer, self._best, self._kl_bound = run, trainer, best, kl_bound
         self.rows: list[LogRow] = []
         self.stopped = ""

@@ -43,7 +43,7 @@ from training.libraries import LIBRARIES
 from training.log import TuningCard, is_over_optimised, read_card, trend_of, write_card
 from training.ppo import PpoTrainer
 from training.recipe import PpoRecipe, RewardedRecipe, SftRecipe, TuningRecipe
-from training.run import Run
+from training.run import Training
 
 _MIB = 1 << 20
 _TRENDS = ("reward", "judge", "kl", "length", "entropy")
@@ -67,7 +67,7 @@ class Tuning:
     """
 
     base: StoredModel
-    run: Run
+    run: Training
     rewards: WatchedReward | None
     tokenizer: PreTrainedTokenizerBase
 
@@ -118,7 +118,7 @@ class Tuning:
         return min(steps, recipe.steps) if recipe.steps else steps
 
 
-def tune(run: Run, base: StoredModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
+def tune(run: Training, base: StoredModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
     """Tune, or go on with it; a finished tuning's card is read.
 
     Args:

@@ -162,9 +162,9 @@ class _Gathering:
             if moment is not None:
                 present[text if review is None else _key_of(review)] = moment
         if day:
-            for key in gone_between(self._last_copy.get(feed.name, {}), present):
-                if key in self._reviews:
-                    self._reviews[key].retracted = day
+            for gone in gone_between(self._last_copy.get(feed.name, {}), present):
+                if gone in self._reviews:
+                    self._reviews[gone].retracted = day
             self._last_copy[feed.name] = present
 
     def _counted(self, item: object, day: str) -> tuple[datetime | None, ClaimReview | None]:

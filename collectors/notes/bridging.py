@@ -48,10 +48,10 @@ from hellofresh.stats.bridging import (
     MOST_ACCOUNTS,
     Bridging,
     Notes,
+    NoteStatus,
     Profile,
     Raters,
     Ratings,
-    Status,
     chance_helpful,
     fit_bridging,
     flip_costs,
@@ -75,9 +75,9 @@ _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
 VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
 _STATUS_NAMES = {
-    Status.HELPFUL: "CURRENTLY_RATED_HELPFUL",
-    Status.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
-    Status.NEEDS_MORE_RATINGS: "NEEDS_MORE_RATINGS",
+    NoteStatus.HELPFUL: "CURRENTLY_RATED_HELPFUL",
+    NoteStatus.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
+    NoteStatus.NEEDS_MORE_RATINGS: "NEEDS_MORE_RATINGS",
 }
 _MISLEADING = "MISINFORMED_OR_POTENTIALLY_MISLEADING"
 _MODEL = re.compile(r"[A-Za-z]{1,40}(?: \(v[0-9.]{1,8}\))?")
@@ -182,7 +182,7 @@ def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
         return dict.fromkeys(VOTER_FACTS)
     flips = [note.flip_balanced, note.flip_own, note.flip_other]
     cost: int | None = min((each for each in flips if each is not None), default=MOST_ACCOUNTS + 1)
-    if note.status != _STATUS_NAMES[Status.HELPFUL if label else Status.NOT_HELPFUL]:
+    if note.status != _STATUS_NAMES[NoteStatus.HELPFUL if label else NoteStatus.NOT_HELPFUL]:
         cost = None if note.status is None else 0
     camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
     intercepts = [None if value is None else round(value, 4) for value in (note.intercept, note.low, note.high)]
@@ -336,7 +336,7 @@ def collect_bridging(
         len(rows),
         writers,
         int(written["intercept"].count()),
-        int((written["status"] == _STATUS_NAMES[Status.HELPFUL]).sum()),
+        int((written["status"] == _STATUS_NAMES[NoteStatus.HELPFUL]).sum()),
         ratings.note.size,
         ratings.raters.size,
         int(fit.helpful_rater.sum()),
@@ -446,7 +446,7 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
     numbers = pl.DataFrame({AUTHOR: ratings.raters}).with_row_index("rater")
     writer = notes.join(numbers, on=AUTHOR, how="left", maintain_order="left")["rater"].cast(pl.Int32).fill_null(-1)
     statement = notes.select((pl.col("classification") == _MISLEADING).fill_null(False)).to_series()
-    shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[Status.HELPFUL]).fill_null(False)).to_series()
+    shown = notes.select((pl.col("currentStatus") == _STATUS_NAMES[NoteStatus.HELPFUL]).fill_null(False)).to_series()
     return (
         Ratings(ratings.note, ratings.rater, ratings.level, ratings.second < early[ratings.note]),
         Notes(writer.to_numpy(), statement.to_numpy(), shown.to_numpy()),
@@ -503,7 +503,7 @@ def _rows(
         "ratings": kinds.sum(axis=1)[mine].tolist(),
         "sampled": sampled[mine].tolist(),
         "status": [
-            _STATUS_NAMES[Status(value)] if scored else None
+            _STATUS_NAMES[NoteStatus(value)] if scored else None
             for value, scored in zip(status[mine], fit.scored[mine], strict=True)
         ],
     }

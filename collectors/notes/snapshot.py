@@ -176,7 +176,9 @@ def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:
     """A dump holds what the one before had and more: a table that shrank by over 1% lacks a shard."""
     before = newest_snapshot(folder, request.base_url, before=day)
     manifest = None if before is None else read_manifest(before)
-    for table in request.tables if manifest is not None else ():
+    if manifest is None:
+        return
+    for table in request.tables:
         place = folder / day.isoformat() / table.subfolder
         sizes = [item.size for item in manifest.files if Path(item.name).parent.name == table.subfolder]
         size = sum(path.stat().st_size for path in place.glob(f"{table.stem}-*.zip"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from hellofresh.cli._output import CommandOutput, estimate
+from hellofresh.cli._output import CommandOutput, ProgressBar, estimate
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
+from hellofresh.releases.publish import Publication
 from hellofresh.results.panel import ALL_PERIODS, short_names
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import WITHOUT_LABELS, Score
+from hellofresh.runs.export import EvaluationReport
 from hellofresh.stats import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
@@ -25,6 +29,45 @@ _WIDE = 140
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
 """Metrics of a task that a table shows, the headline first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleShow:
+    """Shows what the pipeline says and makes; see `hellofresh.pipeline.steps.Show`."""
+
+    output: CommandOutput
+    private: bool = False
+
+    def say(self, line: str) -> None:
+        self.output.say(line)
+
+    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
+        return self.output.progress(what)
+
+    def published(self, made: object) -> None:
+        match made:
+            case CollectionReport():
+                summarise_collected(self.output, made)
+            case EvaluationReport():
+                self.output.result({**to_json(made), "folder": str(made.folder)})
+            case ScoredSplit():
+                show_scored(self.output, made, private=self.private)
+            case Publication():
+                _show_published(self.output, made)
+            case [*releases]:
+                show_built(self.output, [one for one in releases if isinstance(one, Built)])
+
+
+def _show_published(output: CommandOutput, published: Publication) -> None:
+    """What was published, in a line."""
+    state = "unchanged, skipped" if published.skipped else "written"
+    revision = f" (revision {published.revision[:12]})" if published.revision else ""
+    output.say(
+        f"Published {', '.join(str(edition) for edition in published.quarters)} to {published.target}{revision}: "
+        f"{published.files} files, {published.size / 1e6:.1f} MB, {state}"
+    )
+    if published.bundled:
+        output.say("note: the bundled sample is part of it; card and file names say so.")
 
 
 def show_collected(output: CommandOutput, collected: CollectionReport, *, written: bool = True) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import show_scored
-from hellofresh.core.editions import Edition
+from hellofresh.cli._show import ConsoleShow
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline import steps as pipeline
+from hellofresh.pipeline.steps import Steps
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.splits import scan_scores
 from hellofresh.results.entries import unscored_runs
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
 from hellofresh.tasks.samples import MAIN, Split, to_json
 from leaderboard.export import export_board
 from leaderboard.serving import ServedCopy, board_folder, site_of
@@ -24,33 +21,9 @@ from leaderboard.serving import ServedCopy, board_folder, site_of
 
 def score(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, split = Workspace.from_environment(), Split(options.split)
-    how = {"changes": options.change, "private": options.private}
-    run_score(output, workspace, options.edition, options.submissions, split, **how)
+    steps = Steps(workspace, options.submissions, ConsoleShow(output, private=options.private))
+    pipeline.score(steps, options.edition, split, options.change)
     return 0
-
-
-def run_score(
-    output: CommandOutput,
-    workspace: Workspace,
-    edition: Edition,
-    submissions: Path,
-    split: Split = MAIN,
-    *,
-    changes: Sequence[str] = (),
-    private: bool = False,
-) -> None:
-    """Score a split; once it is revealed, show the scores and publish them with the predictions.
-
-    Before that only who was scored is shown, unless in private.
-    """
-    scored = score_quarter(workspace, edition, submissions, split=split, changes=changes)
-    show_scored(output, scored, private=private)
-    for done in publish_results(workspace, scored):
-        which = "" if done.split == MAIN else f", {done.split}"
-        output.say(
-            f"{done.task} {done.edition}{which}: {done.predictions:,} predictions and {done.scores:,} scores are "
-            f"public now (version {done.version} of the manifest)."
-        )
 
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -6,29 +6,30 @@ import argparse
 import json
 
 from hellofresh.cli._output import CommandOutput, duration, estimate
-from hellofresh.cli.board import run_build, run_score
-from hellofresh.core.editions import Edition, Frozen
-from hellofresh.core.errors import DataError, ReleaseError, UsageError
+from hellofresh.cli._show import ConsoleShow
+from hellofresh.cli.board import run_build
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import check_model_name, model_at
+from hellofresh.pipeline.choice import choose_edition
+from hellofresh.pipeline.steps import Steps, answer, score
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.people import people_beside_run
 from hellofresh.results.scores import beside_others
 from hellofresh.results.tables import PEOPLE_NAMES
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
-from hellofresh.runs.evaluate import evaluate, foresee
+from hellofresh.runs.evaluate import foresee
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_predictions
 from hellofresh.runs.regimes import agent_regime, get_regime, usual_regime
-from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Output, Status
-from hellofresh.tasks.samples import Split, to_json
+from hellofresh.tasks.samples import to_json
 
 _SHOWN = 300
-_BASELINES = ("always-yes", "coin")
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -36,7 +37,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace = Workspace.from_environment()
     model_at(options.model, options.base_url)  # a wrong address is refused before anything is built
     check_model_name(options.model)
-    _fill_in(options, workspace, output)
+    if options.edition is None or getattr(options, "task", None) is None:
+        options.edition, options.task = choose_edition(
+            workspace, options.edition, getattr(options, "task", None), ConsoleShow(output), builds=not options.dry_run
+        )
     evaluation = evaluation_of(options, **more)
     return carry_out(output, workspace, evaluation, dry_run=options.dry_run, boards=options.board)
 
@@ -56,7 +60,7 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
 
     submissions = workspace.submissions()
     try:
-        run_score(output, workspace, evaluation.edition, submissions, Split(evaluation.split))
+        score(Steps(workspace, submissions, ConsoleShow(output)), evaluation.edition, evaluation.split)
     except ReleaseError as error:
         if error.code != "published":
             raise
@@ -82,10 +86,9 @@ def carry_out(
 ) -> int:
     """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
     if dry_run:
-        what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
-        show_forecast(output, what, foresee(workspace, evaluation))
+        show_forecast(output, evaluation.title, foresee(workspace, evaluation))
         return 0
-    evaluated = run_evaluation(output, workspace, evaluation)
+    evaluated = answer(workspace, evaluation, ConsoleShow(output))
     task = evaluation.task
     is_scored = get_regime(evaluation.regime).gives in (Output, task.output)  # else its responses are rated
     names = (*(reversed(task.classes) if is_scored else ()), Status.NONE, Status.BLOCKED)
@@ -146,49 +149,6 @@ def _compare_people(
             output.say(f"note: what people predicted is not shown, for what there is: {row.missing}.")
 
 
-def run_evaluation(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> EvaluationReport:
-    """Evaluate with a progress bar and a line at the end; another line if samples failed."""
-    what = f"{evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
-    what += ", prospective" if evaluation.split == "prospective" else ""
-    with output.progress(what) as bar:
-        evaluated = evaluate(workspace, evaluation, bar.tally, lambda note: output.say(f"note: {note}"))
-    tally = evaluated.tally
-    output.result({**to_json(evaluated), "folder": str(evaluated.folder)})
-    output.say(
-        f"{what}: {evaluated.judged} of {evaluated.of} samples judged; {tally.asked} answers asked for, "
-        f"{tally.recalled} already stored{_taken(evaluated)}"
-    )
-    if evaluated.failed:
-        output.say(
-            f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
-            f"{evaluated.folder / 'errors.jsonl'}. Run the same command again to retry them."
-        )
-    if evaluated.copies:
-        *first, last = map(str, evaluated.copies)
-        listed = f"repetitions {', '.join(first)} and {last} gave" if first else f"repetition {last} gave"
-        output.say(
-            f"note: {listed} the same answers as an earlier repetition, word by word. Copies count "
-            f"once in scores: the model may ignore seeds and temperature."
-        )
-    if evaluated.unsearched:
-        output.say(
-            f"note: for {evaluated.unsearched} samples (repetitions count apart) a search failed, and they were judged "
-            f"without what it would have found: see {evaluated.folder / 'transcripts.jsonl'}."
-        )
-    return evaluated
-
-
-def _taken(evaluated: EvaluationReport) -> str:
-    """Tokens and cost of the whole run, if it took any."""
-    if evaluated.tokens_in is None or evaluated.tokens_out is None:
-        tokens = "tokens unknown"
-    elif evaluated.tokens_in + evaluated.tokens_out == 0:
-        return ""
-    else:
-        tokens = f"{evaluated.tokens_in:,} tokens in, {evaluated.tokens_out:,} out"
-    return f"; {tokens}, " + ("cost unknown" if evaluated.cost_usd is None else f"{evaluated.cost_usd:.4f} USD")
-
-
 def forecast_facts(ahead: Forecast) -> dict[str, object]:
     """Requests and cost of all roles, expected and at most."""
     return {name: getattr(ahead, name) for name in ("calls", "cost_usd", "most_calls", "most_usd")}
@@ -228,70 +188,6 @@ def _cost_ahead(cost_usd: float | None) -> str:
     if cost_usd is None:
         return "cost unknown"
     return f"about {cost_usd:.4f} USD" if cost_usd else "no cost"
-
-
-def _fill_in(options: argparse.Namespace, workspace: Workspace, output: CommandOutput) -> None:
-    """Choose edition and task where the command line names none, and say which.
-
-    Of what is released and has its texts at hand, the newest edition whose labels are public, else the newest; where
-    nothing is released, the bundled sample, which is built then.
-
-    Raises:
-        UsageError: if nothing fits.
-    """
-    named: str | None = getattr(options, "task", None)
-    if options.edition is not None and named is not None:
-        return
-    if named is not None:
-        get_task(named)  # a mistyped name is reported as such
-    chosen = _at_hand(workspace, options.edition, named)
-    if chosen is not None:
-        public = " with public labels" if labels_are_public(workspace, *chosen) else ""
-        where = f"the newest{public} in {workspace.root}"
-    else:
-        if options.edition is not None or (named is not None and named in TASKS and workspace.released()):
-            which = f"of {options.edition}" if options.edition is not None else f"of {named}"
-            raise UsageError(
-                f"no release {which} whose texts are at hand",
-                where=str(workspace.root),
-                fix=f"Import it: hellofresh dataset import {get_task(named).source}"
-                if named is not None and not get_task(named).is_living
-                else "See what is there: hellofresh quarter status. Or leave --edition and --task out.",
-                code="no-release",
-            )
-        if options.dry_run:
-            raise UsageError(
-                "nothing is released here, and a dry run builds nothing",
-                where=str(workspace.root),
-                fix="Leave --dry-run out: the bundled sample is built then.",
-                code="no-release",
-            )
-        from hellofresh.cli.release import build_bundled  # which imports this, and all that collects and builds
-
-        chosen = build_bundled(workspace, output, named or "x-notes", _BASELINES)
-        where = "the bundled sample, which shows how it works and ranks no systems"
-    options.edition, options.task = chosen[0], chosen[1]
-    output.say(f"{chosen[1]} {chosen[0]}: {where}")
-
-
-def _at_hand(workspace: Workspace, edition: Edition | None, task: str | None) -> tuple[Edition, str] | None:
-    order = list(TASKS)
-    found = [
-        which
-        for which in workspace.released()
-        if edition in (None, which[0]) and task in (None, which[1]) and which[1] in TASKS
-    ]
-    living = [which for which in found if not isinstance(which[0], Frozen)] or found
-    living.sort(key=lambda which: (bool(get_task(which[1]).classes), -order.index(which[1])))
-    living.sort(key=lambda which: str(which[0]))
-    living.sort(key=lambda which: labels_are_public(workspace, *which))
-    for which in reversed(living):
-        try:
-            load_release(workspace, which[0], get_task(which[1])).with_texts()
-        except DataError:
-            continue
-        return which
-    return None
 
 
 def _show_examples(

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, known
-from hellofresh.cli.release import ShownSteps
+from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError
@@ -14,8 +14,9 @@ from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.pipeline.daily import Day, StepState, due_evaluations, named, post_summary, steps_due, summary_of
+from hellofresh.pipeline.daily import Day, StepState, due_evaluations, post_summary, steps_due, summary_of
 from hellofresh.pipeline.sources import quarter_states
+from hellofresh.pipeline.steps import Steps
 from hellofresh.runs.evaluate import foresee
 from hellofresh.tasks.samples import to_json
 
@@ -27,7 +28,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     # Results of the steps are of no use here: each says in a line what it did.
     day = Day(
-        ShownSteps(workspace, options.submissions, CommandOutput(as_json=True), options.yes_it_is),
+        Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)), options.yes_it_is),
         settings,
         options.sample,
     )
@@ -54,7 +55,7 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
     """What is due, and what it may cost; nothing is written."""
     due = [(step, "", "") for step in steps_due(workspace, settings)]
     for evaluation in due_evaluations(workspace, settings):
-        name = named(evaluation)
+        name = f"evaluate {evaluation.title}"
         try:
             ahead = foresee(workspace, evaluation)
         except HelloFreshError as error:

@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from collectors.jobs import bundled_jobs
 from hellofresh.api.harnesses.lm_eval_scores import write_folder
-from hellofresh.cli._output import CommandOutput, ProgressBar
-from hellofresh.cli._show import show_built, summarise_collected
-from hellofresh.cli.board import run_score
-from hellofresh.cli.evaluate import run_evaluation
-from hellofresh.cli.sources import run_job
+from hellofresh.cli._output import CommandOutput
+from hellofresh.cli._show import ConsoleShow, show_built
 from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
+from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
-from hellofresh.pipeline.takedown import Everywhere, Holders, take_down_with_pictures
+from hellofresh.pipeline.steps import Steps
+from hellofresh.pipeline.takedown import Everywhere, Holders, score_again, take_down_all
 from hellofresh.pipeline.witness import Witness
-from hellofresh.releases.collection import CollectionJob
 from hellofresh.releases.draw.prospective import prospective_splits
-from hellofresh.releases.draw.release import Built
 from hellofresh.releases.exposure import Place
-from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import TakedownReport, find_sample, gone_samples
-from hellofresh.releases.publish import Hub, Publication, publish_to_folder, publish_to_hub
-from hellofresh.results.analyses import ANALYSES
-from hellofresh.results.analyses.writing import make_analyses
-from hellofresh.results.build import build_panel
-from hellofresh.results.figures.image import need_converter
-from hellofresh.runs.evaluate import evaluate
-from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.export import EvaluationReport
+from hellofresh.releases.publish import Hub, publish_to_folder, publish_to_hub
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import MAIN, Split, to_json
+from hellofresh.tasks.samples import MAIN, to_json
 
 _HUB = "hub:"
 
@@ -87,7 +70,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         sample=options.sample or not options.datasets,
     )
     pipeline.run_release(
-        ShownSteps(Workspace.from_environment(), options.submissions, output, options.yes_it_is),
+        Steps(Workspace.from_environment(), options.submissions, ConsoleShow(output), options.yes_it_is),
         Settings.load(),
         sources,
         models=options.models or (),
@@ -137,7 +120,7 @@ def publish(options: argparse.Namespace, output: CommandOutput) -> int:
         target = Path(options.to) if options.to else workspace.published
         published = publish_to_folder(workspace, target, now(), quarters)
     output.result({**to_json(published), "quarters": [str(edition) for edition in published.quarters]})
-    show_published(output, published)
+    ConsoleShow(output).published(published)
     return 0
 
 
@@ -150,123 +133,6 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
         "--model local-chat-completions --model_args model=M,base_url=http://127.0.0.1:8000/v1/chat/completions"
     )
     return 0
-
-
-@dataclass(frozen=True, slots=True)
-class ShownSteps:
-    """The steps of `hellofresh.pipeline`, carried out and shown; see `hellofresh.pipeline.release.Steps`."""
-
-    workspace: Workspace
-    submissions: Path
-    output: CommandOutput
-    day: date | None = None
-
-    @property
-    def witness(self) -> Witness:
-        return Witness.of(self.workspace, self.submissions, Settings.load(), self.day)
-
-    def say(self, line: str) -> None:
-        self.output.say(line)
-
-    def progress(self, what: str) -> AbstractContextManager[ProgressBar]:
-        return self.output.progress(what)
-
-    def collect(self, job: CollectionJob) -> None:
-        summarise_collected(self.output, run_job(self.workspace, job, self.output))
-
-    def built(self, releases: Sequence[Built]) -> None:
-        show_built(self.output, releases)
-
-    def evaluate(self, evaluation: Evaluation) -> EvaluationReport:
-        return run_evaluation(self.output, self.workspace, evaluation)
-
-    def score(self, edition: Edition, split: str = MAIN) -> None:
-        run_score(self.output, self.workspace, edition, self.submissions, Split(split))
-
-    def analyse(self) -> None:
-        analyse_scored(self.workspace, self.submissions, self.output)
-
-    def published(self, publication: Publication) -> None:
-        show_published(self.output, publication)
-
-
-def build_bundled(
-    workspace: Workspace, output: CommandOutput, name: str, baselines: Sequence[str]
-) -> tuple[Edition, str]:
-    """Build the first quarter of the bundled sample of a task, and have baselines answer it.
-
-    Raises:
-        UsageError: if the bundled sample has nothing of the task.
-    """
-    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
-    if not jobs:
-        raise UsageError(
-            f"nothing of {name} is released here, and the bundled sample has none",
-            where=str(workspace.root),
-            expected="a task of the bundled sample, such as x-notes",
-            fix="Import a data set (hellofresh dataset import), or name another task.",
-            code="no-release",
-        )
-    job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public
-    steps = ShownSteps(workspace, workspace.submissions(), output)
-    pipeline.collect_and_build(steps, Settings.load(), job, named=True)
-    reveal(workspace, job.quarter, job.task, now())
-    for baseline in baselines:
-        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
-    return job.quarter, name
-
-
-def show_published(output: CommandOutput, published: Publication) -> None:
-    """What was published, in a line."""
-    state = "unchanged, skipped" if published.skipped else "written"
-    revision = f" (revision {published.revision[:12]})" if published.revision else ""
-    output.say(
-        f"Published {', '.join(str(edition) for edition in published.quarters)} to {published.target}{revision}: "
-        f"{published.files} files, {published.size / 1e6:.1f} MB, {state}"
-    )
-    if published.bundled:
-        output.say("note: the bundled sample is part of it; card and file names say so.")
-
-
-def analyse_scored(workspace: Workspace, submissions: Path, output: CommandOutput) -> None:
-    """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
-
-    Args:
-        workspace: where scores are.
-        submissions: folder of what others handed in.
-        output: hears what was made, skipped, or could not be made and why.
-    """
-    try:
-        need_converter()
-    except UsageError as error:
-        output.say(f"note: the board has no analyses: {error}")
-        return
-    for edition, task in workspace.released():
-        if workspace.is_scored(edition):
-            try:
-                if not labels_are_public(workspace, edition, task):
-                    # Earlier versions made them of quarters that were not revealed.
-                    shutil.rmtree(workspace.analyses(edition, task), ignore_errors=True)
-                    output.say(f"note: no analyses of {task} {edition} yet: its labels are not revealed.")
-                    continue
-                _analyse(workspace, edition, task, submissions, output)
-            except HelloFreshError as error:
-                output.say(f"note: no analyses of {task} {edition}: {error}")
-
-
-def _analyse(workspace: Workspace, edition: Edition, task: str, submissions: Path, output: CommandOutput) -> None:
-    panel = build_panel(workspace, edition, get_task(task), submissions)
-    made = make_analyses(workspace, panel, list(ANALYSES.values()), png=False, survive=True)
-    for one in made:
-        if one.problem:
-            output.say(
-                f"note: the analysis {one.name} of {task} {edition} failed ({one.problem}). "
-                f"To see where: hellofresh analyse {one.name} --edition {edition} --task {task}"
-            )
-    sound = [one for one in made if not one.problem]
-    figures = sum(not one.missing for one in sound)
-    state = "unchanged, skipped" if all(one.skipped for one in sound) else "written"
-    output.say(f"Analyses of {task} {edition}: {len(sound)}, {figures} of them with a figure: {state}.")
 
 
 def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -282,11 +148,11 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     search = Everywhere.of(workspace, ids, options.submissions, options.also)
     if options.everywhere:
         search.refuse_while_a_run_goes_on()
-    done = _take_down(workspace, wanted)
+    done = take_down_all(workspace, wanted)
     others = search.others()
     if options.everywhere and others:
         reason = options.reason or "holds the text of a sample that was taken down"
-        done += _take_down(workspace, {place: dict.fromkeys(keys, reason) for place, keys in others.items()})
+        done += take_down_all(workspace, {place: dict.fromkeys(keys, reason) for place, keys in others.items()})
         search = search.with_samples(others)
     for item in done:
         _say(output, item)
@@ -294,7 +160,9 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text("Nothing to take down.")
     if options.everywhere:
         search.erase()
-    failed = _score_again(workspace, done, options, output)
+    # The scores themselves are not shown again: only what is to be known about them.
+    steps = Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)))
+    failed = score_again(steps, done, everywhere=options.everywhere)
     if options.everywhere:
         for folder, error in search.rebuild():
             output.say(f"note: {folder} is removed, since it cannot be made without the text now: {error}")
@@ -304,34 +172,6 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result(rows)
     _say_where(output, holders, {} if options.everywhere else others, everywhere=options.everywhere)
     return 1 if failed or (options.everywhere and (holders.holding or holders.answers)) else 0
-
-
-def _take_down(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
-    done = []
-    for (edition, task, split), reasons in sorted(wanted.items()):
-        if reasons:
-            done.append(take_down_with_pictures(workspace, edition, get_task(task), reasons, split))
-    return done
-
-
-def _score_again(
-    workspace: Workspace, done: list[TakedownReport], options: argparse.Namespace, output: CommandOutput
-) -> bool:
-    """Score what was scored; whether that failed: a takedown does not wait for it."""
-    quiet, failed = CommandOutput(as_json=True), False
-    for edition, split in sorted({(item.edition, item.split) for item in done}):
-        scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
-        if not scored:
-            continue
-        try:
-            run_score(quiet, workspace, edition, options.submissions, Split(split))
-        except HelloFreshError as error:
-            output.say(f"note: {edition} is not scored again: {error}")
-            failed = True
-            continue
-        more = "" if options.everywhere else " 'hellofresh board build' brings the board up to date."
-        output.say(f"{edition} is scored again.{more}")
-    return failed
 
 
 def _named(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:

@@ -14,7 +14,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluation import OPTIONS, given_values
-from hellofresh.runs.respond import Post, RespondedPost, asking, respond
+from hellofresh.runs.respond import PostAsked, RespondedPost, asking, respond
 from hellofresh.runs.trying import TryPage
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
     if options.serve is not None:
         return _serve(options, output)
-    post = Post(options.text, _moment(options.date), tuple(map(_content, options.image)), options.by)
+    post = PostAsked(options.text, _moment(options.date), tuple(map(_content, options.image)), options.by)
     asked = asking(**given_values(vars(options)))
     with output.progress("respond") as bar:
         step = bar.line if sys.stderr.isatty() else lambda line: output.say(f"step: {line}")
@@ -102,9 +102,9 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
         output.text(f"    {item.url}")
         linked = "linked" if item.linked else "not linked"
         output.text(f"    {item.published or 'undated'}, publisher of {item.priority or 'unknown'} priority, {linked}")
-        for kind, quotes in (("against", item.refuting), ("context", item.context)):
+        for stance, quotes in item.quotes.items():
             for quote in quotes:
-                output.text(f"    {kind}: {quote}")
+                output.text(f"    {stance.lower()}: {quote}")
         output.text("")
 
 

@@ -25,7 +25,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.executors import asked_pool
 from hellofresh.core.files import atomic_path
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.collection import CollectionJob, CollectionReport, collect_quarter
+from hellofresh.releases.collection import CollectionReport, collect_quarter
 from hellofresh.releases.life.load import hydrate
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
@@ -51,17 +51,11 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
                 report = CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
                 show_collected(output, report, written=False)
             return 0
-        show_collected(output, run_job(workspace, job, output, force=options.force))
+        with output.progress(f"collect {job.task.name} {job.quarter}") as bar:
+            report = collect_quarter(workspace, job, force=options.force, progress=bar.line)
+        show_collected(output, report)
     output.text(f"candidates: {workspace.candidates(job.task.name, job.quarter)}")
     return 0
-
-
-def run_job(
-    workspace: Workspace, job: CollectionJob, output: CommandOutput, *, force: bool = False
-) -> CollectionReport:
-    """Run a collection with its progress shown."""
-    with output.progress(f"collect {job.task.name} {job.quarter}") as bar:
-        return collect_quarter(workspace, job, force=force, progress=bar.line)
 
 
 def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -10,11 +10,12 @@ from itertools import product
 from math import prod
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import show_table
-from hellofresh.cli.evaluate import evaluation_of, forecast_facts, run_evaluation
+from hellofresh.cli._show import ConsoleShow, show_table
+from hellofresh.cli.evaluate import evaluation_of, forecast_facts
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.pipeline.steps import answer
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.analyses.agents import AgentPanel, compare_variants, read_traces
@@ -153,7 +154,7 @@ def _run_all(output: CommandOutput, workspace: Workspace, planned: Sequence[Vari
         output.say(f"{number} of {len(planned)}: {item.name or item.evaluation.model}")
         left = None if budget is None else max(0.0, budget - sum(report.cost_usd or 0.0 for report in done))
         evaluation = replace(item.evaluation, earlier=tuple(report.folder for report in done), budget_usd=left)
-        done.append(run_evaluation(output, workspace, evaluation))
+        done.append(answer(workspace, evaluation, ConsoleShow(output)))
         if done[-1].shared:
             output.say(f"{done[-1].shared:,} answers were those of earlier variants, and were not asked for again.")
     return done

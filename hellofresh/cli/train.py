@@ -299,7 +299,7 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
         output.say(f"step {row.step}: " + ", ".join(f"{key.replace('_', ' ')} {value:.4g}" for key, value in known))
 
     with locked(folder / ".lock", what=f"tuning {folder.name}"):
-        made = run.Run(method, recipe, {}, chosen_device(asked.device), folder, on_row)
+        made = run.Training(method, recipe, {}, chosen_device(asked.device), folder, on_row)
         card = tuning.tune(made, base, asked.data, rewards)
     _print_tuned(folder, card, output)
     return folder

@@ -50,7 +50,6 @@ _TURNS = r"""(?:(?:
     |sin[ ]embargo|no[ ]obstante|mas|porém|no[ ]entanto|contudo|tuttavia|ma|però|invece|maar|echter|toch|ale|jednak|lecz
     |но|але|однако|проте|ama|ancak|fakat|tapi|namun|nhưng|tuy[ ]nhiên|men|dock|mutta|kuitenkin|avšak|však|αλλά|όμως)\b
     |(?:لكن|ولكن|लेकिन|परंतु)\s|但|然而|不过|可是|其实|しかし|だが|でも|그러나|하지만)"""
-_BEGINS_DENYING = re.compile(rf"\W*{_DENIES}", re.IGNORECASE | re.VERBOSE)
 _BEGINS_TURNING = re.compile(rf"\W*(?:{_DENIES}|{_TURNS})", re.IGNORECASE | re.VERBOSE)
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _CHARACTERS_A_WORD = 12
@@ -68,21 +67,33 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 
 def whole_sentences(text: str, start: int, end: int, most_words: int) -> str:
-    """The sentences that hold a part of a text, on one line; empty where they are more than so many words.
+    """The sentences that hold a part of a text and the one after, on one line; empty where either are too many words.
 
-    A sentence that begins by contradicting comes with the one before it, and one that the next denies with the next.
+    What a page says of a sentence that it quotes, attributes or labels stands in the next one ("Rating: False", "But
+    they are from a film."), in any language. So labels are no sentence after; what begins by denying or turning comes
+    with what stands before it, and a sentence with the label before it.
     """
     spans = sentences(text)
     held = [number for number, span in enumerate(spans) if span[0] < end and span[1] > start]
     if not held:
         return ""
-    first, last = held[0], held[-1]
-    while first and _BEGINS_TURNING.match(text, spans[first][0]):
+    first, last, more = held[0], held[-1], len(spans) - 1
+    while first and (_BEGINS_TURNING.match(text, spans[first][0]) or _is_label(text, spans[first - 1], 4)):
         first -= 1
-    while last + 1 < len(spans) and _BEGINS_DENYING.match(text, spans[last + 1][0]):
-        last += 1
-    found = " ".join(text[spans[first][0] : spans[last][1]].split())
-    return found if word_count(found) <= most_words else ""
+    after = last
+    while after < more and _is_label(text, spans[after + 1], 8):
+        after += 1
+    after = min(after + 1, more)
+    while after < more and _BEGINS_TURNING.match(text, spans[after + 1][0]):
+        after += 1
+    own, answer = text[spans[first][0] : spans[last][1]], text[spans[last][1] : spans[after][1]]
+    return " ".join((own + answer).split()) if max(word_count(own), word_count(answer)) <= most_words else ""
+
+
+def _is_label(text: str, span: tuple[int, int], most_words: int) -> bool:
+    """Whether a line of few words ends no sentence: a heading, "Claim", "Rating: False"."""
+    line = text[span[0] : span[1]]
+    return _END.search(line[-3:]) is None and word_count(line) <= most_words
 
 
 def word_count(text: str) -> int:

@@ -27,7 +27,7 @@ _Words = Annotated[str, Field(min_length=1, max_length=1_000)]
 _MOST_OPTIONS = 20
 
 
-class Option(Strict):
+class ScaleOption(Strict):
     """One answer of a scale."""
 
     id: _Id
@@ -61,7 +61,7 @@ class Criterion(Strict):
     title: _Words
     definition: _Words
     unit: Literal["response", "link"] = "response"
-    options: Annotated[tuple[Option, ...], Field(strict=False, max_length=_MOST_OPTIONS)] = ()
+    options: Annotated[tuple[ScaleOption, ...], Field(strict=False, max_length=_MOST_OPTIONS)] = ()
     range: Annotated[tuple[int, int], Field(strict=False)] | None = None
     ask_if: Condition | None = None
     if_skipped: int | None = None

@@ -37,7 +37,6 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.release import (
     LEAVES_OUT,
-    Steps,
     ask,
     collect_and_build,
     confirm_publication,
@@ -58,6 +57,7 @@ from hellofresh.pipeline.sources import (
     missed_quarters,
     snapshot_day,
 )
+from hellofresh.pipeline.steps import Steps, analyse_scored
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import read_manifest
@@ -145,7 +145,7 @@ class Day:
     def _record(self, result: StepResult) -> None:
         self.results.append(result)
         if result.state is not StepState.DONE:
-            self.steps.say(str(result))
+            self.steps.show.say(str(result))
 
     @property
     def workspace(self) -> Workspace:
@@ -165,14 +165,14 @@ class Day:
         self._reveals()
         self.attempt("take down samples whose posts are gone", lambda: drop_gone(self.steps))
         for evaluation in self.due("look for evaluations", lambda: due_evaluations(self.workspace, self.settings)):
-            self.attempt(named(evaluation), partial(self._evaluate, evaluation))
+            self.attempt(f"evaluate {evaluation.title}", partial(self._evaluate, evaluation))
         editions = sorted({edition for edition, _ in self.workspace.released()})
         for edition in editions:
             self.attempt(f"score {edition}", partial(score_if_any, self.steps, edition))
         asked = self.settings.evaluate
         self.attempt("prospective splits", lambda: run_lane(self.steps, asked, asked.models))
         if daily.analyses:
-            self.attempt("analyses", self.steps.analyse)
+            self.attempt("analyses", partial(analyse_scored, self.steps))
         scored = any(self.workspace.is_scored(edition) for edition in editions)
         board = scored and self.attempt("board", lambda: build_board(self.workspace))
         published = self.attempt("publish", lambda: publish_opened(self.steps))
@@ -204,7 +204,7 @@ class Day:
         def take() -> None:
             if wanted := _wanted_snapshot(self.workspace, self.settings, url):
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
-                with self.steps.progress("download x-notes") as bar:
+                with self.steps.show.progress("download x-notes") as bar:
                     download(folder, DumpRequest(day, ratings, url), today=today, progress=bar.line)
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
@@ -231,7 +231,7 @@ class Day:
         source = configured_notes_source(self.workspace, self.settings)
         assert source is not None  # else it were not due
         workdir, quiet = self.workspace.raw(task.name, "hydrate"), lambda _: None
-        fill = partial(fill_texts, source=source, workdir=workdir, progress=quiet, warn=self.steps.say)
+        fill = partial(fill_texts, source=source, workdir=workdir, progress=quiet, warn=self.steps.show.say)
         done = hydrate(self.workspace, quarter, task, fill)
         record_hydration(self.workspace, quarter, task.name)
         return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""
@@ -283,10 +283,6 @@ def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
     for quarter, name in living(workspace):
         if is_reveal_due(workspace, quarter, name):
             yield f"reveal {name} {quarter}"
-
-
-def named(evaluation: Evaluation) -> str:
-    return f"evaluate {evaluation.model} on {evaluation.task.name} {evaluation.edition}, {evaluation.regime}"
 
 
 def summary_of(workspace: Workspace, results: list[StepResult]) -> str:

@@ -6,12 +6,9 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Protocol
 
 from collectors.jobs import configured_ratings
 from hellofresh.config import EvaluateSettings, Settings
@@ -22,9 +19,10 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models.catalogue import is_baseline
 from hellofresh.pipeline.sources import SourceRequest, collected_quarters, collection_jobs, living
+from hellofresh.pipeline.steps import Steps, analyse_scored, answer, score
 from hellofresh.pipeline.takedown import take_down_with_pictures
 from hellofresh.pipeline.witness import Witness
-from hellofresh.releases.collection import CollectionJob
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import (
     Prospective,
     ResolutionReport,
@@ -38,7 +36,7 @@ from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.manifest import calendar_of, read_manifest
 from hellofresh.releases.life.state import labels_are_public, reveal
 from hellofresh.releases.life.takedown import gone_samples
-from hellofresh.releases.publish import Publication, publish_to_folder
+from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.results.board.build import build_board
 from hellofresh.runs.evaluate import is_finished
@@ -51,31 +49,6 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
 """Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
 regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
-
-
-class ProgressLine(Protocol):
-    """Shows what is being done."""
-
-    def line(self, text: str) -> None: ...
-
-
-class Steps(Protocol):
-    """How steps are carried out and shown, in a workspace and beside a folder of what others handed in."""
-
-    @property
-    def workspace(self) -> Workspace: ...
-    @property
-    def submissions(self) -> Path: ...
-    @property
-    def witness(self) -> Witness: ...
-    def say(self, line: str) -> None: ...
-    def progress(self, what: str) -> AbstractContextManager[ProgressLine]: ...
-    def collect(self, job: CollectionJob) -> None: ...
-    def built(self, releases: Sequence[Built]) -> None: ...
-    def evaluate(self, evaluation: Evaluation) -> EvaluationReport: ...
-    def score(self, edition: Edition, split: str = MAIN) -> None: ...
-    def analyse(self) -> None: ...
-    def published(self, publication: Publication) -> None: ...
 
 
 def run_release(
@@ -104,7 +77,7 @@ def run_release(
     start, workspace = time.monotonic(), steps.workspace
     named = _named_datasets(workspace, datasets)
     releases = _collect_and_build(steps, settings, sources)
-    steps.built(releases)
+    steps.show.published(releases)
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
@@ -122,23 +95,23 @@ def run_release(
                 if task.classes:  # what models write is judged by others
                     for regime, model in product(settings.evaluate.regimes, round_of_models):
                         ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
-            steps.score(edition)
+            score(steps, edition)
         if round_of_models is baselines and others:
             _say_board(steps, "first board")
     _score_others(steps, set(by_edition))
     run_lane(steps, settings.evaluate, models)
     if analyses:
-        steps.analyse()
+        analyse_scored(steps)
     _say_board(steps, "board")
     _or_wait(steps, partial(publish_opened, steps))
-    steps.say(f"Finished in {time.monotonic() - start:.0f} s.")
+    steps.show.say(f"Finished in {time.monotonic() - start:.0f} s.")
 
 
 def _say_board(steps: Steps, what: str) -> None:
     """Build the board from what is scored by now, and say where it is."""
     board = build_board(steps.workspace)
     state = "unchanged, skipped" if board.skipped else "written"
-    steps.say(
+    steps.show.say(
         f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it with: make leaderboard"
     )
 
@@ -163,7 +136,7 @@ def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
     except HelloFreshError as error:
         if error.code != "unconfirmed-time":
             raise
-        steps.say(f"note: {error}")
+        steps.show.say(f"note: {error}")
 
 
 def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
@@ -178,7 +151,7 @@ def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
         steps.witness.confirm(f"the reveal of {name} {quarter}")
     done = reveal(steps.workspace, quarter, get_task(name), now())
     if done:
-        steps.say(f"{name} {quarter}: labels and salts are public now.")
+        steps.show.say(f"{name} {quarter}: labels and salts are public now.")
     return done
 
 
@@ -192,7 +165,7 @@ def drop_gone(steps: Steps) -> None:
                 continue
             done = take_down_with_pictures(workspace, quarter, get_task(name), gone)
             if done.ids:
-                steps.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
+                steps.show.say(f"{name} {quarter}: {len(done.ids)} samples taken down: their posts were deleted.")
 
 
 def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
@@ -202,13 +175,13 @@ def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
     for edition in sorted({found for found, _ in released} - done):
         revealed = all(labels_are_public(workspace, edition, name) for found, name in released if found == edition)
         if (revealed or workspace.is_scored(edition)) and not score_if_any(steps, edition):
-            steps.say(f"note: {edition} has no scores: no model was evaluated on it.")
+            steps.show.say(f"note: {edition} has no scores: no model was evaluated on it.")
 
 
 def score_if_any(steps: Steps, edition: Edition, split: str = MAIN) -> bool:
     """Score a split; False where nobody has answered it."""
     try:
-        steps.score(edition, split)
+        score(steps, edition, split)
     except DataError as error:
         if error.code != "nothing-to-score":
             raise
@@ -220,11 +193,11 @@ def publish_opened(steps: Steps) -> None:
     """Publish what is public by now to the workspace's own folder; raises as `confirm_publication`."""
     try:
         confirm_publication(steps.witness)
-        steps.published(publish_to_folder(steps.workspace, steps.workspace.published, now()))
+        steps.show.published(publish_to_folder(steps.workspace, steps.workspace.published, now()))
     except ReleaseError as error:
         if error.code != "nothing-open":
             raise
-        steps.say("note: nothing is published yet: no quarter has opened.")
+        steps.show.say("note: nothing is published yet: no quarter has opened.")
 
 
 def confirm_publication(witness: Witness) -> None:
@@ -246,7 +219,7 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
             except SourceError as error:  # notes need no ratings, and say of their own files what is wrong with them
                 said = f"no voters are fitted for {quarter}: {error}"
             if said:
-                steps.say(f"note: {said}")
+                steps.show.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
         # A task that is collected from another one's source need not have samples there in every quarter.
         named = bool(asked.quarters) and job.task.source == job.task.name
@@ -259,7 +232,7 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
 
 def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
     """Fit what the ratings of the configured notes say of a quarter, before it is collected; a sentence, if any."""
-    with steps.progress(f"collect ratings {quarter}") as bar:
+    with steps.show.progress(f"collect ratings {quarter}") as bar:
         return configured_ratings(steps.workspace, settings, quarter, bar.line)
 
 
@@ -270,20 +243,22 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
         DataError: if somebody named the quarter and the source does not cover it.
     """
     try:
-        steps.collect(job)
+        with steps.show.progress(f"collect {job.task.name} {job.quarter}") as bar:
+            collected = collect_quarter(steps.workspace, job, progress=bar.line)
+        steps.show.published(collected)
         if settings.release.prospective.enabled and now() < settings.release.calendar.of(job.quarter).opens:
             try:
-                draw(steps.workspace, settings.release, job.quarter, job.task, steps.say)
+                draw(steps.workspace, settings.release, job.quarter, job.task, steps.show.say)
             except ReleaseError as error:
                 if error.code != "no-pending":
                     raise
-                steps.say(f"note: no prospective split: {error}")
+                steps.show.say(f"note: no prospective split: {error}")
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
         # A source need not cover a quarter that was not named; what is named must be there.
         if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
             raise
-        steps.say(f"note: left out: {error}")
+        steps.show.say(f"note: left out: {error}")
         return None
 
 
@@ -361,7 +336,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
                 asked = within_budget(workspace, asked, settings.budget_usd)
                 ask(steps, asked, {"no-training-labels", "no-texts"})
         else:
-            _or_wait(steps, partial(resolve_split, steps.witness, quarter, task, steps.say))
+            _or_wait(steps, partial(resolve_split, steps.witness, quarter, task, steps.show.say))
     for quarter in sorted({quarter for quarter, _ in prospective_splits(workspace)}):
         score_if_any(steps, quarter, PROSPECTIVE)
 
@@ -385,10 +360,11 @@ def ask(
 ) -> EvaluationReport | None:
     """Evaluate; None where the model is left out with a note, or all is done and not to be looked at again."""
     try:
-        return steps.evaluate(evaluation) if again or not is_finished(steps.workspace, evaluation) else None
+        if again or not is_finished(steps.workspace, evaluation):
+            return answer(steps.workspace, evaluation, steps.show)
     except HelloFreshError as error:
         if error.code not in leaves_out:
             raise
         where = f"{evaluation.task.name} {evaluation.edition}" if evaluation.split == MAIN else "the prospective split"
-        steps.say(f"note: {evaluation.model} is left out on {where}: {error.what}")
-        return None
+        steps.show.say(f"note: {evaluation.model} is left out on {where}: {error.what}")
+    return None

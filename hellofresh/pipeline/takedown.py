@@ -16,6 +16,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import PictureCache
+from hellofresh.pipeline.steps import Steps, score
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import amend_account
 from hellofresh.releases.erasure import LEAST, Erasure, find_files
@@ -52,6 +53,33 @@ def take_down_with_pictures(
                 for line in [canonical_json(row) for row in rows]:
                     cache.forget(media_of(task.parse_sample(line, where=str(path))))
     return take_down(workspace, edition, task, reasons, now(), split=split)
+
+
+def take_down_all(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
+    """Take down samples in many places, each with its reason; places without samples are passed over."""
+    return [
+        take_down_with_pictures(workspace, edition, get_task(task), reasons, split)
+        for (edition, task, split), reasons in sorted(wanted.items())
+        if reasons
+    ]
+
+
+def score_again(steps: Steps, done: Sequence[TakedownReport], *, everywhere: bool) -> bool:
+    """Score what was scored; whether that failed: a takedown does not wait for it."""
+    workspace, failed = steps.workspace, False
+    for edition, split in sorted({(item.edition, item.split) for item in done}):
+        scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
+        if not scored:
+            continue
+        try:
+            score(steps, edition, split)
+        except HelloFreshError as error:
+            steps.show.say(f"note: {edition} is not scored again: {error}")
+            failed = True
+            continue
+        more = "" if everywhere else " 'hellofresh board build' brings the board up to date."
+        steps.show.say(f"{edition} is scored again.{more}")
+    return failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ _POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What a confined program may use.
 
     Attributes:
@@ -67,7 +67,7 @@ def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
     if shutil.which("bwrap") is None:
         what, expected = "a program cannot be confined here: bwrap is missing", "Linux with bubblewrap"
         raise UsageError(what, expected=expected, fix=fix, code="not-confined")
-    probe = subprocess.run([*_bwrap([], Limits()), "true"], capture_output=True, check=False)  # noqa: S603 - no shell
+    probe = subprocess.run([*_bwrap([], ProcessLimits()), "true"], capture_output=True, check=False)  # noqa: S603 - no shell
     if probe.returncode:
         said = probe.stderr.decode(errors="replace").strip()[:200]
         raise UsageError(f"a program cannot be confined here ({said})", fix=fix, code="not-confined")
@@ -100,7 +100,7 @@ def _interpreter(program: Path) -> Iterator[Path]:
         yield real.parent.parent
 
 
-def _bwrap(shown: Sequence[Path], limits: Limits, *more: str) -> list[str]:
+def _bwrap(shown: Sequence[Path], limits: ProcessLimits, *more: str) -> list[str]:
     """The words before those of a program: an empty root, read-only parts of the system, and what is shown."""
     words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL", "--hostname", "replay", "--proc", "/proc", "--dev", "/dev"]
@@ -124,7 +124,7 @@ def _bwrap(shown: Sequence[Path], limits: Limits, *more: str) -> list[str]:
 class ConfinedProgram:
     """A program while the endpoint is open; samples that it leaves without an output have no answer."""
 
-    def __init__(self, command: Sequence[str], log: Path, limits: Limits) -> None:
+    def __init__(self, command: Sequence[str], log: Path, limits: ProcessLimits) -> None:
         self._command, self._log, self._limits = _absolute(command), log, limits
         self._task: asyncio.Task[None] | None = None
         self.over = ""
@@ -194,7 +194,7 @@ class ConfinedProgram:
             )
 
 
-def _over(outer: int, limits: Limits) -> str:
+def _over(outer: int, limits: ProcessLimits) -> str:
     """What all processes of a program use too much of, if anything.
 
     They are read in the `/proc` of its own namespace, which lists no others and stays quick however many there are:

@@ -184,7 +184,7 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     ledgers = Ledgers(assignment.specs)
     largest = dict.fromkeys(assignment.specs, Estimate(0, 0))
 
-    def longest_answer(question: Question, request: Request, ending: str) -> str:
+    def longest_answer(question: PlannedQuestion, request: Request, ending: str) -> str:
         role = question.role if question.role in largest else MAIN
         ledger = ledgers.of(role)
         check_images(ledger.spec, request)
@@ -251,7 +251,7 @@ class PaperWeb:
     text: str
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     blocked: Sequence[str] = ()
-    steps: list[Question | OutsideCall] = field(default_factory=list)
+    steps: list[PlannedQuestion | OutsideCall] = field(default_factory=list)
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
         self.steps.append(OutsideCall("search", query if before is None else f"{query} (before {before})"))
@@ -269,7 +269,7 @@ class PaperWeb:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlannedQuestion:
     """One question that a regime asks, and what it was answered with; without a prompt, the step serves all of them."""
 
     step: str
@@ -287,15 +287,15 @@ class OutsideCall:
     text: str
 
 
-async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[Question | OutsideCall]:
+async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[PlannedQuestion | OutsideCall]:
     """All that a regime asks, searches and reads, in order; answers are usual ones, one page is all that is found.
 
     Raises:
         PromptError: if the prompts cannot be filled.
     """
-    steps: list[Question | OutsideCall] = []
+    steps: list[PlannedQuestion | OutsideCall] = []
 
-    def usual_answer(question: Question, _: Request, rehearsed: str) -> str:
+    def usual_answer(question: PlannedQuestion, _: Request, rehearsed: str) -> str:
         usual = _FILLING.sub(lambda filling: f"(about {len(filling[0].split())} words) ", rehearsed)
         answer = usual.strip() or f"(answer to {question.step})"
         steps.append(replace(question, answer=answer))
@@ -314,7 +314,7 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
 async def _converse(
     regime: Regime,
     case: Callable[[Ask], Case],
-    say: Callable[[Question, Request, str], str],
+    say: Callable[[PlannedQuestion, Request, str], str],
     known: Callable[[str, int], str],
 ) -> None:
     """Have a regime work on a case; `say` answers each question, also from what the regime knows of its answer."""
@@ -322,7 +322,7 @@ async def _converse(
 
     async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         turns[step, prompt] += 1
-        question = Question(step, prompt, request.messages, role)
+        question = PlannedQuestion(step, prompt, request.messages, role)
         return Answer(say(question, request, known(step, turns[step, prompt])), Finish.STOP)
 
     await regime.solve(case(ask))

@@ -163,6 +163,12 @@ class Evaluation:
     earlier: tuple[Path, ...] = ()
 
     @property
+    def title(self) -> str:
+        """Model, task, edition and regime, for people."""
+        split = "" if self.split == "main" else f", {self.split}"
+        return f"{self.model} on {self.task.name} {self.edition}, {self.regime}{split}"
+
+    @property
     def prompt_ids(self) -> Sequence[str]:
         """Ids of the prompts, of a run that was begun."""
         return self.prompts.split(",")

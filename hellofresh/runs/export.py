@@ -86,7 +86,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         raise RunError(
             f"no sample could be judged; the first error: {result.failures[0].error.rstrip('.')}",
             where=str(folder / "errors.jsonl"),
-            fix="Run the same command again to retry.",
+            fix="The same command asks again, which helps against passing faults only.",
             code="nothing-judged",
         )
     specs = prepared.assignment.specs

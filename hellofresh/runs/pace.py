@@ -29,10 +29,13 @@ class Patience(RetryPolicy):
 
     Attributes:
         alike: times that a server may give the very same error before it is taken for its answer to the question.
-        drain_s: how long answers under way are waited for when a run is stopped.
+        drain_s: how long answers under way are waited for when a run is stopped, though not by Ctrl+C.
+        deadline_s: for all attempts at one question, without the waits between them; a first attempt may take as long
+            as its provider's `timeout_s` says.
         unreachable: questions given up in a row, without a reply to any, before the run ends.
     """
 
+    deadline_s: float = 180.0
     alike: int = 3
     drain_s: float = 10.0
     unreachable: int = 10

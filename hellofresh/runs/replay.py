@@ -27,7 +27,7 @@ from hellofresh.core.files import canonical_json, sha256_file, sha256_text, writ
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_release
-from hellofresh.runs.confinement import ConfinedProgram, Limits, check_command, is_path
+from hellofresh.runs.confinement import ConfinedProgram, ProcessLimits, check_command, is_path
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
@@ -70,7 +70,7 @@ def replay(
     asked: Evaluation,
     *,
     by: str,
-    limits: Limits | None = None,
+    limits: ProcessLimits | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReplayReport:
     """Run a submitted system again, and sign what came of it.
@@ -112,7 +112,7 @@ def replay(
         one.mkdir(parents=True, exist_ok=True)
         one.chmod(0o700)
     runs = [
-        _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, limits or Limits(), tell=tell)
+        _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, limits or ProcessLimits(), tell=tell)
         for number in range(1, REPETITIONS + 1)
     ]
     answers, unasked, elsewhere = zip(*runs, strict=True)
@@ -232,7 +232,7 @@ def _run(
     release: Release,
     command: Sequence[str],
     asked: Evaluation,
-    limits: Limits,
+    limits: ProcessLimits,
     *,
     tell: Callable[[str], None],
 ) -> tuple[dict[str, int | None], set[str], Mapping[str, int]]:

@@ -35,7 +35,15 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.outputs import Response
-from hellofresh.tasks.transcripts import Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, read_transcripts
+from hellofresh.tasks.transcripts import (
+    STANCES,
+    Event,
+    NotedEvent,
+    QuotedEvent,
+    ReadEvent,
+    SearchedEvent,
+    read_transcripts,
+)
 
 ASKED = Frozen("asked", "1")
 """The edition of a post that somebody asks about."""
@@ -48,7 +56,7 @@ Watch = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class PostAsked:
     """A post that somebody asks about.
 
     Attributes:
@@ -80,14 +88,13 @@ class _AskedPost(MisleadingPost):
 
 @dataclass(frozen=True, slots=True)
 class CitedEvidence:
-    """What a page says against a post, or around it, in its own words."""
+    """What a page says of a post in its own words, by stance."""
 
     url: str
     title: str
     published: str
     priority: str
-    refuting: tuple[str, ...]
-    context: tuple[str, ...]
+    quotes: Mapping[str, Sequence[str]]
     linked: bool
 
 
@@ -130,7 +137,9 @@ class RespondedPost:
     notes: tuple[str, ...]
 
 
-def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = lambda step: None) -> RespondedPost:
+def respond(
+    workspace: Workspace, post: PostAsked, asked: Evaluation, watch: Watch = lambda step: None
+) -> RespondedPost:
     """Respond to a post, or go on where the same inquiry was interrupted; `watch` receives what is being done.
 
     Raises:
@@ -169,7 +178,7 @@ def respond(workspace: Workspace, post: Post, asked: Evaluation, watch: Watch = 
     return found
 
 
-def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
+def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
     """The evaluation with the provider and the settings that follow from what is at hand, and what to say of them."""
     regime = get_regime(asked.regime, asked.settings)
     models = open_models(workspace, asked, regime, only_known=True)
@@ -198,7 +207,7 @@ def _chosen(workspace: Workspace, post: Post, asked: Evaluation) -> tuple[Evalua
     return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
 
 
-def _sample(post: Post) -> tuple[_AskedPost, list[Image]]:
+def _sample(post: PostAsked) -> tuple[_AskedPost, list[Image]]:
     """The post as a sample, and its pictures as they were written again."""
     pictures, media = [], []
     for number, content in enumerate(post.images, start=1):
@@ -233,7 +242,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         step.model, step.seconds = usage.model, round(step.seconds, 2)
         step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
     pages = {event.final_url: event for event in events if isinstance(event, ReadEvent) and event.final_url}
-    quoted = [event for event in events if isinstance(event, QuotedEvent) and (event.refuting or event.context)]
+    quoted = [event for event in events if isinstance(event, QuotedEvent) and event.said]
     noted = {event.name: event.values for event in events if isinstance(event, NotedEvent)}
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
@@ -254,8 +263,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
                 title=pages[event.url].title if event.url in pages else "",
                 published=pages[event.url].published if event.url in pages else "",
                 priority=event.priority,
-                refuting=event.refuting,
-                context=event.context,
+                quotes={STANCES[stance]: quotes for stance, quotes in event.said.items()},
                 linked=event.url in output.sources,
             )
             for event in quoted

@@ -34,6 +34,8 @@ _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 _OVERLOAD = frozenset({429, 502, 503, 504, 529})
 """Statuses of servers that are busy, not of questions that they cannot answer."""
 _MANY, _GATHER_S = 8, 0.02
+_AT_ONCE_S = 0.3
+"""How long answers under way are waited for when somebody presses Ctrl+C."""
 """With so many questions under way, answers may wait so long for others to be flushed with."""
 _SEEDS_APART = 100_003
 """By which seeds of a regime are multiplied: more than there are ever repetitions."""
@@ -295,15 +297,15 @@ class _Runner:
     def _stop(self, name: str) -> None:
         if self.error is not None:  # a second signal: do not wait for what is under way
             self._cancel()
-        self._end(RunStopped(name))
+        self._end(RunStopped(name), _AT_ONCE_S if name == "SIGINT" else None)
 
-    def _end(self, error: BaseException) -> None:
+    def _end(self, error: BaseException, drain_s: float | None = None) -> None:
         """Ask nothing more; what is under way is waited for, for a while."""
         if self.error is None:
             self.error = error
             for lane in self.lanes.values():
                 lane.pace.close()
-            asyncio.get_running_loop().call_later(self.patience.drain_s, self._cancel)
+            asyncio.get_running_loop().call_later(self.patience.drain_s if drain_s is None else drain_s, self._cancel)
 
     def _cancel(self) -> None:
         for worker in self.workers:
@@ -320,8 +322,12 @@ class _Runner:
             except GivenUpError as given_up:
                 self._give_up(item, given_up)
             except (Exception, ExceptionGroup) as error:
-                self._end(first_error(error))
-                return
+                found = first_error(error)
+                if not (isinstance(found, CallError) and found.code == "context-length"):
+                    self._end(found)
+                    return
+                key = JournalKey(item.sample.id, "", "", Request((), 1), item.repetition)
+                self._give_up(item, GivenUpError(key, found, 1))
             self.tally.done += 1
             self.progress(self.tally)
 
@@ -363,17 +369,20 @@ class _Runner:
             self.tally.recalled += 1
             return found
         _check_abilities(lane.model.spec, question.request)
-        estimate = lane.ledger.estimate(question.request)
         last: list[str] = []
+        spent: list[float] = []
         for attempt in range(1, self.patience.attempts + 1):
             try:
-                return await self._attempt(order, lane, question, (key, text), estimate)
+                return await self._attempt(order, lane, question, (key, text), spent)
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
+                if error.code == "context-length":
+                    raise  # a regime may ask with less
+                is_last = attempt == self.patience.attempts or sum(spent) >= self.patience.deadline_s
                 if not error.retryable and error.status not in _OWN_FAULT:
                     self._end(error)
                     raise PaceClosed from None
-                if not error.retryable or attempt == self.patience.attempts or self._is_settled(error, last):
+                if not error.retryable or is_last or self._is_settled(error, last):
                     raise GivenUpError(question, error, attempt) from None
                 if not _asks_to_wait(error):
                     await lane.pace.sleep(self.patience.wait_s(attempt, key))
@@ -385,26 +394,43 @@ class _Runner:
         settled = error.status is not None and error.status not in _OVERLOAD
         return settled and len(said) >= alike and len(set(said[-alike:])) == 1
 
+    async def _timed(self, lane: _Lane, request: Request, spent: list[float]) -> Answer:
+        """One attempt, within what earlier ones left of the limit of all; adds the seconds that it took."""
+        left_s = self.patience.deadline_s - sum(spent)
+        start = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(left_s if spent else None):
+                return await lane.model.ask(request)
+        except TimeoutError:
+            what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
+            raise CallError(what, where=lane.model.spec.name, code="timeout", retryable=True) from None
+        finally:
+            spent.append(asyncio.get_running_loop().time() - start)
+
     async def _attempt(
-        self, order: int, lane: _Lane, question: JournalKey, stored_as: tuple[str, str], estimate: Estimate
+        self,
+        order: int,
+        lane: _Lane,
+        question: JournalKey,
+        stored_as: tuple[str, str],
+        spent: list[float],
     ) -> Answer:
         key, text = stored_as
+        estimate = lane.ledger.estimate(question.request)
         number = await lane.pace.enter(0 if self.in_turn else order, estimate.total)
         answer: Answer | None = None
         try:
             self._check_budget(lane.ledger, estimate)
             lane.ledger.reserve(estimate)
-            loop = asyncio.get_running_loop()
-            start = loop.time()
             try:
-                answer = await lane.model.ask(question.request)
+                answer = await self._timed(lane, question.request, spent)
             except CallError as error:
                 if _asks_to_wait(error):
                     lane.pace.slow_down(number, error.retry_after_s)
                 raise
             finally:
                 lane.ledger.reserve(estimate, -1)
-            stored = self.journal.store(key, question, answer, loop.time() - start, text)
+            stored = self.journal.store(key, question, answer, spent[-1], text)
             self.unreachable = 0
             self.tally.asked += 1
             lane.ledger.add(answer, estimate)

@@ -57,7 +57,7 @@ _CHUNK = 2_000_000
 _THREADS = 2
 
 
-class Status(IntEnum):
+class NoteStatus(IntEnum):
     """What the rules say of a note."""
 
     NOT_HELPFUL = -1
@@ -476,7 +476,7 @@ def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: Brid
 
 
 def statuses(fit: Bridging) -> NDArray[np.int8]:
-    """The `Status` of each note; where `fit.scored` is false, the core model says nothing."""
+    """The `NoteStatus` of each note; where `fit.scored` is false, the core model says nothing."""
     return _judged(fit, _State(fit.tallies, fit.quiet, fit.notes, fit.scored))
 
 
@@ -519,8 +519,8 @@ def _judged(fit: Bridging, state: _State) -> NDArray[np.int8]:
         | (~state.notes.misleading & (intercept < settings.crnh_threshold_nm_intercept))
         | _rejected_by_both(tallies, settings)
     )
-    status = np.where(bad, Status.NOT_HELPFUL, np.where(helpful, Status.HELPFUL, Status.NEEDS_MORE_RATINGS))
-    return np.where(counted, status, Status.NEEDS_MORE_RATINGS).astype(np.int8)
+    status = np.where(bad, NoteStatus.NOT_HELPFUL, np.where(helpful, NoteStatus.HELPFUL, NoteStatus.NEEDS_MORE_RATINGS))
+    return np.where(counted, status, NoteStatus.NEEDS_MORE_RATINGS).astype(np.int8)
 
 
 def _liked_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
@@ -653,7 +653,7 @@ def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
     stated, possible = _expected(fit, sampling(fit))
     if len(redrawn) < 2:
         return np.where(np.isfinite(stated), stated * possible, np.nan)
-    status = np.array([statuses(one) == Status.HELPFUL for one in redrawn])
+    status = np.array([statuses(one) == NoteStatus.HELPFUL for one in redrawn])
     others = (status.sum(axis=0) - status) / (len(redrawn) - 1)
     found = [_expected(one, sampling(one)) for one in redrawn]
     chance = np.where(np.isfinite(stated), 0.0, np.nan)
@@ -766,8 +766,8 @@ def flip_costs(
 
     def flipped(places: NDArray[np.intp], accounts: NDArray[np.int64]) -> Flags:
         found = np.zeros(places.size, np.bool_)
-        for status in Status:
-            level = _NOT_HELPFUL if status is Status.HELPFUL else _HELPFUL
+        for status in NoteStatus:
+            level = _NOT_HELPFUL if status is NoteStatus.HELPFUL else _HELPFUL
             of_status = np.flatnonzero(before[places] == status)
             after = state.take(places[of_status])
             for side, (intercept, factor) in camps.items():
@@ -777,7 +777,9 @@ def flip_costs(
                     share = accounts[of_status] * (mine == (profile is Profile.OWN))
                 after = after.plus(share.astype(np.float64), level, intercept, factor)
             decided = _judged(fit, after)
-            found[of_status] = decided == Status.HELPFUL if status is Status.NEEDS_MORE_RATINGS else decided != status
+            found[of_status] = (
+                decided == NoteStatus.HELPFUL if status is NoteStatus.NEEDS_MORE_RATINGS else decided != status
+            )
         return found
 
     (low, high), left = np.zeros((2, notes.size), np.int64), np.flatnonzero(open_)

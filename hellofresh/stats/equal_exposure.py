@@ -33,7 +33,7 @@ _ROUNDING = 1e-20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ratings:
+class CountedRatings:
     """Ratings that count, of shape (n,) each.
 
     Attributes:
@@ -82,7 +82,7 @@ class WriterEffects:
         return self.value - half, self.value + half, p_value
 
 
-def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: NDArray[np.integer]) -> Ratings:
+def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: NDArray[np.integer]) -> CountedRatings:
     """The ratings whose rater also rated another writer's note on the post, on posts with `LEAST_RATERS` such raters.
 
     Args:
@@ -100,10 +100,12 @@ def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: ND
     posts, count = np.unique(both // raters, return_counts=True)
     both = both[np.isin(both // raters, posts[count >= LEAST_RATERS])]
     place = np.flatnonzero(np.isin(cell, both))
-    return Ratings(_numbered(post[place]), _numbered(rater[place]), writer[place].astype(np.int64), place)
+    return CountedRatings(_numbered(post[place]), _numbered(rater[place]), writer[place].astype(np.int64), place)
 
 
-def writer_effects(ratings: Ratings, values: NDArray[np.float64], writers: int, *, reference: int) -> WriterEffects:
+def writer_effects(
+    ratings: CountedRatings, values: NDArray[np.float64], writers: int, *, reference: int
+) -> WriterEffects:
     """Fit writers' effects on a value of each rating.
 
     Args:

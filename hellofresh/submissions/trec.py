@@ -22,7 +22,7 @@ _COLUMNS = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrecRun:
     """A run that was read.
 
     Attributes:
@@ -34,7 +34,7 @@ class Run:
     rankings: Mapping[str, Sequence[str]]
 
 
-def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) -> Run:
+def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) -> TrecRun:
     """Read a run.
 
     Args:
@@ -73,7 +73,7 @@ def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) 
             faults.append(Fault("too-many-documents", str(path), what, fix))
     if faults:
         raise as_error(faults, "Write the run again.")
-    return Run(tag, {name: _ranked(found) for name, found in scores.items()})
+    return TrecRun(tag, {name: _ranked(found) for name, found in scores.items()})
 
 
 def _ranked(scores: Mapping[str, float]) -> list[str]:

@@ -114,7 +114,8 @@ class QuotedEvent(_Event):
     Attributes:
         url: of the page.
         priority: of its publisher.
-        refuting, context: the page's own sentences against the sample, and around it.
+        refuting, supporting, reported, context: sentences of the page: what it says against the sample and for it,
+            what it only quotes, attributes or checks, with what it says of that, and what else is to be known.
         missing: quotes of the model that do not stand in the page.
         problem: why the page was not asked; empty if it was.
     """
@@ -123,9 +124,25 @@ class QuotedEvent(_Event):
     url: str
     priority: str = ""
     refuting: tuple[str, ...] = Field(default=(), strict=False)
+    supporting: tuple[str, ...] = Field(default=(), strict=False)
+    reported: tuple[str, ...] = Field(default=(), strict=False)
     context: tuple[str, ...] = Field(default=(), strict=False)
     missing: int = 0
     problem: str = ""
+
+    @property
+    def said(self) -> Mapping[str, tuple[str, ...]]:
+        """Sentences by stance, without stances that have none."""
+        return {stance: quotes for stance in STANCES if (quotes := getattr(self, stance))}
+
+
+STANCES = {
+    "refuting": "Against the post",
+    "supporting": "For the post",
+    "reported": "Only reported by the page",
+    "context": "Context",
+}
+"""The fields of a `QuotedEvent` that hold sentences, and how each is called to whoever reads them."""
 
 
 class NotedEvent(_Event):

@@ -84,7 +84,7 @@ def _disarmed(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class ChartPart:
     """A chart with a text for each mark that the pointer is on.
 
     Attributes:
@@ -124,7 +124,7 @@ class DataTable:
     find: str = ""
     texts: Sequence[str] = ()
     filters: Sequence[Filter] = ()
-    charts: Sequence[Chart] = ()
+    charts: Sequence[ChartPart] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,5 +148,5 @@ class UploadForm:
     """Where predictions are checked and handed in."""
 
 
-Handled = DataTable | Chart | File | Offer | UploadForm
+Handled = DataTable | ChartPart | File | Offer | UploadForm
 Part = Html | str | Handled

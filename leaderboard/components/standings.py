@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
@@ -116,8 +117,14 @@ def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
 def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
     """The columns right of the chart by their titles: those that are shown, the further metrics, then the others."""
     shown = [column for column in _COLUMNS if column.shown]
-    rest = [column for column in (*_COLUMNS, *plugins("hellofresh.columns").values()) if column not in shown]
+    rest = [column for column in (*_COLUMNS, *added_columns()) if column not in shown]
     return {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
+
+
+@cache
+def added_columns() -> tuple[BoardColumn, ...]:
+    """The columns of other packages: looked for once, since a board of hundreds of pages asks for each table."""
+    return tuple(plugins("hellofresh.columns").values())
 
 
 def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leaderboard.components.markup import visible
-from leaderboard.components.parts import Chart
+from leaderboard.components.parts import ChartPart
 from leaderboard.components.scale import Scale, figure
 from leaderboard.components.tables import Value
 from leaderboard.data.board import MetricValue
@@ -48,7 +48,7 @@ def _by_kind(values: Values) -> dict[str, Any]:
     return {"field": "kind", "type": "nominal", "title": None, "scale": colours, "legend": legend}
 
 
-def interval_chart(scale: Scale, values: Values) -> Chart:
+def interval_chart(scale: Scale, values: Values) -> ChartPart:
     """A dot with its 95% interval for each of the first rows, and the line of a constant answer; with `kind`."""
     told = _hover(name="System", said=f"{scale.title}, 95% interval", kind="Kind")
     common = {
@@ -81,7 +81,7 @@ def interval_chart(scale: Scale, values: Values) -> Chart:
     ]
     layers += [] if scale.reference is None else [_constant_line(scale, scale.reference)]
     spec = {"height": {"step": 22}, "params": params, "transform": [*first, *ends], "layer": layers}
-    return Chart(title, spec, values)
+    return ChartPart(title, spec, values)
 
 
 def _constant_line(scale: Scale, reference: float) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _constant_line(scale: Scale, reference: float) -> dict[str, Any]:
     }
 
 
-def cost_chart(scale: Scale, values: Values) -> Chart:
+def cost_chart(scale: Scale, values: Values) -> ChartPart:
     """Cost for 1,000 samples to the right (logarithmic), score upwards; with `kind`, `cost` and `price`."""
     spec = {
         "height": 320,
@@ -107,10 +107,10 @@ def cost_chart(scale: Scale, values: Values) -> Chart:
         },
     }
     title = f"Cost and {scale.title}: US dollars for 1,000 samples to the right, {scale.title} upwards."
-    return Chart(title, spec, values)
+    return ChartPart(title, spec, values)
 
 
-def time_chart(scale: Scale, found: Mapping[tuple[str, str], MetricValue]) -> Chart:
+def time_chart(scale: Scale, found: Mapping[tuple[str, str], MetricValue]) -> ChartPart:
     """Scores over time with their intervals: by name and moment, in the order of time."""
     values = scored([name for name, _ in found], list(found.values()))
     values["when"] = [moment for _, moment in found]
@@ -135,4 +135,4 @@ def time_chart(scale: Scale, found: Mapping[tuple[str, str], MetricValue]) -> Ch
         },
     ]
     title = f"Dots are {scale.title}, bars 95% intervals, of the first {len(names)} systems."
-    return Chart(title, {"height": 320, "layer": layers}, values)
+    return ChartPart(title, {"height": 320, "layer": layers}, values)

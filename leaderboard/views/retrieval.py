@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hellofresh.results.board.schema import FoundDocument, SampleRow
+from hellofresh.results.board.schema import SampleRow, ShownDocument
 from hellofresh.tasks import TASKS, relevance_of
 from leaderboard.components.charts import interval_bar, interval_scale
 from leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
@@ -80,7 +80,7 @@ def has_found(sample: SampleRow, ranked: Sequence[str]) -> bool:
     return any(relevance.get(key, 0) > 0 for key in ranked[:DEPTH])
 
 
-def documents_of(sample: SampleRow, ids: Sequence[str], found: Sequence[FoundDocument]) -> Html:
+def documents_of(sample: SampleRow, ids: Sequence[str], found: Sequence[ShownDocument]) -> Html:
     """The documents that are relevant to a query, or that a system ranked first, with the query's words marked."""
     known, relevance = {row.id: row for row in found}, relevance_of(json.loads(sample.facts))
     asked = next(iter(sample.texts), "") or sample.title
@@ -92,7 +92,7 @@ def _words(asked: str) -> set[str]:
     return {word for word in _WORD.findall(asked.casefold()) if len(word) > 2}
 
 
-def _document(key: str, relevance: Mapping[str, int], document: FoundDocument | None, words: set[str]) -> Html:
+def _document(key: str, relevance: Mapping[str, int], document: ShownDocument | None, words: set[str]) -> Html:
     relevant = el("span", " \N{CHECK MARK} relevant", class_="hf-right") if relevance.get(key, 0) > 0 else None
     if document is None:
         return el("li", named(key, 60), relevant, el("small", " Its text may not be shown here."))

@@ -16,11 +16,11 @@ import polars as pl
 from hellofresh.core.parquet import Row
 from hellofresh.results.board.schema import (
     SAMPLES,
-    FoundDocument,
     PromptRow,
     QuestionRow,
     RatedResponse,
     SampleRow,
+    ShownDocument,
     TranscriptStep,
 )
 from hellofresh.results.tables import AnswerRow
@@ -305,7 +305,7 @@ class _Reader:
         ranked = {key for one in answers for key in (one.documents or ())[:DEPTH]}
         if ranked:
             ranked |= set(relevance_of(json.loads(row.facts)))
-            found = self._board.rows(FoundDocument, self._split, pl.col("id").is_in(sorted(ranked)))
+            found = self._board.rows(ShownDocument, self._split, pl.col("id").is_in(sorted(ranked)))
             whole.append(documents_of(row, sorted(ranked), found))
         questions = _rows(QuestionRow, self._questions, row.id)
         asked = [[one.frame, long_text(one.text).source] for one in questions]

@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.release import analyse_scored
+from hellofresh.cli._show import ConsoleShow
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.steps import Steps, analyse_scored
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.base import AnalysisResult
@@ -51,7 +52,7 @@ def run(workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     def made() -> str:
         capsys.readouterr()
-        analyse_scored(workspace, tmp_path / "none", CommandOutput(as_json=False))
+        analyse_scored(Steps(workspace, tmp_path / "none", ConsoleShow(CommandOutput(as_json=False))))
         return " ".join(capsys.readouterr().err.split())
 
     return made
@@ -128,7 +129,7 @@ def test_a_quarter_that_is_not_revealed_has_none_but_in_private(
     evaluate(workspace, Evaluation(QUARTER, get_task("x-notes"), "coin"), lambda _: None)
     score_quarter(workspace, QUARTER, place / "none")
     (workspace.root / "analyses/2023Q2/x-notes").mkdir(parents=True)  # as an earlier version left it
-    analyse_scored(workspace, place / "none", CommandOutput(as_json=False))
+    analyse_scored(Steps(workspace, place / "none", ConsoleShow(CommandOutput(as_json=False))))
     assert "note: no analyses of x-notes 2023Q2 yet" in capsys.readouterr().err
     assert "[not-revealed]" in cli("analyse", "cost", "--quarter", "2023Q2", code=1)
     cli("analyse", "cost", "--quarter", "2023Q2", "--private")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli.release import ShownSteps
+from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import (
     DailySettings,
     NotesSourceSettings,
@@ -31,6 +31,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import sources
 from hellofresh.pipeline.daily import Day, due_hydrations, record_hydration, steps_due, summary_of
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs, quarter_states, snapshot_day
+from hellofresh.pipeline.steps import Steps
 from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.manifest import BUNDLED
@@ -166,7 +167,7 @@ def test_looking_for_what_is_due_is_a_step_like_others(make, tmp_path: Path, mon
     make.release(make.notes(2, 2), quarter=Quarter(2023, 2))
     manifest = make.workspace().release(Quarter(2023, 2), "x-notes") / "manifest.json"
     manifest.write_text("{}")
-    day = Day(ShownSteps(make.workspace(), tmp_path / "submissions", CommandOutput(as_json=True)), Settings())
+    day = Day(Steps(make.workspace(), tmp_path / "submissions", ConsoleShow(CommandOutput(as_json=True))), Settings())
     day.all_steps()
     states = {one.name: str(one.state) for one in day.results}
     assert states["look for evaluations"] == states["reveal x-notes 2023Q2"] == "failed"
@@ -175,7 +176,9 @@ def test_looking_for_what_is_due_is_a_step_like_others(make, tmp_path: Path, mon
 
 
 def _day(folder: Path, settings: Settings) -> Day:
-    return Day(ShownSteps(Workspace(folder / "data"), folder / "submissions", CommandOutput(as_json=True)), settings)
+    return Day(
+        Steps(Workspace(folder / "data"), folder / "submissions", ConsoleShow(CommandOutput(as_json=True))), settings
+    )
 
 
 def test_every_living_task_that_a_source_is_configured_for_is_collected_day_by_day(

@@ -20,7 +20,7 @@ SEEN = [
     (f"?page=samples&{QUARTER}&sample=xn-101", "dark"), (f"?page=samples&{QUARTER}&sample=xn-101", "narrow"),
     ("?page=forecasts", "tablet"), (f"?page=data&{QUARTER}", "phone"), ("?page=about", "narrow"),
 ]  # fmt: skip
-GRID = "[data-testid=stDataFrame] canvas"
+GRID = "[data-testid=stDataFrame]"
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,6 @@ def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callab
     page = go(seen, "")
     chart = page.locator("[data-testid=stVegaLiteChart]").first
     chart.scroll_into_view_if_needed()
-    mark = chart.locator("svg path[aria-label*=best], svg [role=graphics-symbol]").first
+    mark = chart.locator("svg [aria-roledescription=point]").first
     mark.hover()
     expect(page.locator("#vg-tooltip-element")).to_contain_text("95% interval")

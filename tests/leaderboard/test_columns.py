@@ -37,7 +37,7 @@ def added(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     section = text[text.index("## A column from another package") :]
     names: dict[str, Any] = {}
     exec(re.search(r"```python\n(.*?)```", section, re.DOTALL)[1], names)  # type: ignore[index]
-    monkeypatch.setattr(standings, "plugins", lambda group: {"groups": names["groups"]} if "columns" in group else {})
+    monkeypatch.setattr(standings, "added_columns", lambda: (names["groups"],))
     return names
 
 
@@ -49,6 +49,15 @@ def test_a_column_of_another_package_is_everywhere(added: dict[str, Any]) -> Non
     assert f'data-label="{title}"' in shown and ">7<" in shown
     assert plain_row(line(), SPLIT)["groups"] == 7
     assert f'content: "{title}"' in columns_css(SCALE)
+
+
+def test_installed_packages_are_searched_once_however_many_tables_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(standings, "plugins", lambda group: asked.append(group) or {})
+    standings.added_columns.cache_clear()
+    table(line()), table(line())
+    standings.added_columns.cache_clear()
+    assert asked == ["hellofresh.columns"]
 
 
 def test_every_column_says_what_it_means_and_stands_in_downloads() -> None:

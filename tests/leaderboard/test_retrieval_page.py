@@ -19,7 +19,7 @@ from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.schema import FoundDocument, SampleRow
+from hellofresh.results.board.schema import SampleRow, ShownDocument
 from hellofresh.results.board.splits import open_split, places, scan_scores
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.tables import AnswerRow
@@ -87,7 +87,7 @@ def test_documents_are_text_and_the_words_of_the_query_are_marked(board: Workspa
     sample = board.first(SampleRow, SPLIT, id=first["id"])
     assert sample is not None
     word = max(re.findall(r"\w+", sample.texts[0]), key=len)
-    hostile = FoundDocument("d1", f"<script>{word}</script>", f"{word.upper()} <img src=x>")
+    hostile = ShownDocument("d1", f"<script>{word}</script>", f"{word.upper()} <img src=x>")
     shown = str(documents_of(sample, ["d1", "d3"], [hostile]))
     assert f"<mark>{word}</mark>" in shown and f"<mark>{word.upper()}</mark>" in shown
     assert "<script" not in shown and "<img" not in shown and "<b>" not in shown

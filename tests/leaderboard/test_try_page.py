@@ -27,7 +27,7 @@ RESULT = {
     "links": ["https://atlas.example/a", "javascript:window.pwned=1"],
     "evidence": [
         {"url": "https://atlas.example/a", "title": "<img src=x onerror=window.pwned=1>", "published": "2023-01-01",
-         "priority": "high", "refuting": ["It stands."], "context": ["<b>bold</b>"]},
+         "priority": "high", "quotes": {"Against the post": ["It stands."], "Context": ["<b>bold</b>"]}},
     ],
     "pictures": ["a <i>chart</i>"], "queries": ["bridge"], "until": "2023-05-10T12:00:00Z", "seconds": 1.5,
     "cost_usd": 0.0123, "folder": "/data/respond/x", "notes": ["A smoke test."],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import socket
 import time
 from contextlib import suppress
@@ -14,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request
 from hellofresh.models.providers import MAX_BODY, first_word_chances
+from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel, read_reply
+from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.tables import Abilities, Endpoint
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
@@ -169,6 +173,23 @@ def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(name: str) -
     assert (caught.value.code, caught.value.retryable, caught.value.status) == ("bad-reply", True, 200)
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<!doctype html><title>Sign in</title>", "HTML in place of JSON: <!doctype html><title>Sign in</title>"),
+        (b'data: {"choices": [{"delta": {}}]}\n\ndata: [DONE]', 'an event stream in place of JSON: data: {"choices"'),
+        (b": ping\n\nevent: message_start", "an event stream in place of JSON: : ping event"),
+        (b"upstream gone", "text in place of JSON: upstream gone"),
+    ],
+)
+def test_what_comes_in_place_of_json_is_shown(body: bytes, said: str) -> None:
+    for wire in (AnthropicModel, ResponsesModel):
+        with pytest.raises(CallError, match=re.escape(said)):
+            wire(SPEC, Endpoint("http://127.0.0.1:9", "m"), Abilities()).read(HttpReply(200, {}, body), REQUEST)
+    with pytest.raises(CallError, match=re.escape(said)):
+        read_reply(body, "m")
+
+
 @given(st.binary(max_size=60) | st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists).map(
     lambda value: json.dumps({"choices": [{"message": {"content": value}, "logprobs": value}]}).encode()
 ))  # fmt: skip
@@ -186,6 +207,10 @@ ERRORS = [
     (429, {"message": "slow down"}, "rate-limit", True),
     (429, {"message": "no credit", "code": "insufficient_quota"}, "quota-spent", False),
     (500, {"message": "oops"}, "call-failed", True),
+    (400, {"message": "too much", "code": "context_length_exceeded"}, "context-length", False),
+    (400, {"message": "This model's maximum context length is 4096 tokens."}, "context-length", False),
+    (400, {"message": "the request exceeds", "type": "exceed_context_size_error"}, "context-length", False),
+    (413, {"message": "prompt is too long: 210000 tokens > 200000 maximum"}, "context-length", False),
     (503, {"message": "busy"}, "call-failed", True),
 ]
 

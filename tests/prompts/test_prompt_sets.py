@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import PromptError, UnknownNameError
 from hellofresh.core.texts import clean, one_line
-from hellofresh.runs.dry_run import Question, preview
+from hellofresh.runs.dry_run import PlannedQuestion, preview
 from hellofresh.runs.prompts import (
     MANUAL,
     TOO_EARLY,
@@ -344,7 +344,7 @@ def test_a_preview_shows_every_question_filled(make, regime: str) -> None:
     for sample in (make.note(1), make.edit(1)):
         prompts = load_prompt_set(sample.task, REGIMES[regime].prompts_from)
         calls = asyncio.run(preview(REGIMES[regime], sample, prompts))
-        questions = [item for item in calls if isinstance(item, Question)]
+        questions = [item for item in calls if isinstance(item, PlannedQuestion)]
         steps = {item.step for item in questions}
         searching = {"query", "summarise-1", "classify"} if REGIMES[regime].needs else {"classify"}
         numbers = range(1, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import sys
@@ -149,6 +150,21 @@ def asking(site: LocalSite, ask: Callable[[aiohttp.ClientSession, str], object])
             await site.close()
 
     return asyncio.run(run())
+
+
+@pytest.mark.parametrize("body", [b"no gzip at all", gzip.compress(b"0" * 2**20)], ids=["none", "a bomb"])
+def test_a_packed_body_is_refused_before_it_is_read(
+    tmp_path: Path, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    files, access, _ = assigned(tmp_path)
+    site = rating_site(page_folder(files), port=0, origins=[])
+
+    async def ask(session: aiohttp.ClientSession, base: str) -> int:
+        headers = {"Authorization": f"Bearer {access[0].token}", "Origin": base, "Content-Encoding": "gzip"}
+        async with session.post(f"{base}/lines", data=body, headers=headers) as reply:
+            return reply.status
+
+    assert asking(site, ask) == 415 and not caplog.records
 
 
 def test_only_the_page_itself_hands_over_by_its_own_host_with_its_token(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from hellofresh.core.errors import DataError, RunError, SubmissionError, UsageEr
 from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.confinement import ConfinedProgram, Limits, check_command
+from hellofresh.runs.confinement import ConfinedProgram, ProcessLimits, check_command
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.stats.agreement import exchange_p_values, further_repetition
 from hellofresh.submissions.changes import check_changes
@@ -167,11 +167,13 @@ def bubblewrap() -> None:
 def confined(bubblewrap, tmp_path: Path):
     """Runs the text of a Python program confined; gives what it printed, and the program as it ended."""
 
-    def ran(source: str, limits: Limits | None = None) -> tuple[str, ConfinedProgram]:
+    def ran(source: str, limits: ProcessLimits | None = None) -> tuple[str, ConfinedProgram]:
         place = tmp_path / "theirs"
         place.mkdir(exist_ok=True)
         (place / "agent.py").write_text(source)
-        program = ConfinedProgram([sys.executable, str(place / "agent.py")], tmp_path / "log", limits or Limits())
+        program = ConfinedProgram(
+            [sys.executable, str(place / "agent.py")], tmp_path / "log", limits or ProcessLimits()
+        )
 
         async def live() -> None:
             server, ended = EndpointServer(socket=tmp_path / "endpoint"), asyncio.Event()
@@ -241,7 +243,7 @@ FORKS = "import os, time\nwhile os.fork():\n    pass\ntime.sleep(60)\n"
     ],
 )
 def test_a_program_that_takes_too_much_is_ended_and_says_what_of(confined, source: str, what: str) -> None:
-    tight = Limits(seconds=5, processes=20, memory=400 << 20)
+    tight = ProcessLimits(seconds=5, processes=20, memory=400 << 20)
     # Several processes, each below the limit, are counted together.
     spread = "import os\n[os.fork() for _ in range(2)]\n" if what == "memory" else ""
     _, program = confined(spread + source, tight)
@@ -251,9 +253,9 @@ def test_a_program_that_takes_too_much_is_ended_and_says_what_of(confined, sourc
 
 def test_a_program_that_fills_the_disk_is_stopped_by_the_kernel(confined, tmp_path: Path) -> None:
     fill = "import errno\nfor where in ('/tmp/a', '/dev/shm/a', '/tmp/program/b'):\n    try:\n        with open(where, 'wb') as file:\n            for _ in range(64):\n                file.write(bytes(1 << 20))\n            print('filled')\n    except OSError as error:\n        print(errno.errorcode[error.errno])\n"  # noqa: E501
-    said, _ = confined(fill, Limits(disk=16 << 20))
+    said, _ = confined(fill, ProcessLimits(disk=16 << 20))
     assert "filled" not in said and said.split()[0] in ("ENOSPC", "EFBIG")
-    confined("import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n", Limits(disk=1 << 20, seconds=20))
+    confined("import sys\nwhile True:\n    sys.stdout.write('x' * 65536)\n", ProcessLimits(disk=1 << 20, seconds=20))
     assert (tmp_path / "log").stat().st_size <= 1 << 20
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.texts import clean, fence, hidden_character, one_line, visible, without_hidden
-from hellofresh.runs.dry_run import Question, preview
+from hellofresh.runs.dry_run import PlannedQuestion, preview
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._outside import cut_words
@@ -160,7 +160,7 @@ def test_in_every_regime_a_sample_stands_in_a_fence_and_forges_nothing(make, reg
         sample = note
     chosen = get_regime(name, [settings] if settings else [])
     steps = asyncio.run(preview(chosen, sample, load_prompt_set(task, chosen.prompts_from)))
-    asked = [step for step in steps if isinstance(step, Question)]
+    asked = [step for step in steps if isinstance(step, PlannedQuestion)]
     assert any("A fact." in message.text for step in asked for message in step.messages)
     for text in (message.text for step in asked for message in step.messages if message.role == "user"):
         outside = re.sub(r"(?ms)^\[(\w{12}) [^\n]*\n.*?^\[\1 end\]$", "", text)

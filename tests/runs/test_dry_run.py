@@ -13,7 +13,7 @@ import pytest
 
 from hellofresh.evidence.web import SearchResult
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
-from hellofresh.runs.dry_run import PaperWeb, Question, forecast, preview
+from hellofresh.runs.dry_run import PaperWeb, PlannedQuestion, forecast, preview
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.prompts import load_prompt_set
@@ -117,7 +117,9 @@ def wordy(_: Request) -> Answer:
 def test_a_request_is_counted_part_by_part_with_what_each_message_takes_besides(samples) -> None:
     sample, regime = samples[0], get_regime("zero-shot")
     ahead = forecast(assigned(FakeModel(drawn_spec("m", random.Random(1))), regime, PROMPTS.prompts), [sample])
-    asked = [step.messages for step in asyncio.run(preview(regime, sample, PROMPTS)) if isinstance(step, Question)]
+    asked = [
+        step.messages for step in asyncio.run(preview(regime, sample, PROMPTS)) if isinstance(step, PlannedQuestion)
+    ]
     texts = [part for messages in asked for message in messages for part in message.parts]
     assert all(text.isascii() for text in texts) and {len(messages) for messages in asked} == {1}
     # 2.5 characters a token, and 8 tokens for a message and for the whole.

@@ -20,7 +20,7 @@ from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, CallError, Request
 from hellofresh.models.scripted import ScriptedModel
-from hellofresh.runs.respond import Post, _sample, asking, respond
+from hellofresh.runs.respond import PostAsked, _sample, asking, respond
 from hellofresh.tasks import get_task
 from tests.fakes import fails_with
 
@@ -89,12 +89,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Request]]:
 
 def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, script: str) -> None:
     steps: list[str] = []
-    found = respond(workspace, Post(TEXT, AT), asking(script), steps.append)
+    found = respond(workspace, PostAsked(TEXT, AT), asking(script), steps.append)
     assert found.text.startswith("This post is misleading: the frames differ.")
     assert [link.split("/")[2] for link in found.links] == ["beads-and-sums.example"]
     assert found.invented_links == ("https://invented.example/x",)
     (evidence,) = found.evidence
-    assert evidence.refuting[0].startswith(QUOTE) and evidence.linked and evidence.published == "2021-03-02"
+    assert evidence.quotes["Against the post"][0].startswith(QUOTE)
+    assert evidence.linked and evidence.published == "2021-03-02"
     assert found.until == "2025-03-01T00:00:00Z" and found.cost_usd == 0 and found.smoke_test
     assert [use.step for use in found.steps] == ["queries", "evidence", "respond"]
     assert {"search", "read"} <= {step.partition(": ")[0] for step in steps}
@@ -106,9 +107,9 @@ def test_a_post_gets_a_response_with_the_pages_own_words(workspace: Workspace, s
 
 
 def test_the_same_inquiry_asks_and_pays_nothing_again(workspace: Workspace, script: str, asked: list[Request]) -> None:
-    first = respond(workspace, Post(TEXT, AT), asking(script))
+    first = respond(workspace, PostAsked(TEXT, AT), asking(script))
     number = len(asked)
-    again = respond(workspace, Post(TEXT, AT), asking(script))
+    again = respond(workspace, PostAsked(TEXT, AT), asking(script))
     assert len(asked) == number > 0
     assert (again.text, again.folder, again.evidence) == (first.text, first.folder, first.evidence)
 
@@ -126,21 +127,23 @@ def test_an_interrupted_one_goes_on_with_what_is_missing(
     with monkeypatch.context() as patch:
         patch.setattr(ScriptedModel, "ask", broken)
         with pytest.raises(RunError, match="gone"):
-            respond(workspace, Post(TEXT, AT), asking(script))
+            respond(workspace, PostAsked(TEXT, AT), asking(script))
     before = len(asked)
-    found = respond(workspace, Post(TEXT, AT), asking(script))
+    found = respond(workspace, PostAsked(TEXT, AT), asking(script))
     assert found.links and len(asked) == before + 1
 
 
 def test_who_posted_it_is_a_part_of_the_inquiry_where_it_is_said() -> None:
-    silent, again, said = (_sample(Post(TEXT, AT, poster=poster))[0] for poster in ("", "", "Ada (@ada), verified"))
+    silent, again, said = (
+        _sample(PostAsked(TEXT, AT, poster=poster))[0] for poster in ("", "", "Ada (@ada), verified")
+    )
     assert silent.id == again.id != said.id
     slots = get_task("corrections").slots
     assert "author" not in slots(silent) and slots(said)["author"] == "Ada (@ada), verified"
 
 
 def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str) -> None:
-    found = respond(workspace, Post(TEXT, datetime(2021, 3, 1, tzinfo=UTC)), asking(script))
+    found = respond(workspace, PostAsked(TEXT, datetime(2021, 3, 1, tzinfo=UTC)), asking(script))
     assert found.evidence == () and found.links == ()
     events = json.loads((found.folder / "transcripts.jsonl").read_text(encoding="utf-8"))["events"]
     days = [event["published"] for event in events if event["kind"] == "read" and event["published"]]
@@ -149,7 +152,7 @@ def test_nothing_younger_than_the_post_is_used(workspace: Workspace, script: str
 
 def test_a_picture_is_written_again_and_read(workspace: Workspace, script: str, asked: list[Request]) -> None:
     pytest.importorskip("rapidocr")
-    found = respond(workspace, Post(TEXT, AT, (_picture("TEN BEADS A WIRE"),)), asking(script))
+    found = respond(workspace, PostAsked(TEXT, AT, (_picture("TEN BEADS A WIRE"),)), asking(script))
     assert found.pictures == ("A notice about beads.",)
     merging = [request.messages[0].text for request in asked if "Write one description" in request.messages[0].text]
     assert len(merging) == 1 and "TEN BEADS A WIRE" in merging[0]
@@ -174,28 +177,28 @@ def test_what_is_no_picture_is_refused_before_anything_is_asked(
     workspace: Workspace, script: str, asked: list[Request], content: bytes
 ) -> None:
     with pytest.raises(UsageError, match="picture 1"):
-        respond(workspace, Post(TEXT, AT, (content,)), asking(script))
+        respond(workspace, PostAsked(TEXT, AT, (content,)), asking(script))
     assert asked == []
 
 
 def test_wrong_inquiries_are_refused(workspace: Workspace, script: str) -> None:
     with pytest.raises(UsageError, match="without text"):
-        respond(workspace, Post("  ", AT), asking(script))
+        respond(workspace, PostAsked("  ", AT), asking(script))
     with pytest.raises(UsageError, match="reads no prompt"):
-        respond(workspace, Post(TEXT, AT), asking("always-yes"))
+        respond(workspace, PostAsked(TEXT, AT), asking("always-yes"))
     with pytest.raises(UnknownNameError, match="role of correction"):
-        respond(workspace, Post(TEXT, AT), asking(script, roles={"cook": script}))
+        respond(workspace, PostAsked(TEXT, AT), asking(script, roles={"cook": script}))
 
 
 @pytest.mark.parametrize("budget", [float("nan"), float("inf"), -1.0])
 def test_a_budget_that_bounds_nothing_is_refused(workspace: Workspace, script: str, budget: float) -> None:
     with pytest.raises(UsageError, match="a budget of"):
-        respond(workspace, Post(TEXT, AT), asking(script, budget_usd=budget))
+        respond(workspace, PostAsked(TEXT, AT), asking(script, budget_usd=budget))
 
 
 def test_an_unknown_search_provider_is_refused_by_name(workspace: Workspace, script: str) -> None:
     with pytest.raises(UnknownNameError, match="search provider 'nope'"):
-        respond(workspace, Post(TEXT, AT), asking(script, provider="nope"))
+        respond(workspace, PostAsked(TEXT, AT), asking(script, provider="nope"))
 
 
 @pytest.mark.parametrize("text", ["9999-12-31", "9999-12-31T23:59:59-14:00", "0001-01-01T00:00+14:00"])
@@ -224,7 +227,7 @@ def test_the_command_prints_what_a_fact_checker_wants(
     command = ["respond", "--text", TEXT, "--date", "2025-03-01", "--model", script]
     assert main(command) == 0
     printed = capsys.readouterr()
-    for part in ("This post is misleading", "against: ", "2021-03-02", "Time and cost by step", "smoke test"):
+    for part in ("This post is misleading", "against the post: ", "2021-03-02", "Time and cost by step", "smoke test"):
         assert part in printed.out
     assert "step: write queries" in printed.err
     assert main([*command, "--json"]) == 0
@@ -252,8 +255,8 @@ def test_a_post_with_a_picture_takes_the_embedded_parts_less_than_two_minutes_on
 def test_a_post_that_is_sent_twice_is_refused_in_plain_words_and_hidden_characters_are_none_of_it(
     workspace: Workspace, script: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = respond(workspace, Post(TEXT, AT), asking(model=script))
-    assert respond(workspace, Post(f"\x1b\u202e{TEXT}\x00", AT), asking(model=script)).folder == first.folder
+    first = respond(workspace, PostAsked(TEXT, AT), asking(model=script))
+    assert respond(workspace, PostAsked(f"\x1b\u202e{TEXT}\x00", AT), asking(model=script)).folder == first.folder
     with locked(first.folder / "lock", what="working on this run"), fails_with("responding") as caught:
-        respond(workspace, Post(TEXT, AT), asking(model=script))
+        respond(workspace, PostAsked(TEXT, AT), asking(model=script))
     assert str(first.folder) not in str(caught.value)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import signal
+import threading
+import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
 
 from hellofresh.core.errors import RunError
-from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.models import Answer, CallError, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import Journal, JournalKey
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import estimate_tokens
+from hellofresh.runs.pace import Patience, estimate_tokens
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
@@ -101,6 +105,54 @@ def test_when_the_model_fails_what_was_answered_is_kept(tmp_path, samples, fail_
     result = judge(tmp_path, rest, samples)
     assert not failing.asked & rest.asked
     assert result.judged == judge(tmp_path / "fresh", Slow(), samples).judged
+
+
+def _never(_: Request) -> Awaitable[Answer]:
+    return asyncio.sleep(600, Answer("yes", Finish.STOP))
+
+
+@dataclass
+class Waiting(FakeModel):
+    """A model whose answers come late, or never."""
+
+    answer: Callable[[Request], Awaitable[Answer]] = _never
+
+    async def ask(self, request: Request) -> Answer:
+        self.asked.append(request)
+        return await self.answer(request)
+
+
+def test_ctrl_c_ends_a_run_within_a_second_however_silent_its_endpoint(tmp_path, samples) -> None:
+    stopper = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    stopper.start()
+    start = time.monotonic()
+    with fails_with("stopped", "SIGINT"):
+        run_in(tmp_path, assigned(Waiting()), samples)
+    assert time.monotonic() - start < 1.3
+
+
+def test_one_question_takes_no_longer_than_the_limit_of_all_its_attempts(tmp_path, samples) -> None:
+    async def late(_: Request) -> Answer:
+        await asyncio.sleep(0.15)
+        raise CallError("no answer within 0.15 s", code="timeout", retryable=True)
+
+    model = Waiting(answer=late)
+    patience = Patience(first_s=0.001, deadline_s=0.2, unreachable=1000)
+    start = time.monotonic()
+    result = run_in(tmp_path, assigned(model, prompts=PROMPTS.prompts[:1], patience=patience), samples[:1])
+    assert len(model.asked) == 2 and time.monotonic() - start < 1
+    assert "no answer within 0.2 s in all, in 2 attempts" in result.failures[0].error
+
+
+def test_a_question_that_is_too_long_is_given_up_and_the_others_go_on(tmp_path, samples) -> None:
+    async def full(request: Request) -> Answer:
+        if f"Note {samples[0].id[3:]}:" in request.messages[0].text:
+            raise CallError("HTTP 400: too long", code="context-length", status=400, fix="Shorten it.")
+        return Answer("yes", Finish.STOP)
+
+    result = run_in(tmp_path, assigned(Waiting(answer=full)), samples)
+    assert [(one.sample, one.code) for one in result.failures] == [(samples[0].id, "context-length")]
+    assert "Shorten it." in result.failures[0].error and len({one.sample for one in result.judged}) == len(samples) - 1
 
 
 def test_progress_counts_every_sample_once(tmp_path, samples) -> None:

@@ -17,9 +17,9 @@ from hellofresh.stats.bridging import (
     LEVELS,
     Bridging,
     BridgingSettings,
+    NoteStatus,
     Profile,
     Ratings,
-    Status,
     chance_helpful,
     fit_bridging,
     flip_costs,
@@ -119,7 +119,7 @@ def test_helpful_raters_agree_with_statuses_and_writers_of_bad_notes_are_none() 
 
 def test_statuses_follow_the_rules() -> None:
     status = statuses(FIT)
-    helpful, bad = status == Status.HELPFUL, status == Status.NOT_HELPFUL
+    helpful, bad = status == NoteStatus.HELPFUL, status == NoteStatus.NOT_HELPFUL
     assert helpful.sum() > 5
     assert bad.sum() > 5
     assert (FIT.intercept[helpful] >= 0.4).all()
@@ -129,15 +129,15 @@ def test_statuses_follow_the_rules() -> None:
     net = FIT.tallies.left[helpful] @ [-1, 0, 1]
     assert (net >= 4).all()
     not_misleading = replace(VOTERS.notes, misleading=np.zeros(200, np.bool_))
-    assert (statuses(replace(FIT, notes=not_misleading)) != Status.HELPFUL).all()
+    assert (statuses(replace(FIT, notes=not_misleading)) != NoteStatus.HELPFUL).all()
     unscored = statuses(replace(FIT, scored=np.zeros(200, np.bool_)))
-    assert (unscored == Status.NEEDS_MORE_RATINGS).all()
+    assert (unscored == NoteStatus.NEEDS_MORE_RATINGS).all()
 
 
 def test_inertia_keeps_what_is_shown() -> None:
     shown = replace(FIT, notes=replace(VOTERS.notes, shown=np.ones(200, np.bool_)))
     almost = replace(shown, settings=replace(EXACT, inertia_delta=0.05))
-    gained = (statuses(almost) == Status.HELPFUL) & (statuses(FIT) != Status.HELPFUL)
+    gained = (statuses(almost) == NoteStatus.HELPFUL) & (statuses(FIT) != NoteStatus.HELPFUL)
     assert gained.any()
     assert (FIT.intercept[gained] >= 0.35).all()
 
@@ -145,14 +145,14 @@ def test_inertia_keeps_what_is_shown() -> None:
 def test_few_raters_who_rate_most_do_not_make_a_note_helpful() -> None:
     eager = replace(VOTERS.raters, high_volume=FIT.helpful_rater)
     status = statuses(fit_bridging(VOTERS.ratings, VOTERS.notes, eager))
-    assert (status != Status.HELPFUL).all()
+    assert (status != NoteStatus.HELPFUL).all()
 
 
 def test_intervals_and_chances_hold_over_samples_of_raters() -> None:
     world, held, stated, seen = VotersWorld.make(400, 101), [], [], []
     samples = [fit_bridging(*draw_voters(world, 800, 36_000, seed, tail=1.3, own=0.3)) for seed in range(9)]
     intercepts = np.array([fit.intercept for fit in samples])
-    status = np.array([statuses(fit) for fit in samples]) == Status.HELPFUL
+    status = np.array([statuses(fit) for fit in samples]) == NoteStatus.HELPFUL
     for place, fit in enumerate(samples[:3]):
         redrawn = redraws(fit)
         found, chance = sampling(fit, redrawn), chance_helpful(fit, redrawn)
@@ -175,13 +175,13 @@ def test_so_many_accounts_flip_a_note_and_one_fewer_does_not(profile: Profile) -
     notes, before = np.arange(200), statuses(FIT)
     costs = flip_costs(FIT, notes, profile)
     assert (costs > 0).sum() > 20
-    assert (costs[before == Status.NOT_HELPFUL] > 0).any()
+    assert (costs[before == NoteStatus.NOT_HELPFUL] > 0).any()
     for cost in np.unique(costs[costs > 1])[:6]:
         mine = notes[costs == cost]
         assert (flip_costs(FIT, mine, profile, most=int(cost)) == cost).all()
         assert (flip_costs(FIT, mine, profile, most=int(cost) - 1) == 0).all()
-    near = (before == Status.HELPFUL) & (FIT.intercept < 0.45)
-    assert np.median(costs[near]) < np.median(costs[(before == Status.HELPFUL) & ~near])
+    near = (before == NoteStatus.HELPFUL) & (FIT.intercept < 0.45)
+    assert np.median(costs[near]) < np.median(costs[(before == NoteStatus.HELPFUL) & ~near])
 
 
 def test_added_accounts_count_like_real_ratings() -> None:

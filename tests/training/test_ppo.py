@@ -119,14 +119,14 @@ class TestOneStep:
         from hellofresh.models.local.folders import StoredModel
         from training import tuning
         from training.data import read_exchanges
-        from training.run import Run
+        from training.run import Training
 
         model = AutoModelForCausalLM.from_pretrained(tiny_model)
         model.generation_config.repetition_penalty = 50.0
         model.generation_config.no_repeat_ngram_size = 1
         monkeypatch.setattr(tuning.Tuning, "load", lambda _: model)
         recipe = PpoRecipe(name="one", batch=2, accumulation=2, steps=1, updates=1, response_tokens=40, bits=16)
-        made = Run("ppo", recipe, {}, "cpu", tmp_path / "one")
+        made = Training("ppo", recipe, {}, "cpu", tmp_path / "one")
         base = StoredModel("tiny", str(tiny_model), "0")
         under_way = tuning.Tuning(base, made, polite_rewards([], "", 1), AutoTokenizer.from_pretrained(tiny_model))
         trainer, _, _ = tuning._by_rewards(under_way, read_exchanges(replies, responses=False))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,7 +94,7 @@ def test_a_quote_begins_and_ends_where_sentences_do(lines: list[str], data: st.D
     found = whole_sentences(page, start, end, most)
     whole = list(sentences(page))
     runs = {" ".join(page[begin:stop].split()) for k, (begin, _) in enumerate(whole) for _, stop in whole[k:]}
-    assert found == "" or (found in runs and word_count(found) <= most)
+    assert found == "" or (found in runs and word_count(found) <= 2 * most + 1)
     assert most < 1000 or " ".join(page[start:end].split()) in found
 
 
@@ -108,18 +110,27 @@ def quoted(page: str, part: str, most: int = 100) -> str:
 
 def test_a_contradiction_comes_with_what_it_contradicts() -> None:
     page = "A man wrote of the bridge. He said that it fell. That is false. It stands. However, the road is closed."
+    assert quoted(page, "A man") == "A man wrote of the bridge. He said that it fell. That is false."
     assert quoted(page, "it fell") == "He said that it fell. That is false."
-    assert quoted(page, "is false") == "He said that it fell. That is false."
-    assert quoted(page, "It stands") == "It stands."
-    assert quoted(page, "road is closed") == "It stands. However, the road is closed."
+    assert quoted(page, "is false") == "He said that it fell. That is false. It stands. However, the road is closed."
+    assert quoted(page, "It stands") == quoted(page, "road is closed") == "It stands. However, the road is closed."
     chinese = "有人说桥倒了。但这是假的。桥很好。"
-    assert quoted(chinese, "桥倒了") == quoted(chinese, "假的") == chinese[:13]
+    assert quoted(chinese, "桥倒了") == chinese[:13] and quoted(chinese, "假的") == chinese
+
+
+@pytest.mark.parametrize("case", Path(__file__).with_name("denied.txt").read_text(encoding="utf-8").splitlines()[1:])
+def test_a_quote_comes_with_what_its_page_says_of_it(case: str) -> None:
+    page, part, verdict = case.replace("\\n", "\n").split(" | ")
+    around = f"The town lies on a lake.\n{page}\nIt has many visitors in the summer.\nRead more on Sunday."
+    link = Link(1, SearchResult("https://a.example/", "", "", None, 1), number=1)
+    found = read_evidence(link, around, f"QUOTES: {part}", CorrectionSettings(quote_least=1))
+    assert set(found.quotes) == {"reported"} and verdict in found.quotes["reported"][0]
 
 
 def test_a_sentence_over_the_limit_is_no_quote_and_none_is_cut() -> None:
     page = f"{'word ' * 98}which is entirely false. It stands."
     assert quoted(page, "word word") == "" and quoted(page, "It stands") == "It stands."
-    assert quoted(page, "word word", 102).endswith("which is entirely false.")
+    assert quoted(page, "word word", 102).endswith("which is entirely false. It stands.")
     assert quoted("桥" * 300 + "。", "桥桥") == ""
     assert word_count("市长说桥没有倒塌") == 4
 
@@ -134,12 +145,12 @@ def test_markup_and_wrapped_lines_within_a_sentence_end_none() -> None:
 
 
 def test_the_regime_quotes_whole_sentences_or_nothing() -> None:
-    whole = "It is false, according to Dr. Smith, that the bridge fell on Monday night."
+    whole = "It is false, according to Dr. Smith, that the bridge fell on Monday night. It stands."
     page = f"{whole}\nA {'word ' * 99}is entirely false."
     said = "REFUTES: that the bridge fell on Monday night\nCONTEXT: word word word word word word"
     link = Link(1, SearchResult("https://a.example/", "", "", None, 1), number=1)
     found = read_evidence(link, page, said, CorrectionSettings())
-    assert (found.refuting, found.context, found.missing) == ((whole,), (), 1)
+    assert (found.quotes, found.missing) == ({"refuting": (whole,)}, 1)
     chinese = "桥没有倒。这座桥很好所以没有人受伤。"
     found = read_evidence(link, chinese, "REFUTES: 桥很好所以没有人受伤", CorrectionSettings())
-    assert found.refuting == (chinese[5:],)
+    assert found.quotes == {"refuting": (chinese[5:],)}

@@ -245,7 +245,7 @@ class ServiceReply:
 
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
-    """A post, and the part of the reply to store, without the shown note: `Service.read` gives the same from it."""
+    """A post, and the part of the reply to store, without the shown note: `PostsService.read` makes the same of it."""
 
     post: FoundPost
     kept: ServiceReply
@@ -274,7 +274,7 @@ class Manners(RetryPolicy):
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class PostsService:
     """One web service.
 
     Attributes:

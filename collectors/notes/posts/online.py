@@ -24,7 +24,7 @@ from typing import Self
 
 import aiohttp
 
-from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, Service, ServiceReply
+from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostsService, PostStatus, ServiceReply
 from collectors.notes.posts.local import LocalPosts
 from hellofresh import __version__
 from hellofresh.core.errors import ConfigError, SourceError, WorkspaceError
@@ -51,10 +51,10 @@ class Online:
         ask: whether the services may be asked; if not, posts for which one would have to be asked are `not-asked`.
     """
 
-    services: tuple[Service, ...]
+    services: tuple[PostsService, ...]
     cache: Path
     reask_gone_days: int = 30
-    known: Mapping[str, Service] = field(default_factory=dict)
+    known: Mapping[str, PostsService] = field(default_factory=dict)
     ask: bool = True
 
     @property
@@ -176,14 +176,14 @@ class _Search:
         """Whether a service would have to be asked for the post."""
         return any(self._wants(post_id, service) for service in self._online.services)
 
-    def _wants(self, post_id: str, service: Service) -> bool:
+    def _wants(self, post_id: str, service: PostsService) -> bool:
         known = self._known[post_id]
         if any(item.ends_the_search for item in known.values()):
             return False
         own = known.get(service.name)
         return own is None or (own.post.gone is not None and own.is_old)
 
-    def keep(self, service: Service, answers: Mapping[str, PostAnswer]) -> None:
+    def keep(self, service: PostsService, answers: Mapping[str, PostAnswer]) -> None:
         """Store answers, then use them."""
         for post_id, answer in answers.items():
             self._cache.add(post_id, service.name, self._now, answer.kept)
@@ -288,7 +288,7 @@ class _Visit:
         ConfigError: if the service needs a token, and none that may be sent is given.
     """
 
-    def __init__(self, search: _Search, service: Service, ids: Sequence[str]) -> None:
+    def __init__(self, search: _Search, service: PostsService, ids: Sequence[str]) -> None:
         self._search, self._service, self._ids = search, service, ids
         self._batches = iter([ids[start : start + service.batch] for start in range(0, len(ids), service.batch)])
         self._done = self._in_a_row = 0
@@ -398,7 +398,7 @@ class _Visit:
             raise _GaveUp(str(error)) from None
 
 
-def _authorization(service: Service) -> dict[str, str]:
+def _authorization(service: PostsService) -> dict[str, str]:
     if not service.token_variable:
         return {}
     token = os.environ.get(service.token_variable, "").strip()

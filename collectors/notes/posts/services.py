@@ -1,4 +1,4 @@
-"""The web services that can be asked for posts; a new one is a `Service` here and a name in `SERVICES`.
+"""The web services that can be asked for posts; a new one is a `PostsService` here and a name in `SERVICES`.
 
 X's own API, GET /2/tweets (https://docs.x.com/x-api/posts/get-posts-by-ids), gives 100 posts at once, with a token.
 Posts that cannot be had are listed under `errors`, with HTTP status 200. It is paid by the post. X's rules allow no
@@ -18,8 +18,8 @@ from collectors.notes.posts.base import (
     FoundPost,
     Manners,
     PostAnswer,
+    PostsService,
     PostStatus,
-    Service,
     ServiceReply,
     Several,
     check,
@@ -186,7 +186,7 @@ def _request(ids: Sequence[str]) -> tuple[str, Mapping[str, str]]:
     return "/2/tweets", query
 
 
-API_V2 = Service(
+API_V2 = PostsService(
     name="api-v2",
     base_url="https://api.x.com",
     request=_request,
@@ -197,5 +197,5 @@ API_V2 = Service(
     manners=Manners(per_second=0.3, at_once=1, deadline_s=960.0),
 )
 
-SERVICES: Mapping[str, Service] = {service.name: service for service in (API_V2,)}
+SERVICES: Mapping[str, PostsService] = {service.name: service for service in (API_V2,)}
 """Every web service by name."""

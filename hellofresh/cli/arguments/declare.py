@@ -15,14 +15,13 @@ from hellofresh.cli.arguments.parser import REQUIRED, Variants
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
-from hellofresh.runs.evaluation import OPTIONS
-from hellofresh.runs.evaluation import Option as FieldOption
+from hellofresh.runs.evaluation import OPTIONS, Option
 
 _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class Argument:
     """What a command accepts: names and words as `add_argument` takes them.
 
     Attributes:
@@ -51,7 +50,7 @@ def option(
     group: str = "",
     one_of: str = "",
     **more: object,
-) -> Option:
+) -> Argument:
     """An option such as `--port N`, a switch such as `--board`, or an argument such as `folder DIR`.
 
     Args:
@@ -59,7 +58,7 @@ def option(
         about: the help text.
         kind: makes a value of a word; what stands for the value says it otherwise, see `KINDS`.
         many: whether it may be repeated; without any the value is an empty list.
-        group, one_of: as in `Option`.
+        group, one_of: as in `Argument`.
         more: as `add_argument` takes it.
     """
     flags = tuple(word for word in names.split() if word.startswith("--"))
@@ -69,14 +68,14 @@ def option(
     if metavar:
         words["metavar"] = metavar[0]
     elif flags and "choices" not in words:
-        return Option(flags, {"action": "store_true", **words}, group, one_of)
+        return Argument(flags, {"action": "store_true", **words}, group, one_of)
     words["type"] = kind or KINDS.get(metavar[0] if metavar else "", str)
     if many:
         words = {"action": "append", "default": [], **words, "help": f"{about} (repeat it for each)"}
-    return Option(flags or (others[0],), words, group, one_of)
+    return Argument(flags or (others[0],), words, group, one_of)
 
 
-def fields(*names: str, required: Collection[str] = ("task", "model"), **changed: str) -> tuple[Option, ...]:
+def fields(*names: str, required: Collection[str] = ("task", "model"), **changed: str) -> tuple[Argument, ...]:
     """The options of fields of `Evaluation`; `changed` has help texts of a command's own."""
     found = []
     for name in names:
@@ -85,11 +84,11 @@ def fields(*names: str, required: Collection[str] = ("task", "model"), **changed
         words |= words_of(field)
         if words["action"] != "store_true":
             words["required"] = name in required
-        found.append(Option((field.flag_of(name),), words))
+        found.append(Argument((field.flag_of(name),), words))
     return tuple(found)
 
 
-def words_of(field: FieldOption) -> dict[str, Any]:
+def words_of(field: Option) -> dict[str, Any]:
     """How a field's option is declared, as `add_argument` takes it, but for its name, help and default."""
     if not field.metavar and not field.choices:
         return {"action": "store_true"}
@@ -109,10 +108,10 @@ def add_settings(variants: Variants, name: str, *kinds: type) -> None:
             variants.add(chosen.flag_of(field), {name: default}, **words)
 
 
-def posts_options(prefix: str = "") -> tuple[Option, ...]:
+def posts_options(prefix: str = "") -> tuple[Argument, ...]:
     """`--posts FILE` and `--posts-from NAMES`, as `collect` has them."""
     return tuple(
-        Option(
+        Argument(
             (f"--{prefix}{name.replace('_', '-')}",),
             {**words_of(field), "help": field.help, "default": defaults_of(NotesAsked)[name]},
         )
@@ -140,7 +139,7 @@ class Command:
     name: str
     about: str
     run: str
-    options: tuple[Option, ...]
+    options: tuple[Argument, ...]
     timed: bool = False
     submissions: str = ""
     epilog: str = ""
@@ -166,7 +165,7 @@ class Command:
         self.more(parser)
 
 
-def command(name: str, about: str, run: str, *options: Option, **more: Any) -> Command:
+def command(name: str, about: str, run: str, *options: Argument, **more: Any) -> Command:
     """A command, as `Command` describes it."""
     return Command(name, about, run, options, **more)
 
@@ -213,7 +212,7 @@ def edition(
     *,
     required: bool = False,
     nargs: str | None = None,
-) -> Option:
+) -> Argument:
     """The option `--edition E`, which `--quarter` names too."""
     return option("--edition --quarter E", about, required=required, nargs=nargs)
 

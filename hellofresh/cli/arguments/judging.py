@@ -37,7 +37,7 @@ COMMANDS = (
         option("--responses FILE", "rewards: further responses, as JSONL: sample, system and text"),
         option("--learnt FILE", "rewards: responses that a model was trained on (column response), to find copies of"),
         epilog="Example: hellofresh judge --by rewards --edition claim-responses@dev-207-62023170 "
-        "--reward data/training/R --reward data/training/F --reward data/training/P",
+        "--reward data/training/refutation --reward data/training/factuality --reward data/training/politeness",
     ),
     command(
         "rate report",

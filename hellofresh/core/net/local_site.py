@@ -31,6 +31,7 @@ _HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
 }
 
 
@@ -121,7 +122,9 @@ class LocalSite:
         application.router.add_get("/{path:.*}" if self.every_path else "/", _with_token(self.page))
         for path, handler in self.posts.items():
             application.router.add_post(path, _with_token(handler))
-        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
+        self._runner = web.AppRunner(
+            application, access_log=None, shutdown_timeout=1.0, handler_cancellation=True, auto_decompress=False
+        )
         await self._runner.setup()
         try:
             await web.TCPSite(self._runner, self.address, self.port).start()
@@ -185,6 +188,8 @@ class LocalSite:
         own = [origin for origin in allowed if urlsplit(origin).netloc == host]
         if request.method != "GET" and request.headers.get("Origin", "") not in own:
             raise web.HTTPForbidden(reason="only the pages of this site may send this")
+        if request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise web.HTTPUnsupportedMediaType(reason="send the body as it is, not packed")
         if not self.opens(_token(request)):
             raise web.HTTPUnauthorized(reason="open the whole address that you were given, with its token")
 

@@ -1,67 +1,71 @@
-"""Dates of pages: a page is taken to be as young as the latest date of publication or change that it names.
+"""Dates of pages: a page is taken to be as young as the latest date that it names, whatever stands beside that date.
 
-Markup is read whole (meta elements, marked times, attributes, JSON in scripts, addresses), and so are dates in the text
-beside a word such as "updated", in thirty languages, by dateparser; htmldate adds the forms that it knows. Where the
-order of day and month is open, the later reading counts. A date in the future or before 1970 is an error of the page,
-and is not taken. A moment is written `2023-04-01T10:00:00Z`, a day without a time zone `2023-04-01`.
+Every date is a candidate: in meta elements, marked times, attributes, JSON in scripts, the address, and in each line
+that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it
+knows. One kind is left out: a date by which running prose cites something else ("a report published on ..."), which
+says when that was written; prose about the page itself, or about its correction, counts. Where the order of day and
+month is open, the later reading counts. A date in the future or before 1970 is an error of the page, and is not taken.
+A moment is written `2023-04-01T10:00:00Z`, a day without a time zone `2023-04-01`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import tomllib
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from email.utils import parsedate_to_datetime
 from functools import cache
+from importlib.resources import files
+from itertools import pairwise
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from hellofresh.evidence.sentences import sentences, word_count
 
 if TYPE_CHECKING:
-    from dateparser.date import DateDataParser
     from lxml.html import HtmlElement
 
 _FIRST = date(1970, 1, 2)
 """A day earlier is the zero of computers' clocks, which stands where no date was filled in."""
-_LANGUAGES = "en de fr es pt it nl pl ru uk tr ar fa hi id vi ja ko zh sv da nb fi cs el ro hu he th bn".split()  # noqa: SIM905
+_LANGUAGES = """
+    en de fr es pt it nl pl ru uk tr ar fa hi id vi sv da nb fi cs sk el ro hu he th bn ca gl eu hr sr sl bg mk lt lv et
+    sq ms ur ta te sw af is be hy ka kk
+    """.split()  # noqa: SIM905
 _MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
+_PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()  # noqa: SIM905
+"""Months of the Iranian calendar, from the 21st of March."""
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()  # noqa: SIM905
+_ERAS = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}
+"""Eras that years are counted by, and the year before their first."""
+_ERA_YEAR = re.compile(rf"({'|'.join(_ERAS)})\s?(元|\d{{1,3}})\s?年")
 _NUMBERS = re.compile(
-    r"(?<![\d.,/-])(?:(\d{4})\s?[-/.年년]\s?(\d\d?)\s?[-/.月월]\s?(\d\d?)(?:\s?[日일])?|(\d\d?)([-/.])\s?(\d\d?)\5\s?(\d{4}|\d\d))(?!\d)"
+    r"(?<![\d.,/-])(?:(\d{4})\s?[-/.年년]\s?(\d\d?)\s?[-/.月월]\s?(\d\d?)|(\d\d?)\s?([-/.])\s?(\d\d?)\s?[-/.]\s?(\d{4}|\d\d))"
+    r"(?![\d%]|[.,]\d)"
 )
-_WORD = r"[^\s\d.,/()<>:;|\"'=&-]{2,20}"
-_WORDS = re.compile(
-    rf"""
-    (?<![\d.,/-])(?:
-      \d\d?(?:st|nd|rd|th|er|[.ºª])?,?[ ](?:(?:of|de|del|da)[ ])?{_WORD}\.?,?[ ](?:(?:de|del)[ ])?\d{{4}}
-    | \d\d?[ ]tháng[ ]\d\d?,?[ ]năm[ ]\d{{4}}
-    | \d\d?-{_WORD}-\d{{4}}
-    | \d{{4}}\.?[ ]{_WORD}\.?[ ]\d\d?\.?
-    | {_WORD}\.?[ ]\d\d?(?:st|nd|rd|th)?,?[ ]\d{{4}} )(?!\d)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_TOKEN = re.compile(r"\d+|[^\W\d_][^\s\d.,;:!?/|()<>\[\]{}\"\u201c\u201d\u201e«»'\u2018\u2019=&_、。،؛-]*")
+_BETWEEN = re.compile(r"[\s.,،、'\u2019/ºª\u2013-]{0,3}")
 _MONTH = re.compile(r"(\d{4})[-/](\d\d?)")
-_URL_DATE = re.compile(
-    r"[/=_-]((?:19|20)\d\d)([/_-])(0?[1-9]|1[0-2]|[a-z]{3,9})\2(0?[1-9]|[12]\d|3[01])(?!\d)", re.IGNORECASE
+_URL_DAY = re.compile(
+    r"(?<!\d)(?:((?:19|20)\d\d)([/_.-]?)(\d\d?)\2(\d\d?)|(\d\d?)([/_.-])(\d\d?)\6((?:19|20)\d\d))(?!\d)"
 )
 
-_NAMES = r"dat(?:e|um)|publi|modif|updat|revis|edited|issued|creat|posted|upload|lastmod|utime|timestamp"
+_NAMES = r"dat(?:e|um)|publi|modif|updat|revis|review|verif|edited|issued|creat|posted|upload|lastmod|utime|timestamp"
 _DATING = re.compile(rf"(?i){_NAMES}")
 _NOT_DATING = re.compile(r"(?i)expir|valid|event|birth|death|found|start|end[-_]?date|until")
 _JSON = re.compile(
-    rf"""(?i)(["'])([a-z_:-]{{0,30}}(?:{_NAMES})[a-z_:-]{{0,20}})\\{{0,4}}\1\s{{0,9}}:\s{{0,9}}\\{{0,4}}["']?"""
-    r"""([^"'\\<>\[\]{}]{4,60})"""
+    r"""(["'])([A-Za-z_:@-]{1,60})\\{0,4}\1\s{0,9}:\s{0,9}\\{0,4}["']?([^"'\\<>\[\]{},]{4,60}(?:,\s\d{4})?)"""
 )
-_CUES = r"""
-    updat modified changed edited review revis correct publish posted release as_of aktualisier geändert veröffentlicht
-    stand\b erschienen mis_à_jour modifié publié paru\b actualizad modificad publicad atualizad aggiornat pubblicat
-    modificat bijgewerkt gewijzigd gepubliceerd aktualizacj aktualizow opublikowan обновл измен опублик оновл опублік
-    güncelle yayın yayım تحديث نشر محدث روزرسانی منتشر अपडेट प्रकाशित diperbarui diterbitkan cập_nhật đăng 更新 修改
-    修订 發布 发布 編集 编辑 公開 掲載 수정 업데이트 입력 게시 uppdater publicer opdater oppdater publiser
-    päivitet julkaist aktualizov zveřejn ενημέρωσ ενημερώ δημοσι actualizat publicat frissít közzététel megjelent
-    עודכן פורסם อัปเดต เผยแพร่ হালনাগাদ প্রকাশ
-    """.split()  # noqa: SIM905, RUF001 - stems of words by which pages name their dates
-_CUE = "|".join(_CUES).replace("_", " ")
-_BEFORE = re.compile(rf"(?i)(?:{_CUE})[^\d.!?\n]{{0,40}}(?:\d\d?:\d\d[^\d.!?\n]{{0,20}})?$")
-_AFTER = re.compile(rf"(?i)[^\w\n]{{0,4}}(?:\d\d?:\d\d(?::\d\d)?[^\w\n]{{0,3}})?(?:{_CUE})")
+_LEAST_PROSE = 6
+"""Words of a sentence beside its date; what is shorter is a label."""
+_FAR = 600
+"""Characters before and behind a date that are looked at for its sentence."""
+INLINE = frozenset(
+    "a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var".split()  # noqa: E501, SIM905
+)
+"""Elements within a sentence."""
+_UNREAD = ("script", "style", "template")
 
 
 def end_of(text: str) -> datetime | None:
@@ -84,33 +88,30 @@ def youngest(claims: Iterable[str]) -> str:
 
 
 def url_date(url: str) -> str:
-    """The day that an address names, such as `/2023/04/01/` or `/2023/apr/01/`; empty if none."""
-    found = _URL_DATE.search(url)
-    if found is None:
-        return ""
-    named = found[3].lower()
-    month = (
-        int(named) if named.isdigit() else next((n for n, name in enumerate(_MONTHS, 1) if name.startswith(named)), 0)
+    """The latest day that an address names, such as `/2023/04/01/`, `/20230401/` or `/1-april-2023`; empty if none."""
+    path = unquote(url).split("://")[-1].partition("/")[2]
+    numbered = (
+        _ordered(int(found[8]), int(found[5]), int(found[7])) if found[8] else _day(*map(int, found.group(1, 3, 4)))
+        for found in _URL_DAY.finditer(path)
+        if found[8] or found[2] or len(found[0]) == 8
     )
-    return _plausible(_day(int(found[1]), month, int(found[4])))
+    return youngest([*map(_plausible, numbered), *(day for *_, day in _named(re.sub(r"[\W_]+", " ", path)))])
 
 
 def page_date(tree: HtmlElement, *, is_tame: bool = True) -> str:
     """The latest date that a page names, empty where it names none; htmldate searches only a tame tree."""
     marked = dict.fromkeys(text.strip() for text in _marked(tree))
-    return youngest([*map(read_date, marked), text_date(_visible(tree)), *(_searched(tree) if is_tame else ())])
+    return youngest([*map(read_date, marked), text_date(_lines(tree)), *(_searched(tree) if is_tame else ())])
 
 
-def text_date(text: str) -> str:
-    """The latest date in a text that stands beside a word such as "updated" or "published"; empty if none does."""
-    text = " ".join(text.split())
-    dates = [match for pattern in (_NUMBERS, _WORDS) for match in pattern.finditer(text)]
-    claims = {
-        match[0]: None
-        for match in dates
-        if _BEFORE.search(text, max(0, match.start() - 80), match.start()) or _AFTER.match(text, match.end())
-    }
-    return youngest(map(read_date, claims))
+def text_date(lines: Iterable[str]) -> str:
+    """The latest date in whole lines of text, without those by which prose cites something else; empty if none."""
+    latest = ""
+    for written in lines:
+        line = _plain(written)
+        later = sorted({found for found in _days(line) if found[2] > latest}, key=lambda found: found[2], reverse=True)
+        latest = next((day for start, end, day in later if not _is_cited(line, start, end)), latest)
+    return latest
 
 
 def read_date(text: str) -> str:
@@ -124,34 +125,147 @@ def read_date(text: str) -> str:
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
         return _plausible(moment if moment.tzinfo is not None else moment.date())
-    if found := _NUMBERS.search(text):
-        return _numbered(found)
     if found := _MONTH.fullmatch(text):  # as young as its last day, or as today
-        start = _plausible(_day(int(found[1]), int(found[2]), 1))
-        next_month = (date.fromisoformat(start) + timedelta(days=31)).replace(day=1) if start else date.min
-        return min(next_month - timedelta(days=1), datetime.now(UTC).date()).isoformat() if start else ""
-    found = _WORDS.search(text)
-    named = None if found is None else _named_dates().get_date_data(found[0]).date_obj
-    return _plausible(None if named is None else named.date())
+        return _month_end(int(found[1]), int(found[2]))
+    return youngest(day for *_, day in _days(_plain(text)))
 
 
-def _numbered(found: re.Match[str]) -> str:
-    """The day that three numbers name, the later one where day and month may be either way round."""
-    year, month, day, first, mark, second, last = found.groups()
-    if year:
-        return _plausible(_day(int(year), int(month), int(day)))
-    year = last if len(last) == 4 else f"20{last}"
-    usual, other = (
-        _plausible(_day(int(year), *pair)) for pair in ((int(second), int(first)), (int(first), int(second)))
-    )
-    return usual if usual and mark == "." else max(usual, other)
+def _plain(text: str) -> str:
+    """A text on one line in compatibility forms, years of eras as years."""
+    line = " ".join(unicodedata.normalize("NFKC", text).split())
+    return _ERA_YEAR.sub(lambda era: f"{_ERAS[era[1]] + (1 if era[2] == '元' else int(era[2]))}年", line)
+
+
+def _days(line: str) -> Iterator[tuple[int, int, str]]:
+    """Each plausible day in a line, in numbers or with a month's name: its begin, its end, and the day."""
+    for found in _NUMBERS.finditer(line):
+        year, month, day, first, mark, second, last = found.groups()
+        if year:
+            named = _day(_gregorian(int(year)), int(month), int(day))
+        else:
+            year = _gregorian(int(last if len(last) == 4 else f"20{last}"))
+            usual = _day(year, int(second), int(first))
+            named = usual if usual and mark == "." else _ordered(year, int(first), int(second))
+        if known := _plausible(named):
+            yield found.start(), found.end(), known
+    yield from _named(line)
+
+
+def _named(line: str) -> Iterator[tuple[int, int, str]]:
+    """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
+    tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
+    months = _month_names() if any(len(word) > 1 and word.isdecimal() for *_, word in tokens) else {}
+    for at, (start, end, word) in enumerate(tokens if months else ()):
+        pair = f"{word} {tokens[at + 1][2]}" if at + 1 < len(tokens) else ""
+        if not (known := months.get(pair) or months.get(word)):
+            continue
+        after = at + 1 + (pair in months)
+        before = list(_near(line, tokens[max(0, at - 4) : at + 1][::-1]))
+        behind = list(_near(line, tokens[after - 1 : after + 4]))
+        read = (_in_year(year, month, day) for year, day in _years_and_days(line, before, behind) for month in known)
+        if best := max(map(_plausible, read), default=""):
+            places = [start, end, *(place for _, *span in (*before, *behind) for place in span)]
+            yield min(places), max(places), best
+
+
+_Number = tuple[str, int, int]
+"""Digits, where they begin and where they end."""
+
+
+def _years_and_days(line: str, before: list[_Number], behind: list[_Number]) -> Iterator[tuple[int, int]]:
+    """What the numbers before a month, the nearest first, and those behind it say: 9 March 2026, March 9, 2026 ..."""
+    lengths = [len(digits) for digits, _, _ in behind]
+    if 4 in lengths:
+        year = lengths.index(4)
+        for digits, _, _ in behind[:year] or before[:1]:
+            yield int(behind[year][0]), int(digits)
+    elif before and len(before[0][0]) < 3 and behind and line[behind[0][1] - 1] in "'\u2019-":  # 9-Mar-26
+        yield 2000 + int(behind[0][0]), int(before[0][0])
+    else:
+        years = [int(digits) for digits, _, _ in before if len(digits) == 4]
+        for digits, _, _ in (*behind[:1], *before[:1]):
+            yield from ((year, int(digits)) for year in years[:1])
+
+
+def _near(line: str, tokens: list[tuple[int, int, str]]) -> Iterator[_Number]:
+    """The numbers beside the first of some words, as far as nothing but spaces and marks stands between them."""
+    for one, other in pairwise(tokens):
+        between = line[min(one[1], other[1]) : max(one[0], other[0])]
+        if _BETWEEN.fullmatch(between) is None:
+            return
+        if other[2].isdecimal():
+            yield other[2], other[0], other[1]
+        elif len(other[2]) > 7:
+            return
 
 
 @cache
-def _named_dates() -> DateDataParser:
-    from dateparser.date import DateDataParser
+def _month_names() -> Mapping[str, tuple[int, ...]]:
+    """The months that a word may name: 1 to 12, and 13 to 24 of the Iranian calendar."""
+    from dateparser.languages.loader import LocaleDataLoader
 
-    return DateDataParser(languages=_LANGUAGES, settings={"PARSERS": ["absolute-time"], "STRICT_PARSING": True})
+    known: dict[str, tuple[int, ...]] = {name: (number,) for number, name in enumerate(_PERSIAN, start=13)}
+    for locales in ({"languages": _LANGUAGES}, {"locales": ["ar-LB"]}):
+        for locale in LocaleDataLoader().get_locales(**locales):
+            for number, month in enumerate(_MONTHS, start=1):
+                for name in map(str.lower, locale.info.get(month, ())):
+                    if len(name) > 2 or not name.isascii() or name in _ROMAN:
+                        known[name] = tuple({*known.get(name, ()), number})
+    return known
+
+
+def _in_year(year: int, month: int, day: int) -> date | None:
+    if month <= 12:
+        return _day(_gregorian(year), month, day)
+    # The Iranian year begins on the 20th or 21st of March; the later counts.
+    begin = _day(year + 621, 3, 21)
+    days = (month - 13) * 31 - max(0, month - 19) + day - 1
+    return begin + timedelta(days=days) if begin and day <= 31 else None
+
+
+def _gregorian(year: int) -> int:
+    """A year of the Buddhist calendar as one of ours."""
+    return year - 543 if 2443 <= year < 2643 else year
+
+
+def _ordered(year: int, one: int, other: int) -> date | None:
+    """The later day of a year where day and month may be either way round."""
+    days = [day for pair in ((one, other), (other, one)) if (day := _day(year, *pair)) and _plausible(day)]
+    return max(days, default=None)
+
+
+def _month_end(year: int, month: int) -> str:
+    start = _plausible(_day(year, month, 1))
+    if not start:
+        return ""
+    next_month = (date.fromisoformat(start) + timedelta(days=31)).replace(day=1)
+    return min(next_month - timedelta(days=1), datetime.now(UTC).date()).isoformat()
+
+
+def _is_cited(line: str, start: int, end: int) -> bool:
+    """Whether a date stands in a sentence of prose that cites something else, and does not speak of its page."""
+    if re.match(r"[\])]?\s?:", line[end:]):  # "9 March 2025: the name was wrong."
+        return False
+    near = line[max(0, start - _FAR) : end + _FAR]
+    at = min(start, _FAR)
+    begin, close = next(((begin, close) for begin, close in sentences(near) if begin <= at < close), (0, len(near)))
+    sentence = near[begin:close]
+    if sentence[-1:].isalnum() or word_count(sentence) - word_count(line[start:end]) < _LEAST_PROSE:
+        return False
+    is_citing = _stems("cites").search(sentence) is not None
+    return is_citing and _stems("own").search(near[max(0, begin - 60) : close]) is None
+
+
+@cache
+def _stems(kind: str) -> re.Pattern[str]:
+    languages = tomllib.loads(files(__package__).joinpath("prose.toml").read_text(encoding="utf-8"))[kind]
+    stems = {stem for stems in languages.values() for stem in stems}
+    # Scripts of Europe begin a stem where a word begins; others write words together, or something before them.
+    parts = (
+        ("\\b" if stem[0] < "\u0530" else "") + re.escape(stem.removesuffix("$")) + ("\\b" if stem[-1] == "$" else "")
+        for stem in sorted(stems)
+    )
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 def _day(year: int, month: int, day: int) -> date | None:
@@ -180,7 +294,9 @@ def _marked(tree: HtmlElement) -> Iterator[str]:
             continue
         values = element.attrib
         if element.tag == "script":
-            yield from (match[3] for match in _JSON.finditer(element.text or "") if _is_dating(match[2]))
+            is_linked = "ld+json" in values.get("type", "")
+            found = _JSON.finditer(element.text or "")
+            yield from (match[3] for match in found if _is_dating(match[2], in_any_name=is_linked))
             continue
         named = " ".join(values.get(key, "") for key in ("property", "name", "itemprop", "http-equiv"))
         for key, value in values.items():
@@ -194,14 +310,22 @@ def _marked(tree: HtmlElement) -> Iterator[str]:
             yield shown if len(shown) < 100 else ""
 
 
-def _is_dating(name: str) -> bool:
-    return bool(_DATING.search(name)) and not _NOT_DATING.search(name)
+def _is_dating(name: str, *, in_any_name: bool = False) -> bool:
+    return (in_any_name or bool(_DATING.search(name))) and not _NOT_DATING.search(name)
 
 
-def _visible(tree: HtmlElement) -> str:
-    """The text of a page, white space single."""
-    texts = tree.xpath("//text()[not(parent::script or parent::style or parent::template)]")
-    return " ".join(" ".join(map(str, texts)).split()) if isinstance(texts, list) else ""
+def _lines(tree: HtmlElement) -> Iterator[str]:
+    """The texts of a page, one a block."""
+    from lxml import etree
+
+    line: list[str] = []
+    for event, element in etree.iterwalk(tree, events=("start", "end")):
+        if element.tag not in INLINE:
+            yield "".join(line)
+            line = []
+        text = element.tail if event == "end" else "" if element.tag in _UNREAD else element.text
+        line.append(text or "")
+    yield "".join(line)
 
 
 def _searched(tree: HtmlElement) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from hellofresh.core.texts import visible as clean
-from hellofresh.evidence.web.dates import page_date, text_date, youngest
+from hellofresh.evidence.web.dates import INLINE, page_date, text_date, youngest
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -66,12 +66,6 @@ _BESIDE = re.compile(
     r"(?:comments?|replies|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
 )
 """Classes and ids of what readers say, and of other stories."""
-_INLINE = frozenset(
-    """
-    a abbr b bdi bdo cite code data del dfn em font i ins kbd mark q s samp small span strong sub sup time tt u var
-    """.split()  # noqa: SIM905
-)
-"""Elements within a sentence."""
 _WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
 """A line break after a long line of plain text, which was wrapped at a width."""
 _MARKUP = ("<!doctype html", "<html", "<head", "<body")
@@ -103,7 +97,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     text = decode(body, content_type).replace("\0", "")
     is_markup = text.lstrip()[:20].lower().startswith(_MARKUP)
     if content_type.partition(";")[0].strip().lower() == "text/plain" and not is_markup:
-        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text))
+        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text.splitlines()))
     # libxml2 gets the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
     tree = _tree(document)
@@ -113,7 +107,9 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
     if extractor == "beautifulsoup" or not _is_tame(tree):
         found = clean(_beautifulsoup(document, without=() if extractor == "beautifulsoup" else ("head", *_AROUND)))
-        return MainText(title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found)]))
+        return MainText(
+            title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found.splitlines())])
+        )
     # What is taken out is not read, and its dates are not the page's.
     beside = []
     for element in tree.iter(*_BESIDE_TAGS):
@@ -200,8 +196,8 @@ def _beautifulsoup(document: bytes, *, without: Sequence[str]) -> str:
     for node in soup.descendants:
         block = blocks[id(node.parent)]
         if isinstance(node, Tag):
-            blocks[id(node)] = block if node.name in _INLINE else node
-            last = last if node.name in _INLINE else None
+            blocks[id(node)] = block if node.name in INLINE else node
+            last = last if node.name in INLINE else None
         elif type(node) in (NavigableString, CData):
             if block is last:
                 lines[-1] += str(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, ClassVar, NoReturn
@@ -39,6 +40,16 @@ _FIXES = {
     403: "Check what the key may do.",
     404: "Check the model's id and the base URL.",
 }
+
+
+_TOO_LONG = re.compile(
+    r"(?i)context[ _-]?(?:length|size|window)|(?:maximum|max) (?:number of|allowed)? ?(?:input )?tokens|max_new_tokens"
+    r"|too many (?:input )?tokens|(?:prompt|input|request)(?: is| was)? too (?:long|large)|tokens? limit exceeded"
+)
+_SHORTEN = "Shorten what the prompt shows, or ask a model with a longer context: asked again, it fails again."
+_EVENTS = re.compile(rb"\s*(?:data|event|id|retry)?:")
+_NO_STREAM = "Have the endpoint answer in one piece: this asks for no stream."
+_NO_PAGE = "Check the base URL: a web page or a proxy may answer there."
 
 
 class Shape(BaseModel):
@@ -222,12 +233,19 @@ def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, f
     }
 
 
-def bad_reply(where: str, why: str, status: int | None = 200) -> CallError:
-    """An error for a reply that is not what its format says."""
+def bad_reply(where: str, why: str, status: int | None = 200, body: bytes = b"") -> CallError:
+    """An error for a reply that is not what its format says; of a body that is no JSON it says what came."""
+    fix = ""
+    if (start := body.lstrip()[:1]) and start not in b"{[":
+        streams = _EVENTS.match(body) is not None
+        fix = _NO_STREAM if streams else _NO_PAGE
+        kind = "an event stream" if streams else "HTML" if start == b"<" else "text"
+        why = f"{kind} in place of JSON: {excerpt(body[: 4 * _EXCERPT].decode('utf-8', 'replace'))}"
     return CallError(
         f"a reply that cannot be read ({why})",
         where=where,
         expected="an answer in the provider's format",
+        fix=fix,
         code="bad-reply",
         retryable=True,
         status=status,
@@ -244,6 +262,8 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
         wait_s: seconds that the provider asked to wait.
     """
     number = status or 0
+    if number in (200, 400, 413, 422, 500) and _TOO_LONG.search(what):
+        return CallError(what, where=where, fix=_SHORTEN, code="context-length", status=status)
     return CallError(
         what,
         where=where,
@@ -280,6 +300,7 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     if status == 200 and isinstance(code, int) and 400 <= code < 600:
         status = code
     said = excerpt(str(fields.get("message") or fields.get("detail") or fields.get("type") or ""))
+    said = f"{said} ({name})" if _TOO_LONG.search(name) else said
     what = "an error instead of an answer" if status == 200 else f"HTTP {status}"
     raise refusal(402 if name in _SPENT_CODES else status, f"{what}: {said}" if said else what, where, wait_s)
 

@@ -141,7 +141,7 @@ class AnthropicModel(HttpModel):
         try:
             return self._answer(_Message.model_validate_json(reply.body), whole_calls(request))
         except ValidationError as fault:
-            raise bad_reply(self.where, model_fault(fault)) from None
+            raise bad_reply(self.where, model_fault(fault), body=reply.body) from None
 
     def _answer(self, message: _Message, whole: bool) -> Answer:
         finish, usage = _FINISHES.get(message.stop_reason), message.usage

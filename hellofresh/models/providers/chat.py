@@ -172,7 +172,7 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
     except RecursionError:
         raise bad_reply(where, "nested too deeply") from None
     except ValueError as error:
-        raise bad_reply(where, str(error)) from None
+        raise bad_reply(where, str(error), body=body) from None
 
 
 def _answer(reply: _Reply, whole: bool) -> Answer:

@@ -109,7 +109,7 @@ class ResponsesModel(HttpModel):
             except ValidationError:
                 holds_error = False
             if not holds_error:
-                raise bad_reply(self.where, model_fault(fault)) from None
+                raise bad_reply(self.where, model_fault(fault), body=reply.body) from None
         return failure(reply.status, reply.body, self.where, reply.wait_s)
 
     def _answer(self, response: _Response, whole: bool) -> Answer:

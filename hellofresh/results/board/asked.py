@@ -113,7 +113,10 @@ def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:
             )
         case QuotedEvent():
             return replace(
-                step, text="\n".join([*event.refuting, *event.context]), url=event.url, problem=event.problem
+                step,
+                text="\n".join(quote for quotes in event.said.values() for quote in quotes),
+                url=event.url,
+                problem=event.problem,
             )
         case NotedEvent(name="picture"):
             # What stands in a post's picture is the post's, and who is in it is nobody's business.

@@ -171,7 +171,7 @@ DEPTH = 10
 _MOST_CHARACTERS = 2_000
 
 
-def documents(split: BoardSplit) -> Iterator[schema.FoundDocument]:
+def documents(split: BoardSplit) -> Iterator[schema.ShownDocument]:
     """Relevant documents and the first of each ranking, where labels are shown and the licence lets texts be shown."""
     queries = [sample for sample in split.samples if isinstance(sample, EvidenceQuery)]
     if not split.shown or not queries or get_task(split.place.task).track != "retrieval":
@@ -184,4 +184,4 @@ def documents(split: BoardSplit) -> Iterator[schema.FoundDocument]:
         if found.corpus is not None and found.is_published:
             for document in found.corpus.documents():
                 if document.id in wanted:
-                    yield schema.FoundDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])
+                    yield schema.ShownDocument(document.id, document.title, document.text[:_MOST_CHARACTERS])

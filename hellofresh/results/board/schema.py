@@ -617,7 +617,7 @@ class RatedResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDocument:
+class ShownDocument:
     """A document that is relevant to a query, or that a system ranked among the first; only if its text may be shown.
 
     Attributes:
@@ -667,7 +667,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "people": Table(PeopleRow, _SPLIT),
     "judges": Table(JudgeRow, _SPLIT),
     "responses": Table(RatedResponse, _SPLIT),
-    "documents": Table(FoundDocument, _SPLIT),
+    "documents": Table(ShownDocument, _SPLIT),
     "note_writers": Table(NoteWriter, _RELEASE),
     "writer_pairs": Table(WriterPair, _RELEASE),
 }

@@ -22,6 +22,8 @@ _GAP = 28
 _LEAST_WIDTH = 150
 _LETTER, _BOLD_LETTER = 6.4, 8
 _LABELS = 310
+_EDGE, _WIDER = 8, 0.15
+"""Pixels around a picture, and by how much the letters of other fonts, such as DejaVu Sans, are wider."""
 _SCALE = 45
 _INK, _FRAME = "#222222", "#666666"
 _TEXT = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
@@ -40,7 +42,7 @@ _PART = re.compile(r'<\w+ id="(\w+)"')
 _USE = re.compile(r'(<\w+ id="|"url\(#)(\w+)')
 
 
-class Image(NamedTuple):
+class FigureImage(NamedTuple):
     """A figure's files; `png` is empty where none was asked for."""
 
     svg: bytes
@@ -59,7 +61,7 @@ def need_converter() -> None:
         raise missing_extra("a figure", "vl-convert-python", "analyse") from None
 
 
-def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> Image:
+def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = True) -> FigureImage:
     """A figure's files, on white.
 
     Args:
@@ -71,16 +73,18 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
 
     text = vl_convert.vegalite_to_svg(composed(figure, marks, question), vl_version=VEGA_LITE, allowed_base_urls=[])
     svg = _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
-    return Image(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
+    return FigureImage(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
 def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:
     """The whole figure as one Vega-Lite specification with its data."""
     placed = place(figure, marks, question)
-    head: Specification = {"$schema": _SCHEMA, "padding": 8, "config": _CONFIG}
+    longest = max((letters(name) for one in placed for name in one.rows), default=0)
+    padding = {**dict.fromkeys(("top", "right", "bottom"), _EDGE), "left": _EDGE + round(_WIDER * _LETTER * longest)}
+    head: Specification = {"$schema": _SCHEMA, "padding": padding, "config": _CONFIG}
     if len(placed) == 1:
         return placed[0].spec | head | {"width": _WIDTH} | _title(placed[0], _WIDTH)
-    width = _chart_width(figure, placed)
+    width = _chart_width(figure, placed, longest)
     resolved = dict.fromkeys(("color", "shape"), "shared" if figure.one_key else "independent")
     return head | {
         "description": question,
@@ -102,9 +106,8 @@ def _beside(one: PlacedChart, width: int) -> Specification:
     return kept | {"width": width} | _title(one, width)
 
 
-def _chart_width(figure: Figure, placed: Sequence[PlacedChart]) -> int:
-    """The width of each chart without the names of its rows."""
-    longest = max((letters(row) for one in placed for row in one.rows), default=0)
+def _chart_width(figure: Figure, placed: Sequence[PlacedChart], longest: int) -> int:
+    """The width of each chart without the names of its rows, the longest of so many letters."""
     same = all(one.rows == placed[0].rows for one in placed)
     names = min(_LABELS, round(_LETTER * longest)) if longest else _SCALE
     lines = 1 if same and longest else figure.columns

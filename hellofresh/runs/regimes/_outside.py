@@ -22,7 +22,7 @@ _LETTER = re.compile(r"[^\W_]")
 _CHARACTERS_A_WORD = 12
 _LONGEST_ADDRESS = 2000
 _T = TypeVar("_T")
-_V = TypeVar("_V", bound="Visit")
+_V = TypeVar("_V", bound="PageVisit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ async def read_safely(web: Web, url: str) -> WebPage:
 
 
 @dataclass(slots=True)
-class Visit:
+class PageVisit:
     """A result of a search, and what became of it.
 
     Attributes:
@@ -198,7 +198,7 @@ async def visit_first(visits: Sequence[_V], most: int, visit: Callable[[_V], Cor
         most -= sum(task.result() for task in reading)
 
 
-async def visited(web: Web, visit: Visit, words: int, carries_item: Callable[[str], bool]) -> bool:
+async def visited(web: Web, visit: PageVisit, words: int, carries_item: Callable[[str], bool]) -> bool:
     """Read a result's page, its first words; whether it can be used."""
     visit.page = page = await read_safely(web, visit.result.url)
     text = clean(page.text)

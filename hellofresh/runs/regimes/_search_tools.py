@@ -12,7 +12,7 @@ from hellofresh.evidence.web import PageStatus, Web
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.runs.prompts import PromptSet
 from hellofresh.runs.regimes._outside import (
-    Visit,
+    PageVisit,
     address,
     cut_words,
     has_word,
@@ -81,7 +81,7 @@ class SearchSide:
             carries_item: whether a page's text holds what is judged; such a page is left out.
         """
         found = await search_safely(self.web, query, self.before)
-        visits = [Visit(place, result) for place, result in enumerate(found.results, start=1)]
+        visits = [PageVisit(place, result) for place, result in enumerate(found.results, start=1)]
         await visit_first(visits, k, lambda item: visited(self.web, item, page_words, carries_item))
         used = [visit for visit in visits if not visit.dropped]
         searched = self._searched(query, len(found.results), found.problem)
@@ -163,7 +163,7 @@ class SearchSide:
         return Finding(cut.text + ending, answer.sources)
 
 
-def _shown(visit: Visit) -> str:
+def _shown(visit: PageVisit) -> str:
     """A page as the summariser sees it."""
     title, url = ("", "") if visit.page is None else (visit.page.title, visit.page.final_url)
     return f"{one_line(title, 200)} ({address(url)})\n{visit.cut.text if visit.cut else ''}"

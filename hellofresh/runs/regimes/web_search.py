@@ -27,7 +27,7 @@ from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Need
 from hellofresh.runs.regimes._outside import (
     Cut,
     Instant,
-    Visit,
+    PageVisit,
     cut_words,
     has_word,
     needs_of_search,
@@ -52,7 +52,7 @@ _AROUND = " \"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
 @dataclass(slots=True)
-class _Visit(Visit):
+class _Visit(PageVisit):
     """A result with its summary: what stands before the sample, None if nothing; dropped also for `no-summary`."""
 
     summary: Cut | None = None

@@ -57,7 +57,7 @@
       ...(found.evidence.length ? [] : [el("p", "", "No page that may be used said anything about it.")]),
       ...found.evidence.map((item) =>
         el("section", "", el("strong", "", item.title || item.url), el("div", "small", linkTo(item.url), ` (${about(item)})`),
-          ...item.refuting.map((quote) => text(`Against the post: ${quote}`)), ...item.context.map((quote) => text(`Context: ${quote}`)))),
+          ...Object.entries(item.quotes).flatMap(([stance, quotes]) => quotes.map((quote) => text(`${stance}: ${quote}`))))),
       ...found.pictures.flatMap((words, k) => [el("h2", "", `Picture ${k + 1}`), text(words)]),
       el("p", "small", `${found.seconds} s, cost ${cost}. Kept in ${found.folder}`),
       el("details", "", el("summary", "", "How it was made"),

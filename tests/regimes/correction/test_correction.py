@@ -72,7 +72,7 @@ def test_the_transcript_of_a_captioned_post_is_the_hand_written_one(desk) -> Non
         NotedEvent(name="links", values={"satire": 1, "twice": 4, "unrated": 1, "used": 2}),
         AskedEvent(step="evidence-1", role="extractor"),
         QuotedEvent(url=high, priority="high", refuting=(FELL,), missing=1,
-                    context=("Its deck was closed for repairs on Monday, the council said.",)),
+                    context=(f"Its deck was closed for repairs on Monday, the council said. {FELL}",)),
         AskedEvent(step="evidence-2", role="extractor"),
         QuotedEvent(url=low, priority="low", refuting=("A photo of the collapse is from a film set.",)),
         AskedEvent(prompt="manual", step="respond"),
@@ -131,7 +131,10 @@ def test_a_quote_is_the_pages_own_whole_sentence_or_nothing(desk) -> None:
         "Officials said it is false that the bridge fell into the river. Repairs cost 3.5 million. The end is near now"
     )
     for quote, kept in (
-        ("the bridge fell into the river", "Officials said it is false that the bridge fell into the river."),
+        (
+            "the bridge fell into the river",
+            "Officials said it is false that the bridge fell into the river. Repairs cost 3.5 million.",
+        ),
         ("\u201cRepairs cost 3.5 million.\u201d", ""),
         ("The end is near now", "The end is near now"),
         ("the bridge fell into the sea", ""),

@@ -62,7 +62,7 @@ from hellofresh.runs.regimes.correction.post import (
 from hellofresh.runs.regimes.web_search import query_lines
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.outputs import Output, Response, Status
-from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent
+from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent
 
 QUERIER = "querier"
 _TOKENS_A_QUERY = 40
@@ -158,7 +158,7 @@ async def respond(
     pictures: DescribedPictures,
 ) -> tuple[Response, Sequence[Event]]:
     """Have the model respond by the evidence, which is None where nothing was looked for."""
-    pages = [page for page in evidence or () if page.refuting or page.context]
+    pages = [page for page in evidence or () if page.quotes]
     rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
     if pages:
         block = fence([_fact(page) for page in pages])
@@ -191,7 +191,7 @@ async def respond(
 def _fact(page: PageEvidence) -> str:
     """A page's sentences as the model reads them, after its address, which names the publisher, and its date."""
     day = "" if page.link.page is None else page.link.page.date[:10]
-    quotes = [f"Against the post: {quote}" for quote in page.refuting] + [f"Context: {quote}" for quote in page.context]
+    quotes = [f"{STANCES[stance]}: {quote}" for stance, said in page.quotes.items() for quote in said]
     return "\n".join([f"{address(page.link.url)} ({day or 'no date'})", *quotes])
 
 
@@ -240,7 +240,7 @@ class Correction(BaseRegime):
         tools: look at pictures; None for those that the settings name.
     """
 
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     gives: ClassVar[type[Output]] = Response
     roles: ClassVar[Mapping[str, str]] = {
         DESCRIBER: "describes pictures",

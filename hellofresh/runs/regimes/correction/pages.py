@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
 from math import ceil
@@ -28,7 +28,7 @@ from hellofresh.evidence.web import Found, ImageSearch, PageStatus, Web, WebPage
 from hellofresh.evidence.web.dates import end_of
 from hellofresh.models import Request
 from hellofresh.runs.regimes._base import Case
-from hellofresh.runs.regimes._outside import Visit, address, host_of, read_safely, search_safely
+from hellofresh.runs.regimes._outside import PageVisit, address, host_of, read_safely, search_safely
 from hellofresh.runs.regimes._reading import is_refusal
 from hellofresh.runs.regimes.correction.post import (
     CorrectionSettings,
@@ -37,7 +37,7 @@ from hellofresh.runs.regimes.correction.post import (
     shown_post,
     without_links,
 )
-from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ _LIMITED_CHARACTERS = 150
 
 
 @dataclass(slots=True, kw_only=True)
-class Link(Visit):
+class Link(PageVisit):
     """A result, and what became of it.
 
     Attributes:
@@ -304,7 +304,8 @@ class PageSearch:
 
 EXTRACTOR = "extractor"
 _TOKENS_A_WORD = 1.5
-_LABEL = re.compile(r"^\W{0,4}(REFUTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
+_LABEL = re.compile(r"^\W{0,4}(REFUTES|SUPPORTS|QUOTES|CONTEXT|NONE)\b\W{0,4}(?=:|\s|$)[:\s]*", re.IGNORECASE)
+_KINDS = {"refutes": "refuting", "supports": "supporting", "quotes": "reported", "context": "context"}
 _AROUND = " \t\"'`*\u201c\u201d\u2018\u2019\u00ab\u00bb-"
 _STRAIGHT = str.maketrans(
     {"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2013": "-", "\u2014": "-", "\n": " "}
@@ -317,14 +318,13 @@ class PageEvidence:
 
     Attributes:
         link: the page.
-        refuting, context: its own sentences, without addresses.
+        quotes: its own sentences without addresses, by stance (see `STANCES`).
         missing: quotes that do not stand in the page.
         problem: why nothing could be asked of it; empty if it was.
     """
 
     link: Link
-    refuting: tuple[str, ...] = ()
-    context: tuple[str, ...] = ()
+    quotes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: int = 0
     problem: str = ""
 
@@ -335,8 +335,10 @@ class PageEvidence:
         yield QuotedEvent(
             url=address(self.link.url),
             priority=self.link.priority or "",
-            refuting=self.refuting,
-            context=self.context,
+            refuting=self.quotes.get("refuting", ()),
+            supporting=self.quotes.get("supporting", ()),
+            reported=self.quotes.get("reported", ()),
+            context=self.quotes.get("context", ()),
             missing=self.missing,
             problem=self.problem,
         )
@@ -348,7 +350,7 @@ async def extract(
     """Ask pages in their order, the best first, until enough of them refute the post."""
     asked: list[PageEvidence] = []
     for number, link in enumerate(links, start=1):
-        if sum(bool(page.refuting) for page in asked) >= settings.refuting_pages:
+        if sum("refuting" in page.quotes for page in asked) >= settings.refuting_pages:
             break
         asked.append(await _ask(case, settings, link, pictures, number))
     return asked
@@ -383,7 +385,7 @@ async def _ask(
 
 def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
     """The quotes in an answer that stand in the page, the first so many of each kind, widened to whole sentences."""
-    kept: dict[str, dict[str, None]] = {"refutes": {}, "context": {}}
+    kept: dict[str, str] = {}
     missing = 0
     for kind, quote in _quotes(said):
         page, wanted = text.translate(_STRAIGHT), " ".join(quote.translate(_STRAIGHT).split())
@@ -391,14 +393,12 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
         found = "" if start < 0 else whole_sentences(text, start, start + len(wanted), settings.quote_most)
         if not found:
             missing += 1
-        elif found not in kept["refutes"]:
-            kept[kind][" ".join(without_links(found).text.split())] = None
-    return PageEvidence(
-        link,
-        tuple(kept["refutes"])[: settings.refuting],
-        tuple(quote for quote in kept["context"] if quote not in kept["refutes"])[: settings.context],
-        missing,
-    )
+        else:
+            kept.setdefault(" ".join(without_links(found).text.split()), _KINDS[kind])
+    refuting = [quote for quote, stance in kept.items() if stance == "refuting"][: settings.refuting]
+    others = [quote for quote, stance in kept.items() if stance != "refuting"][: settings.context]
+    taken = {stance: tuple(quote for quote in (*refuting, *others) if kept[quote] == stance) for stance in STANCES}
+    return PageEvidence(link, {stance: quotes for stance, quotes in taken.items() if quotes}, missing)
 
 
 def _quotes(said: str) -> Iterator[tuple[str, str]]:
@@ -409,6 +409,6 @@ def _quotes(said: str) -> Iterator[tuple[str, str]]:
         if label is None:
             lines.append(line)
             continue
-        if kind in ("refutes", "context") and (quote := " ".join(lines).strip(_AROUND)):
+        if kind in _KINDS and (quote := " ".join(lines).strip(_AROUND)):
             yield kind, quote
         kind, lines = label[1].lower(), [line[label.end() :]]

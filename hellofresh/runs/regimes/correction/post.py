@@ -67,7 +67,8 @@ class CorrectionSettings(RegimeSettings):
         relevance, relevance_images: least cosine of post and page, for a post of text alone and for one with pictures.
         page_characters: characters of a page that are read for evidence.
         refuting, context: most paragraphs of a page that refute the post, and that give context.
-        quote_least, quote_most: least and most words of a quote; a longer sentence is not quoted.
+        quote_least, quote_most: least and most words of a quote, and most of what its page says after it; what is
+            longer is not quoted.
         refuting_pages: after so many pages that refute it, no further page is read.
         words: most words of the response.
     """

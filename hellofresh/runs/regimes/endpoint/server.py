@@ -10,11 +10,11 @@ import hmac
 import json
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 from urllib.parse import quote
 
 from aiohttp import web
@@ -24,10 +24,8 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.models.providers import call_arguments
-from hellofresh.runs.regimes.endpoint import QuestionForm, calls_of, digest, read_question
-
-if TYPE_CHECKING:
-    from hellofresh.runs.regimes.agent_tools import AgentSession
+from hellofresh.runs.regimes.endpoint import Question, QuestionForm, calls_of, digest, read_question
+from hellofresh.tasks.outputs import Output
 
 _SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
@@ -52,6 +50,19 @@ class EndpointAddress:
     model: str
 
 
+class Session(Protocol):
+    """Answers what is asked about one sample; see `hellofresh.runs.regimes.agent_tools.AgentSession`."""
+
+    @property
+    def roles(self) -> tuple[str, ...]: ...
+    @property
+    def created(self) -> int: ...
+    def about(self) -> Mapping[str, object]: ...
+    async def answer(self, question: Question, *, again: bool) -> Answer: ...
+    async def hand_in(self, body: bytes) -> None: ...
+    def give_up(self, output: Output) -> None: ...
+
+
 @dataclass(slots=True)
 class EndpointServer:
     """Sessions by sample id, behind one port.
@@ -65,7 +76,7 @@ class EndpointServer:
 
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    sessions: dict[str, AgentSession] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
     socket: Path | None = None
     elsewhere: Counter[str] = field(default_factory=Counter, repr=False)
     _runner: web.AppRunner | None = field(default=None, repr=False)
@@ -140,7 +151,7 @@ class EndpointServer:
         if not hmac.compare_digest(given.encode("utf-8", "surrogateescape"), self.token.encode()):
             raise web.HTTPUnauthorized(reason="a wrong key")
 
-    def _session(self, request: web.Request) -> AgentSession:
+    def _session(self, request: web.Request) -> Session:
         sample = request.match_info.get("sample") or request.headers.get(_SAMPLE_HEADER, "")
         if not sample and len(self.sessions) == 1:
             return next(iter(self.sessions.values()))

@@ -1,0 +1,104 @@
+"""The edition and task of an evaluation that names none: the newest at hand, else the bundled sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from collectors.jobs import bundled_jobs
+from hellofresh.config import Settings
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Edition, Frozen
+from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.workspace import Workspace
+from hellofresh.pipeline.release import collect_and_build
+from hellofresh.pipeline.steps import Show, Steps
+from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.state import labels_are_public, reveal
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.tasks import TASKS, get_task
+
+_BASELINES = ("always-yes", "coin")
+
+
+def choose_edition(
+    workspace: Workspace, edition: Edition | None, task: str | None, show: Show, *, builds: bool
+) -> tuple[Edition, str]:
+    """Edition and task where not both are named, and say which.
+
+    Of what is released and has its texts at hand, the newest edition whose labels are public, else the newest; where
+    nothing is released, the bundled sample, which is built then if `builds` allows it.
+
+    Raises:
+        UsageError: if nothing fits.
+    """
+    if task is not None:
+        get_task(task)  # a mistyped name is reported as such
+    chosen = _newest(workspace, edition, task)
+    if chosen is not None:
+        public = " with public labels" if labels_are_public(workspace, *chosen) else ""
+        where = f"the newest{public} in {workspace.root}"
+    else:
+        if edition is not None or (task is not None and workspace.released()):
+            raise UsageError(
+                f"no release of {task if edition is None else edition} whose texts are at hand",
+                where=str(workspace.root),
+                fix=f"Import it: hellofresh dataset import {get_task(task).source}"
+                if task is not None and not get_task(task).is_living
+                else "See what is there: hellofresh quarter status. Or leave --edition and --task out.",
+                code="no-release",
+            )
+        if not builds:
+            raise UsageError(
+                "nothing is released here, and a dry run builds nothing",
+                where=str(workspace.root),
+                fix="Leave --dry-run out: the bundled sample is built then.",
+                code="no-release",
+            )
+        chosen = build_bundled(workspace, show, task or "x-notes", _BASELINES)
+        where = "the bundled sample, which shows how it works and ranks no systems"
+    show.say(f"{chosen[1]} {chosen[0]}: {where}")
+    return chosen
+
+
+def _newest(workspace: Workspace, edition: Edition | None, task: str | None) -> tuple[Edition, str] | None:
+    order = list(TASKS)
+    found = [
+        which
+        for which in workspace.released()
+        if edition in (None, which[0]) and task in (None, which[1]) and which[1] in TASKS
+    ]
+    living = [which for which in found if not isinstance(which[0], Frozen)] or found
+    living.sort(key=lambda which: (bool(get_task(which[1]).classes), -order.index(which[1])))
+    living.sort(key=lambda which: str(which[0]))
+    living.sort(key=lambda which: labels_are_public(workspace, *which))
+    for which in reversed(living):
+        try:
+            load_release(workspace, which[0], get_task(which[1])).with_texts()
+        except DataError:
+            continue
+        return which
+    return None
+
+
+def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
+    """Build the first quarter of the bundled sample of a task, and have baselines answer it.
+
+    Raises:
+        UsageError: if the bundled sample has nothing of the task.
+    """
+    jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
+    if not jobs:
+        raise UsageError(
+            f"nothing of {name} is released here, and the bundled sample has none",
+            where=str(workspace.root),
+            expected="a task of the bundled sample, such as x-notes",
+            fix="Import a data set (hellofresh dataset import), or name another task.",
+            code="no-release",
+        )
+    job = min(jobs, key=lambda job: str(job.quarter))  # its labels are public
+    collect_and_build(Steps(workspace, workspace.submissions(), show), Settings.load(), job, named=True)
+    reveal(workspace, job.quarter, job.task, now())
+    for baseline in baselines:
+        evaluate(workspace, Evaluation(job.quarter, job.task, baseline), lambda _: None)
+    return job.quarter, name
