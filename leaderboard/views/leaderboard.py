@@ -89,7 +89,9 @@ def _compose(visit: Visit) -> None:
     if not prompt:
         who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))
         follows = None if is_frozen(split.edition) else days
-        none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
+        none = el(
+            "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
+        )
         visit.show(introduction(board, split), who, follows, hint, None if lines else none)
     if lines:
         _show_table(visit, split, lines, prompt)
