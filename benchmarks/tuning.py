@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--methods", default="ppo,rloo")
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--allow-weak-reward", action="store_true")
     for name, value in (("--learn", 120), ("--held-out", 24), ("--draws", 4)):
         parser.add_argument(name, type=int, default=value)
     options = parser.parse_args()
@@ -109,6 +110,7 @@ def main() -> None:
     for method in options.methods.split(","):
         more = [part for one in options.set for part in ("--set", one)]
         given = ["--recipe", options.recipe, "--rewards", options.rewards, "--name", method, "--device", "cpu"]
+        given += ["--allow-weak-reward"] * options.allow_weak_reward
         command(["train", method, "--data", str(paths[1]), "--model", options.model, *given, *more])
         card = json.loads((root / method / "card.json").read_text())
         after = scored(str(root / method / "model"), root / method / "held-out.jsonl")

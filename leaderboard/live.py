@@ -5,6 +5,7 @@ What a page shows is composed once for each board, task, edition and choice, and
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -135,6 +136,7 @@ def main() -> None:
     )
     st.html(_STYLE)
     try:
+        _need_own_name()
         shown = Shown.now()
         board = board_of(shown)
         if board.private and st.get_option("server.address") not in _HERE:
@@ -145,6 +147,24 @@ def main() -> None:
         _run(shown)
     except HelloFreshError as error:
         st.html(str(problem(error)))
+
+
+def _need_own_name() -> None:
+    """Refuse visits under another name than this machine's, where it alone is served.
+
+    Else any page in the same browser could have its own name lead to this machine, and read what is shown here.
+
+    Raises:
+        UsageError: if the visitor's browser asked for another host (`foreign-host`).
+    """
+    host = st.context.headers.get("Host")
+    if st.get_option("server.address") not in _HERE or st.get_option("server.allowedHosts"):
+        return  # for others, whose names are those of the proxy or the setting
+    if isinstance(host, str) and re.sub(r":\d+$", "", host).strip("[]") not in _HERE:
+        raise UsageError(
+            f"the site is shown on this machine only, and was asked for as {host}", expected="http://localhost",
+            fix="For a name of its own, set STREAMLIT_SERVER_ALLOWED_HOSTS to it.", code="foreign-host",
+        )  # fmt: skip
 
 
 def _run(shown: Shown) -> None:

@@ -26,8 +26,9 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     frame = pl.DataFrame([column.series() for column in table.columns]).filter(pl.Series(kept, dtype=pl.Boolean))
     shown = [column.title for column in table.columns if column.shown]
     config = {column.title: _config(column) for column in table.columns}
-    if len(at) < len(kept):
-        st.text(f"{len(at):,} of {len(kept):,} rows")  # a caption has too little contrast
+    counted = [f"{len(at):,} of {len(kept):,} rows."] if len(at) < len(kept) else []
+    if said := " ".join([*counted, *_ticking(table)]):
+        st.text(said)  # a caption has too little contrast
     common: dict[str, Any] = {
         "hide_index": True,
         "column_order": shown,
@@ -43,6 +44,15 @@ def show_table(table: DataTable) -> tuple[str, ...]:
         values = {name: [column[row] for row in at] for name, column in chart.values.items()}
         show_chart(replace(chart, values=values))
     return picked
+
+
+def _ticking(table: DataTable) -> list[str]:
+    """What a tick at the left of a row does."""
+    if not table.picks:
+        return []
+    if len(table.picks) > 1:
+        return [f"Tick 2 to {len(table.picks)} rows at the left to compare them."]
+    return [f"Tick a row at the left to open {'its page' if table.opens else 'it below'}."]
 
 
 def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ class Metric:
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
             return worth
         right, _, missed = self._cells(table)
-        rarest = min(kish(own) for own in (right + missed).T if own.any())
+        rarest = min(kish(own) if own.any() else 0.0 for own in (right + missed).T)
         return min(rarest, worth) if rarest < _LEAST_OF_CLASS else worth
 
     def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -25,8 +26,9 @@ from collectors.claims.reviews import (
     review_fields,
     review_moment,
 )
-from collectors.claims.verdicts import Reading, VerdictTable, gives_away
+from collectors.claims.verdicts import Reading, VerdictTable
 from collectors.claims.versions import Versions, gone_between
+from collectors.claims.wording import Worded, told_by_wording
 from collectors.settings import ClaimsSettings
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
@@ -38,6 +40,7 @@ from hellofresh.tasks.samples import Candidate, Label
 _Key = tuple[str, str]
 """The address of a review and its claim."""
 _MOST_LISTED = 100
+_MOST_TOLD = 0.9
 _FEWEST_OF_PUBLISHER = 5
 """With fewer claims, one verdict for all of them is chance; a sample does not name its publisher."""
 _REASONS: Mapping[str, str] = {
@@ -56,7 +59,7 @@ _REASONS: Mapping[str, str] = {
     Reading.UNSCALED: "verdict as a number on a scale that is not known",
     Reading.NO_TRUTH: "verdict that says nothing about truth, such as satire or unproven",
     Reading.CHECKING: "review still under way",
-    "gives-away": "the text of the claim says how it was judged",
+    "gives-away": "text that begins or ends with a verdict, or whose wording tells the verdict with more than 90%",
     "disagreement": "publishers of the same or a near-equal claim disagree",
     "repeated-claim": "an earlier review of the same claim is there",
     "one-class-publisher": "claim of a publisher all of whose claims (at least 5) have one verdict",
@@ -136,6 +139,8 @@ class _Gathering:
         self._drops: Counter[str] = Counter()
         self._unknown: Counter[tuple[str, str]] = Counter()
         self._one_class: list[str] = []
+        self._elsewhere: set[Worded] = set()
+        self._weighed: Counter[str] = Counter()
         self._reviews: dict[_Key, Versions] = {}
         self._today: dict[_Key, ClaimReview] = {}
         self._read: dict[bytes, tuple[str, datetime | None, ClaimReview | None]] = {}
@@ -189,9 +194,12 @@ class _Gathering:
         """A review of the quarter, or a later version of one, which a publisher may have dated anew."""
         later = bool(day) and moment >= self._quarter.end
         if moment not in self._quarter and not later:
+            with suppress(UnusableReviewError):
+                self._elsewhere.add(self._worded(read_review(fields)))
             raise UnusableReviewError("other-quarter")
         review = read_review(fields)
         if later and _key_of(review) not in self._reviews:
+            self._elsewhere.add(self._worded(review))
             raise UnusableReviewError("other-quarter")
         if self._settings.languages and review.language not in self._settings.languages:
             raise UnusableReviewError("other-language")
@@ -240,15 +248,32 @@ class _Gathering:
             review = versions.review
             reading = self._table.read(review.site, review.rating)
             known = reading.label is not None or reading is Reading.CHECKING
-            if known and gives_away(review.claim):
-                self._drops["gives-away"] += 1
-            elif known:
+            if known:
                 found.append(_Read(review, key, reading, versions))
             else:
                 self._drops[reading] += 1
                 if reading is Reading.UNKNOWN:
                     self._unknown[review.site, _printable(review.rating.words)] += 1
-        return sorted(found, key=lambda item: item.order)
+        return self._not_giving_away(sorted(found, key=lambda item: item.order))
+
+    def _worded(self, review: ClaimReview) -> Worded:
+        label = self._table.read(review.site, review.rating).label
+        return Worded(same_claim_key(review.claim), review.site, review.language, review.claim, label)
+
+    def _not_giving_away(self, found: Sequence[_Read]) -> list[_Read]:
+        """Those whose texts do not tell their verdict; how far wording does is learnt from all reviews of the feeds."""
+        worded = [self._worded(item.review) for item in found]
+        told = told_by_wording([*self._elsewhere, *worded])
+        kept = []
+        for item, claim in zip(found, worded, strict=True):
+            is_told = told.get(claim, 0) > _MOST_TOLD
+            self._weighed["claims whose wording was weighed"] += claim in told
+            self._weighed["claims whose wording tells the verdict"] += is_told
+            if is_told or self._table.begins_or_ends(claim.text, claim.site):
+                self._drops["gives-away"] += 1
+            else:
+                kept.append(item)
+        return kept
 
     def _of_cluster(self, members: Sequence[_Read]) -> tuple[list[Candidate], list[Statement]]:
         """Candidates and open claims of one cluster."""
@@ -314,7 +339,7 @@ class _Gathering:
 
     def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
         """Every review of the feeds, dropped or kept."""
-        context = {"unknown verdicts": len(self._unknown)}
+        context = {"unknown verdicts": len(self._unknown), **self._weighed}
         return Funnel.of("reviews", self._rows, self._drops, _REASONS, candidates=candidates, context=context)
 
 

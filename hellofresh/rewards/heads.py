@@ -2,8 +2,12 @@
 
 A head is a logistic regression on the vectors of a pair of texts, and their words in a fixed number of columns:
 
-    [u, v, |u - v|, u * v, words]   u: vector of the text beside the response; v: of the response
-    [v, words]                      where nothing is read beside it
+    [u, v, |u - v|, u * v, relation, words]   u: vector of the text beside the response; v: of the response
+    [v, words]                                where nothing is read beside it
+
+The relation is what tells a reply that is about the text and says something of its own from an echo and from what is
+off the topic: the cosine, the share of the response's words that are new, that of the text's words that are said again,
+the lesser and the product of the first two, and the cosine's square.
 
 Words and pairs of words are hashed with a sign into columns and divided by their length (Weinberger et al., Feature
 Hashing for Large Scale Multitask Learning, ICML 2009). A word of the response is another one than a word that only the
@@ -27,6 +31,8 @@ from hellofresh.evidence.retrieval.rerank import Head, checked_weights, untraine
 from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
 WORD_COLUMNS = 2048
+_TIMES = 20
+"""Columns of each number of the relation, so that it is held down less than one dimension of a vector is."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
 
 
@@ -41,7 +47,13 @@ def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, Fl
     hashed /= max(float(np.linalg.norm(hashed)), 1e-12)
     v = response[1]
     u = v if beside is None else beside[1]
-    return np.concatenate([v, hashed] if beside is None else [u, v, np.abs(u - v), u * v, hashed])
+    if beside is None:
+        return np.concatenate([v, hashed])
+    near = float(u @ v) / max(float(np.linalg.norm(u) * np.linalg.norm(v)), 1e-12)
+    own, other = set(said), set(unsaid)
+    new, again = len(own - other) / max(len(own), 1), len(own & other) / max(len(other), 1)
+    relation = np.repeat([near, new, again, min(near, new), near * new, near * near], _TIMES)
+    return np.concatenate([u, v, np.abs(u - v), u * v, relation, hashed])
 
 
 def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArray]:

@@ -15,6 +15,7 @@ from hellofresh.rewards.base import LEAST, LabelledResponse, Probed, RewardCase,
 
 MOST = 100
 """Claims that a reward is probed with before it is optimised."""
+_AHEAD = (0, 7, 13, 29)
 _THANKS = (
     "Thank you so much for sharing this, what a wonderful post!",
     "I understand your concern, and I appreciate that you took the time to write. Have a nice day.",
@@ -33,24 +34,27 @@ def probes_of(claim: str, other: str) -> dict[str, str]:
 
 
 def negatives_of(examples: Sequence[LabelledResponse]) -> list[LabelledResponse]:
-    """For each response to a claim, one that does not refute it; the kinds come in turn, by a hash of the claim."""
+    """For each response to a claim, one that does not refute it, and for each refutation some of other claims.
+
+    The kinds come in turn, by a hash of the claim. What is off the topic is the hardest to tell, and comes most often.
+    """
     known = [item for item in examples if item.case.claim.strip()]
     found = []
-    for item, response in zip(known, _off_topic(known), strict=True):
+    for item, *others in zip(known, *(_off_topic(known, ahead) for ahead in _AHEAD), strict=True):
         claim = item.case.claim
-        kinds = list(probes_of(claim, response).values())
+        kinds = list(probes_of(claim, others[0]).values())
         kinds.append(f"It is not true that {claim[:1].lower()}{claim[1:]}")
         said = kinds[int(sha256_text(f"{claim}\n{item.case.response}")[:8], 16) % len(kinds)]
-        if said:
-            found.append(replace(item, case=replace(item.case, response=said), label=0))
+        replies = dict.fromkeys(filter(None, [said, *(others if item.label else ())]))
+        found += [replace(item, case=replace(item.case, response=reply), label=0) for reply in replies]
     return found
 
 
-def _off_topic(examples: Sequence[LabelledResponse]) -> list[str]:
-    """For each response the next refutation of another group; empty where there is none."""
+def _off_topic(examples: Sequence[LabelledResponse], ahead: int = 0) -> list[str]:
+    """For each response a refutation of another group, the next after so many; empty where there is none."""
     refuting = [item for item in examples if item.label]
     return [
-        next((one.case.response for one in (*refuting[n % max(len(refuting), 1) :], *refuting)
+        next((one.case.response for one in (*refuting[(n + ahead) % max(len(refuting), 1) :], *refuting)
               if one.group != item.group), "")
         for n, item in enumerate(examples)
     ]  # fmt: skip

@@ -152,7 +152,7 @@ def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
     if metric.share is None and isinstance(metric.statistics, ClassCounts):
         true, _, missed = metric.statistics.by_class(tables)
         by_class = effective_clusters((true + missed).T)
-        fewest = float(by_class[by_class > 0].min())
+        fewest = float(by_class.min())  # 0 where a class is in no sample: the mean over classes then lacks a part
         return min(effective, fewest) if fewest < LEAST_OF_CLASS else effective
     return effective
 

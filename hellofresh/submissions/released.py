@@ -51,7 +51,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
         raise ReleaseError(
             f"no {'' if split is MAIN else 'prospective '}release of {edition}",
             where=str(workspace.root),
-            fix="Name the folder or address of its public samples with --samples, or run: make release",
+            fix="Name the folder or address of its public samples with --samples, or run: hellofresh release run",
             code="no-release",
         )
     ids: dict[str, tuple[str, ...]] = {}

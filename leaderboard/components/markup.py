@@ -153,7 +153,7 @@ def problem(error: HelloFreshError) -> Html:
     known = error.code in _TITLES
     command = (
         el("p", "Build it in the project's folder, then reload this page:"),
-        el("pre", "make release"),
+        el("pre", "hellofresh release run"),
         el("p", "If it is already running, wait until it has finished."),
     )
     where = [": ", el("code", visible(error.where, 300))] if error.where else ["."]

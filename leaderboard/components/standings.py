@@ -394,6 +394,12 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
     }
 
 
+def usual(lines: Sequence[Line]) -> list[Line]:
+    """Those that are shown before others are asked for: where systems were run or replayed, nothing only uploaded."""
+    ours = [line for line in lines if line.result.entry.provenance != "uploaded"]
+    return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
+
+
 def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     """The table as values, in the order of the lines within each group; a ticked row opens the system's page."""
     split, scale = view.split, view.scale
@@ -402,9 +408,8 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     kinds = [GROUPS[group_of(line.result)][0] for line in lines]
     metrics = [line.result.headline for line in lines]
     provenances = [entry.provenance for entry in entries]
-    systems = [source for source, kind in zip(provenances, kinds, strict=True) if kind == GROUPS["system"][0]]
-    narrow = "uploaded" in provenances and any(source != "uploaded" for source in systems)
-    usual = "".join(str(int(source != "uploaded")) for source in provenances)
+    narrow = len(usual(lines)) < len(lines)
+    ours = "".join(str(int(source != "uploaded")) for source in provenances)
     chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
     charts, priced = [interval_chart(scale, chart)], _prices(lines)
     known = sum(cost is not None for cost in priced["cost"])
@@ -420,7 +425,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
         filters=[
             Filter.of("Regime", [entry.regime.replace("none", "") for entry in entries], "All regimes"),
             Filter.of("Provenance", provenances, "All sources",
-                      usual=("Run or replayed here", usual) if narrow else None),
+                      usual=("Run or replayed here", ours) if narrow else None),
             Filter.of("Kind", kinds, "All kinds"),
         ],
         charts=charts,

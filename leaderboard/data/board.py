@@ -378,7 +378,7 @@ def load_board(folder: Path) -> Board:
     scores = _named(_cells(scores))
     splits = {split for table in (scores, periods, datasets) for split in _splits(table)}
     if not splits:
-        raise DataError("the board is empty", where=str(folder), fix="Run: make release", code="no-board")
+        raise DataError("the board is empty", where=str(folder), fix="Run: hellofresh release run", code="no-board")
     made_up = (scores.filter("bundled"), periods.filter(source=_BUNDLED))
     released: dict[str, list[Path]] = {}
     for entry in files.manifest.released:

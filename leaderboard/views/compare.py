@@ -35,7 +35,7 @@ APART = 0.05
 """Two systems whose adjusted p-value is below are called separable."""
 _CONSTANT = "always-"
 """How the names of baselines begin that give one answer to every sample."""
-_LEDE = "Two systems on the same samples: is one really better, when, and where do they differ?"
+_LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
 _PICKS = ("one", "two", "three", "four", "five")
 """Parameters of the address for systems that are compared in the app."""
 _MOST_WITH_PERIODS = 100

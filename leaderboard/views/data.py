@@ -105,7 +105,7 @@ def _funnel(board: Board, split: SplitKey) -> Html:
     """What each filter dropped, from rows in to candidates, in the order in which the filters apply."""
     steps = sorted(board.rows(FunnelStep, split), key=lambda step: step.step)
     if not steps:
-        return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "make release"))
+        return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "hellofresh release run"))
     rows_in = left = steps[0].count
     rows, idle = [], []
     for step in steps:
@@ -137,7 +137,9 @@ def _balance(board: Board, split: SplitKey) -> Html:
     """What each period offered of each label, and how many were taken."""
     balances, task = board.balance(split), TASKS.get(split.task)
     if not balances:
-        return el("p", "The board has no periods for this task and quarter. Run: ", el("code", "make release"))
+        return el(
+            "p", "The board has no periods for this task and quarter. Run: ", el("code", "hellofresh release run")
+        )
     names = [class_name(split.task, label) for label in reversed(range(balances[0].classes))]
     if task is not None and not task.classes:
         names = ["samples"]

@@ -42,6 +42,7 @@ from leaderboard.components.standings import (
     plain_row,
     ranked_data,
     standings_table,
+    usual,
 )
 from leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
 from leaderboard.components.vega import time_chart
@@ -88,7 +89,9 @@ def _compose(visit: Visit) -> None:
     if not prompt:
         who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))
         follows = None if is_frozen(split.edition) else days
-        none = el("p", "No system has been scored on this task and quarter yet. Run: ", el("code", "make release"))
+        none = el(
+            "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
+        )
         visit.show(introduction(board, split), who, follows, hint, None if lines else none)
     if lines:
         _show_table(visit, split, lines, prompt)
@@ -117,7 +120,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     visit.offer([plain_row(line, split) for line in shown], "leaderboard")
     visit.show(people_beside(board, split, scale, visit.links))
     visit.handle(lambda: cost_section(shown, scale))
-    groups = in_groups(shown)
+    groups = in_groups(usual(shown))
     if not is_frozen(split.edition):
         _show_periods(visit, split, groups, scale)
         _show_quarters(visit, split, list(groups)[:_MOST_PANELS], scale)

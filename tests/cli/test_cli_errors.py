@@ -16,6 +16,8 @@ pytestmark = pytest.mark.usefixtures("place")
     ("arguments", "code", "words"),
     [
         (("evalute",), 2, "Did you mean 'evaluate'?"),
+        (("evalute", "--model", "coin"), 2, "Did you mean 'evaluate'?"),
+        (("serve",), 2, "Did you mean 'board serve' or 'rate serve'?"),
         (("runs", "shw"), 2, "Did you mean 'show'?"),
         (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),
         (("runs", "show", "--jsn"), 2, "Did you mean --json?"),

@@ -103,7 +103,7 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
              "--regime", "evidence-response", "--prompts", "manual", "--set", "retriever=bm25")  # fmt: skip
     cli("evaluate", *asked)
     cli("evaluate", *asked, "--set", "retrieval=false")
-    cli("evaluate", *asked, "--set", "n=2", "--set", f"rewards={','.join(folders)}")
+    cli("evaluate", *asked, "--set", "n=2", "--set", f"rewards={folders[0]}")
     (tmp_path / "learnt.csv").write_text('response\n"Nonsense, you liar, nonsense, you liar, nonsense, you liar!"\n')
     judge = ("judge", "--by", "rewards", "--edition", edition, "--retriever", "bm25")
     rated = (*judge, "--learnt", tmp_path / "learnt.csv", "--reward", folders[0], "--reward", folders[1])

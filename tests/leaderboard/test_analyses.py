@@ -67,7 +67,7 @@ def refusal(work: Callable[[], object]) -> str:
     with pytest.raises(DataError) as caught:
         work()
     assert caught.value.code == "damaged-board"
-    assert "make release" in caught.value.fix
+    assert "hellofresh release run" in caught.value.fix
     return str(caught.value)
 
 

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import polars as pl
@@ -160,6 +161,28 @@ def test_a_board_that_is_missing_or_damaged_is_said_and_one_that_changes_is_show
     (tmp_path / "board" / "scores.parquet").write_bytes(b"broken")
     (tmp_path / "board" / "manifest.json").write_text((tmp_path / "board" / "manifest.json").read_text() + "\n")
     assert "The board cannot be read" in text(shown(app()))
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed", "host", "whole"),
+    [
+        ("localhost", [], "localhost:8501", True),
+        ("localhost", [], "127.0.0.1:8501", True),
+        ("::1", [], "[::1]:8501", True),
+        ("localhost", [], "evil.example:8501", False),
+        ("localhost", [], "localhost.evil.example", False),
+        ("localhost", ["board.example"], "board.example", True),  # which Streamlit itself has compared
+        ("0.0.0.0", [], "board.example", True),
+    ],
+)
+def test_on_this_machine_the_app_answers_to_its_own_name_only(
+    monkeypatch: pytest.MonkeyPatch, address: str, allowed: Sequence[str], host: str, whole: bool
+) -> None:
+    options = {"server.address": address, "server.allowedHosts": allowed}
+    monkeypatch.setattr("leaderboard.live.st.get_option", options.get)
+    monkeypatch.setattr("leaderboard.live.st.context", SimpleNamespace(headers={"Host": host}))
+    said = text(shown(app()))
+    assert ("HelloFresh leaderboard" in said, "this machine only" in said) == (whole, not whole)
 
 
 def test_a_private_board_is_shown_on_this_machine_only(

@@ -20,6 +20,8 @@ import polars as pl
 import pytest
 from browsing import wait_for_site
 
+from hellofresh.core.net import local_site
+
 INSTRUCTION = re.compile(r"^([A-Z]+)\s+(.*)$")
 SECRETS = ("labels.jsonl", "escrow", "private")
 
@@ -99,6 +101,12 @@ def test_the_space_says_how_it_is_run(space: Path) -> None:
     said = dict(line.split(": ", 1) for line in front.splitlines())
     assert (said["sdk"], said["app_port"]) == ("docker", environment(space / "Dockerfile")["STREAMLIT_SERVER_PORT"])
     assert len(said["short_description"]) <= 60
+
+
+def test_the_docs_name_every_header_that_board_serve_sends(root: Path) -> None:
+    said = re.findall(r"^add_header (\S+) (.+) always;$", (root / "docs/site.md").read_text(), re.MULTILINE)
+    sent = {name: value for name, value in local_site._HEADERS.items() if name != "Cache-Control"}
+    assert {name: value.strip('"') for name, value in said} == sent
 
 
 def without_rights() -> list[str]:

@@ -109,10 +109,10 @@ def test_without_a_sound_board_the_error_says_what_to_run(
     use_board: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="make release"):
+    with pytest.raises(DataError, match="hellofresh release run"):
         opened("leaderboard")
     (use_board() / "periods.parquet").write_bytes(b"not a table")
-    with pytest.raises(DataError, match=r"periods\.parquet.*make release"):
+    with pytest.raises(DataError, match=r"periods\.parquet.*hellofresh release run"):
         opened("leaderboard")
 
 

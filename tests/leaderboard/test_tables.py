@@ -82,7 +82,7 @@ def refused(folder: Path) -> DataError:
 def test_no_board_is_said_so(tmp_path: Path) -> None:
     error = refused(tmp_path / "board")
     assert error.code == "no-board"
-    assert "make release" in error.fix
+    assert "hellofresh release run" in error.fix
 
 
 @pytest.mark.parametrize("name", ["scores.parquet", "periods.parquet", "funnels.parquet"])
@@ -92,7 +92,7 @@ def test_a_missing_or_cut_table_is_named(folder: Path, name: str, damage: Callab
     error = refused(folder)
     assert error.code == "damaged-board"
     assert error.where.endswith(name)
-    assert "make release" in error.fix
+    assert "hellofresh release run" in error.fix
 
 
 @pytest.mark.parametrize("change", [{"format": 99}, {"format": None}, {"format": "1"}, {"files": 3}, {"more": 1}])

@@ -50,6 +50,7 @@ install)
 $wgRateLimits = [];
 $wgGroupPermissions['*']['noratelimit'] = true;
 $wgGroupPermissions['sysop']['deleterevision'] = true;
+$wgGroupPermissions['sysop']['suppressrevision'] = true;
 $wgUseRCPatrol = false;           # else a revert counts only once somebody has patrolled it
 $wgJobRunRate = 0;                # jobs run when asked to
 $wgRCMaxAge = 40 * 365 * 86400;   # recent changes reach back as far as the imported histories

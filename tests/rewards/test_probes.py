@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hellofresh.core.errors import UsageError
 from hellofresh.judging.reward_judges import denies, echo
-from hellofresh.rewards.base import FloatArray, LabelledResponse, RewardCase
+from hellofresh.rewards.base import Beside, FloatArray, LabelledResponse, Probed, RewardCard, RewardCase, write_card
 from hellofresh.rewards.probes import negatives_of, probe, probes_of, refuse_weak, refutation_of
+from hellofresh.runs.regimes.evidence_response import EvidenceResponse, EvidenceResponseSettings
 
 SUBJECTS = ("otters", "ferries", "bridges", "clocks", "wolves", "bakers", "pilots", "towers", "mayors", "schools")
 
@@ -80,19 +84,33 @@ def test_without_claims_nothing_is_probed_and_a_claim_needs_no_written_reply() -
     assert refutation_of("All otters are green.", (), "No.").case.response == "No."
 
 
-def test_negatives_are_of_every_kind_one_a_response_and_never_the_own_refutation() -> None:
+def test_negatives_are_of_every_kind_and_every_refutation_gets_some_off_its_topic() -> None:
     many = [
         LabelledResponse(RewardCase(f"All {one} of {n} are green.", (), f"Wrong: {one} of {n}."), 1, f"{one} {n}")
         for one in SUBJECTS
         for n in range(12)
     ]
-    found = negatives_of([*many, LabelledResponse(RewardCase("", (), "no claim"), 1, "x")])
-    assert len(found) == len(many) and not any(item.label for item in found)
-    kinds = set()
-    for before, item in zip(many, found, strict=True):
-        own_probes = {said: name for name, said in probes_of(before.case.claim, "").items()}
-        negated = item.case.response.startswith("It is not true that all ")
-        kinds.add(own_probes.get(item.case.response, "negated" if negated else "off-topic"))
-        assert item.case.response != before.case.response and item.group == before.group
-    assert kinds == {"echo", "echo with thanks", "praise", "empty politeness", "off-topic", "negated"}
-    assert negatives_of(many) == found[: len(many)]
+    supporting = LabelledResponse(RewardCase("All owls are green.", (), "Yes."), 0, "owls")
+    found = negatives_of([*many, supporting, LabelledResponse(RewardCase("", (), "no claim"), 1, "x")])
+    assert not any(item.label for item in found) and negatives_of([*many, supporting]) == found
+    kinds = Counter[str]()
+    for one in (*many, supporting):
+        mine = [item.case.response for item in found if item.group == one.group]
+        own_probes = {said: name for name, said in probes_of(one.case.claim, "").items()}
+        named = [own_probes.get(said, "negated" if "not true that" in said else "off-topic") for said in mine]
+        assert named.count("off-topic") == 4 if one.label else len(named) == 1
+        assert one.case.response not in mine
+        kinds.update(named)
+    assert set(kinds) == {"echo", "echo with thanks", "praise", "empty politeness", "off-topic", "negated"}
+
+
+@pytest.mark.parametrize(("share", "chooses"), [(0.89, False), (0.9, True)])
+def test_a_weak_reward_chooses_among_no_responses(tmp_path: Path, share: float, chooses: bool) -> None:
+    card = RewardCard(
+        criterion="refutation", form="head", beside=Beside.CLAIM, encoder={}, training={}, data=(), versions={},
+        rows={}, epoch=0, sha256="0" * 64, measures=(), probes=Probed(100, {"echo": share, "all": share}),
+    )  # fmt: skip
+    write_card(tmp_path, card)
+    regime = EvidenceResponse(EvidenceResponseSettings(n=2, rewards=str(tmp_path)))
+    with nullcontext() if chooses else pytest.raises(UsageError, match="a weak reward chooses no response"):
+        assert regime.parameters["reward_refutation_sha256"] == "0" * 64

@@ -164,6 +164,13 @@ def test_macro_f1_of_few_clusters_with_a_rare_class_is_few(seed: int) -> None:
     assert metric_interval(table, macro_f1(3)).few
 
 
+def test_macro_f1_without_a_sample_of_a_class_is_few() -> None:
+    labels = np.tile([0, 1], 150)
+    table = cluster_tables(macro_f1(3).statistics(labels, np.roll(labels, 1)), np.arange(300))
+    made = metric_interval(table, macro_f1(3))
+    assert made.few and Theirs.of_classes("macro_f1", ("a", "b", "c")).effective(table) == made.effective_clusters
+
+
 @pytest.mark.parametrize(("clusters", "few"), [(20, True), (60, True), (95, True), (100, False)])
 def test_a_log_score_of_few_clusters_is_few_and_a_brier_index_is_not(clusters: int, few: bool) -> None:
     random = np.random.default_rng(0)

@@ -109,6 +109,16 @@ class _Root(CommandParser):
             setattr(found, name, value)
         return found, rest
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse what is no noun; where it is the second word of commands, these are named whole."""
+        if value not in NOUNS:
+            tables = dict.fromkeys(noun.table for noun in NOUNS.values())
+            commands = (one for table in tables for one in import_module(f"hellofresh.cli.arguments.{table}").COMMANDS)
+            whole = [f"'{one.name}'" for one in commands if one.name.split()[1:] == [value]]
+            if whole:
+                raise argparse.ArgumentError(None, f"no command {value!r}. Did you mean {' or '.join(whole)}?")
+        super()._check_value(action, value)
+
     def format_help(self) -> str:
         """All nouns, with the group before the first of each."""
         width = min(get_terminal_size().columns - 2, 100)

@@ -47,10 +47,11 @@ class CommandParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong, and what was probably meant; exit with 2."""
-        hints = [*self._mistyped()]
+        hints = [] if message.startswith("no command ") else [*self._mistyped()]  # options of which are not known
         if hints:
             self.exit(2, "".join(f"{self.prog}: error: {hint}\n" for hint in hints))
-        self.exit(2, f"{self.prog}: error: {self._in_words(message)}. See: {self.prog} --help\n")
+        said = self._in_words(message)
+        self.exit(2, f"{self.prog}: error: {said}{'' if said.endswith('?') else '.'} See: {self.prog} --help\n")
 
     def _in_words(self, message: str) -> str:
         """What argparse reports, with what each argument means."""

@@ -57,7 +57,7 @@ _NOT_DATING = re.compile(r"(?i)expir|valid|event|birth|death|found|start|end[-_]
 _JSON = re.compile(
     r"""(["'])([A-Za-z_:@-]{1,60})\\{0,4}\1\s{0,9}:\s{0,9}\\{0,4}["']?([^"'\\<>\[\]{},]{4,60}(?:,\s\d{4})?)"""
 )
-_LEAST_PROSE = 6
+_LEAST_PROSE = 5
 """Words of a sentence beside its date; what is shorter is a label."""
 _FAR = 600
 """Characters before and behind a date that are looked at for its sentence."""
@@ -250,7 +250,9 @@ def _is_cited(line: str, start: int, end: int) -> bool:
     at = min(start, _FAR)
     begin, close = next(((begin, close) for begin, close in sentences(near) if begin <= at < close), (0, len(near)))
     sentence = near[begin:close]
-    if sentence[-1:].isalnum() or word_count(sentence) - word_count(line[start:end]) < _LEAST_PROSE:
+    before, behind = word_count(near[begin:at]), word_count(near[at + end - start : close])
+    goes_on = before > 2 and behind > 1  # a label ends with its date
+    if (sentence[-1:].isalnum() and not goes_on) or before + behind < _LEAST_PROSE:
         return False
     is_citing = _stems("cites").search(sentence) is not None
     return is_citing and _stems("own").search(near[max(0, begin - 60) : close]) is None

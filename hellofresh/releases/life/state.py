@@ -68,7 +68,7 @@ def state_of(
     if not (folder / MANIFEST).is_file():
         calendar = (rule or CalendarRule()).of(quarter)
         late = moment >= calendar.opens
-        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'make release'."
+        step = f"is to be released on {utc_text(calendar.opens)}: collect it, then run 'hellofresh release run'."
         step += " It is late." if late else ""
         return QuarterState(quarter, task.name, Phase.COLLECTING, calendar, None, step, late)
     manifest = read_manifest(folder)
@@ -77,7 +77,7 @@ def state_of(
     phase, step = _phase(calendar, moment, revealed=manifest.revealed)
     if phase is Phase.CLOSED and moment >= calendar.reveals:
         until = waits(workspace, quarter, task.name)
-        step = "is due to be revealed: run 'make release'."
+        step = "is due to be revealed: run 'hellofresh release run'."
         if until is not None and moment < until:
             step = f"waits until {utc_text(until)}: until then an open split has some of its groups."
     return QuarterState(quarter, task.name, phase, calendar, samples.rows if samples else 0, step)

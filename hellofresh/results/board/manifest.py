@@ -105,7 +105,9 @@ def read_board_manifest(folder: Path) -> BoardManifest:
         content = path.read_bytes()
         said = strict_json(content)
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError("there is no board yet", where=str(folder), fix="Run: make release", code="no-board") from None
+        raise DataError(
+            "there is no board yet", where=str(folder), fix="Run: hellofresh release run", code="no-board"
+        ) from None
     except BadJsonError as error:
         raise damaged(path, f"not JSON ({error})") from None
     if isinstance(said, dict) and said.get("format") != FORMAT:
@@ -121,7 +123,7 @@ def damaged(path: Path, what: str) -> DataError:
     return DataError(
         what,
         where=str(path),
-        fix="Run: make release (if it is running now, reload this page when it has finished).",
+        fix="Run: hellofresh release run (if it is running now, reload this page when it has finished).",
         code="damaged-board",
     )
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, model_validator
 
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import RunError, UsageError
 from hellofresh.core.texts import clean, fence, one_line
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Message, Request
-from hellofresh.rewards.base import RewardCase, RewardModel, read_card
+from hellofresh.rewards.base import LEAST, RewardCase, RewardModel, read_card
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes._base import BaseRegime, Case, Outcome, Parameters, RegimeSettings
 from hellofresh.runs.regimes._outside import cut_words
@@ -106,10 +106,24 @@ class EvidenceResponse(BaseRegime):
 
     @property
     def parameters(self) -> Parameters:
-        """The settings, and the hashes of reward models where they choose."""
+        """The settings, and the hashes of reward models where they choose.
+
+        Raises:
+            UsageError: if one of them is weak, by its card.
+        """
         if self.settings.n == 1 or self.reward is not None:
             return self.settings.model_dump()
         cards = [read_card(folder) for folder in self.settings.folders]
+        for card in cards:
+            if card.probes is not None and card.probes.is_weak:
+                raise UsageError(
+                    f"a weak reward chooses no response: it places a refutation above replies that refute nothing in "
+                    f"{card.probes.shares['all']:.0%} of {card.probes.claims} claims",
+                    where=f"rewards: {card.criterion}",
+                    expected=f"at least {LEAST:.0%}",
+                    fix="Train the reward model for refutation on more, or give one response: --set n=1",
+                    code="weak-reward",
+                )
         return {**self.settings.model_dump(), **{f"reward_{card.criterion}_sha256": card.sha256 for card in cards}}
 
     def ceiling(self, prompts: int) -> int:

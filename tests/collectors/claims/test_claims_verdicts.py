@@ -1,10 +1,11 @@
-"""Which verdicts are known, which texts give them away, and which groups of claims would."""
+"""Which verdicts are known, which texts begin or end with one, and which groups of claims would."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import tomllib
+from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
@@ -12,8 +13,13 @@ import pytest
 
 from collectors.claims import ClaimsSettings, VerdictTable, collect
 from collectors.claims.reviews import ReviewRating
-from collectors.claims.verdicts import Reading, gives_away
+from collectors.claims.verdicts import Reading
+from collectors.jobs import claims_job
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.collection import collect_quarter
+from hellofresh.releases.draw.prospective import build_prospective
+from hellofresh.tasks import CLAIMS
 
 KNOWN = {
     "politifact.com": "True|Mostly-True|Half-True|Barely-True|False|Pants-Fire|Full Flop|"
@@ -87,29 +93,22 @@ def test_a_word_that_two_languages_read_in_two_ways_is_refused(tmp_path):
 
 
 GIVEAWAYS = """FALSE: The mayor closed nine bridges
-Fact check: No, the mayor did not close nine bridges
-The story that the mayor closed nine bridges is a hoax
 Nine bridges were closed (rated Pants on Fire)
 False. The mayor did not close nine bridges.
 Misleading - Nine bridges were closed
-The claim that nine bridges were closed is false
 Nine bridges closed? FALSE
 HOAX ALERT: Nine bridges were closed
-We rate the claim that nine bridges closed False.
-Posts falsely claim that nine bridges were closed
-Es falso que el alcalde cerró nueve puentes
+Fact check: false. Nine bridges are open.
 Falso: el alcalde cerró nueve puentes
-No, este video no muestra nueve puentes cerrados
 C'est faux : le maire n'a pas fermé neuf ponts
-Faktencheck: Nein, neun Brücken wurden nicht gesperrt
 [SALAH] Sembilan jembatan ditutup
-È falso che il sindaco abbia chiuso nove ponti
-É falso que o prefeito fechou nove pontes""".splitlines()
+Neun Brücken wurden gesperrt (Falsch)
+Nine bridges were closed - rated: mostly false""".splitlines()
 
 
 @pytest.mark.parametrize("claim", GIVEAWAYS)
-def test_a_text_that_says_how_it_was_judged_is_seen(claim):
-    assert gives_away(claim)
+def test_a_text_that_begins_or_ends_with_a_verdict_is_seen(claim):
+    assert VerdictTable.load().begins_or_ends(claim, "a.example")
 
 
 @pytest.mark.parametrize(
@@ -117,27 +116,40 @@ def test_a_text_that_says_how_it_was_judged_is_seen(claim):
     [
         "Nine bridges were closed by the mayor.",
         "Climate change is a hoax invented by scientists",
+        "The moon landing was fake",
+        "The mayor said that the story was fake news",
+        "Half of the banknotes were fake",
+        "It is true that nine bridges are open",
         "It is true blue that voters want, says the mayor",
         "No other city has nine bridges.",
         "The mayor was wrong about the bridges",
         "A fake bridge was sold to tourists",
         "El alcalde cerró nueve puentes",
         "Das Rathaus ist richtig teuer geworden",
+        "False",
     ],
 )
 def test_a_verdict_within_a_sentence_is_part_of_the_claim(claim):
-    assert not gives_away(claim)
+    assert not VerdictTable.load().begins_or_ends(claim, "a.example")
+
+
+def test_a_publishers_own_verdict_is_one_of_its_own_claims_only():
+    table = VerdictTable.load()
+    claim = "Nine bridges were closed. Four Pinocchios."
+    assert table.begins_or_ends(claim, "washingtonpost.com")
+    assert not table.begins_or_ends(claim, "checks.example")
 
 
 @pytest.mark.integration
-def test_at_most_one_real_claim_in_a_thousand_is_taken_for_a_giveaway(shared_data):
+def test_at_most_one_real_claim_in_a_thousand_begins_or_ends_with_a_verdict(shared_data):
     lines = lambda name: gzip.decompress((shared_data / name).read_bytes()).decode().splitlines()  # noqa: E731
     claims = [line.split("\t")[2] for name in ("train", "valid") for line in lines(f"liar/{name}.tsv.gz")]
     claims += [json.loads(line)["statement"] for line in lines("liar_new/liar_new.jsonl.gz")]
     for name in ("fever_v1/fever_paper_dev.jsonl.gz", "fever_v2/fever2_dev_part.jsonl.gz"):
         claims += [json.loads(line)["claim"] for line in lines(name)]
     assert len(claims) > 14_000
-    assert sum(map(gives_away, claims)) <= len(claims) / 1000
+    table = VerdictTable.load()
+    assert sum(table.begins_or_ends(claim, "politifact.com") for claim in claims) <= len(claims) / 1000
 
 
 def review(number: int, words: str, site: str, language: str = "", claim: str = "") -> dict[str, Any]:
@@ -181,6 +193,29 @@ def test_leaving_out_a_publisher_may_leave_a_language_with_one_class(tmp_path):
     items += [review(n, "Onwaar", "b.example", "nl") for n in range(10, 12)]
     found = run(tmp_path, [*items, review(20, "True", "c.example"), review(21, "False", "c.example")])
     assert [item.label.facts["publisher"] for item in found.candidates] == ["c.example"] * 2
+
+
+def test_of_a_quarter_of_undecided_claims_a_prospective_split_can_be_drawn(tmp_path):
+    """Beside decided ones of one class, which are left out, or without any."""
+    texts = [
+        "The abbey sold its organ",
+        "Herons nest on the ferry",
+        "A well in Trier froze",
+        "Nobody mows the embankment",
+    ]
+    under_way = [review(n, "In progress", "a.example", "en", text) for n, text in enumerate(texts)]
+    decided = [review(n, "Falso", "a.example", "en", f"Lamp {n} of {n} streets is blue") for n in range(10, 13)]
+    for name, items in (("alone", under_way), ("beside", under_way + decided)):
+        workspace, feed = Workspace(tmp_path / name), tmp_path / f"{name}.json"
+        feed.write_text(json.dumps(items))
+        quarter = Quarter(2026, 2)
+        report = collect_quarter(
+            workspace, claims_job(quarter, [feed], ClaimsSettings(), pending=True), progress=lambda _: None
+        )
+        assert report.funnel.total_kept == 0
+        moment = datetime(2026, 5, 4, tzinfo=UTC)
+        drawn = build_prospective(workspace, quarter, CLAIMS, seed="s", cap=9, days=3, moment=moment)
+        assert (drawn.pending, drawn.samples) == (4, 4)
 
 
 def test_giveaways_are_dropped_and_counted(tmp_path):

@@ -6,6 +6,9 @@ import bz2
 import gzip
 import lzma
 import os
+import subprocess
+import sys
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -245,6 +248,38 @@ def test_the_command_collects_and_skips_what_is_done(mediawiki, monkeypatch, tmp
     assert CONTACT.encode() not in (tmp_path / "candidates" / "wikipedia-edits" / "2007Q1.json").read_bytes()
 
 
+@pytest.mark.slow
+def test_a_command_that_is_killed_again_and_again_ends_with_the_same_files(mediawiki, tmp_path):
+    def start(folder):
+        ask = ["collect", "wikipedia-edits", "--quarter", "2007Q1", "--api", mediawiki.api, "--contact", CONTACT,
+               "--pages", "Rio Grande", "Amen"]  # fmt: skip
+        command = [sys.executable, "-c", f"from hellofresh.cli import main; raise SystemExit(main({ask!r}))"]
+        return subprocess.Popen(command, env=os.environ | {"HELLOFRESH_DATA": str(folder)}, stderr=subprocess.DEVNULL)
+
+    def asked(folder):
+        kept = list((folder / "raw" / "wikipedia-edits").rglob("*.sqlite*"))
+        return sum(path.stat().st_size for path in kept if path.exists())
+
+    straight, killed = tmp_path / "straight", tmp_path / "killed"
+    assert start(straight).wait(timeout=200) == 0
+    whole, kills = asked(straight), 0
+    for part in (0.2, 0.6):
+        process = start(killed)
+        deadline = time.monotonic() + 100
+        while process.poll() is None and asked(killed) < part * whole and time.monotonic() < deadline:
+            time.sleep(0.005)
+        kills += process.poll() is None
+        process.kill()
+        process.wait()
+    assert kills == 2
+    assert start(killed).wait(timeout=200) == 0
+    places = [folder / "candidates" / "wikipedia-edits" for folder in (straight, killed)]
+    names = [sorted(path.name for path in place.iterdir() if path.is_file()) for place in places]
+    assert names[0] == names[1] and names[0]
+    for name in names[0]:
+        assert (places[0] / name).read_bytes() == (places[1] / name).read_bytes()
+
+
 # -- edits made just now ------------------------------------------------------------------------------------------
 
 LEAD = "The mill stands on the river below the old bridge and was built in the year 1780."
@@ -319,6 +354,18 @@ def story(mediawiki, dump):
     later("Hidden")
     admin.post("revisiondelete", type="revision", ids=str(edits["hidden"]), hide="content|user")
 
+    begin("Suppressed")
+    edits["suppressed"] = anna.edit("Suppressed", article(second=BAD))
+    ben.edit("Suppressed", article())
+    later("Suppressed")
+    admin.post("revisiondelete", type="revision", ids=str(edits["suppressed"]), hide="content|user", suppress="yes")
+
+    begin("Temporary")
+    someone = client(mediawiki, "~2026-12345-67")  # as the wiki names somebody without an account
+    edits["temporary"] = someone.edit("Temporary", article(second=BAD))
+    someone.edit("Temporary", article())
+    later("Temporary")
+
     begin("Fresh")
     edits["too recent"] = anna.edit("Fresh", article(GOOD))
     mediawiki.run("jobs")
@@ -327,7 +374,8 @@ def story(mediawiki, dump):
     return Story(edits, Quarter.containing(moment))
 
 
-TITLES = ("Good", "Undone", "Rolled back", "Partly", "Regretted", "Renamed section", "New name", "Hidden", "Fresh")
+TITLES = ("Good", "Undone", "Rolled back", "Partly", "Regretted", "Renamed section", "New name", "Hidden", "Suppressed",
+          "Temporary", "Fresh")  # fmt: skip
 
 
 def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tmp_path):
@@ -346,11 +394,11 @@ def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tm
         f"we-{e['page moved']}-1": 1,
     }
     found = drops(by_api)
-    assert found[Fate.SELF_REVERT] == 1
+    assert found[Fate.SELF_REVERT] == 2  # one of them by a temporary account
     assert found[Fate.MOVED] == 1  # as a reader would say: it now stands under another heading
     assert found[Fate.TOO_RECENT] == 1
-    assert found[Fate.HIDDEN_TEXT] == 2  # the hidden revision and the one made on it
-    assert found[Fate.RESTORES_OLD_TEXT] == 4
+    assert found[Fate.HIDDEN_TEXT] == 4  # the hidden and the suppressed revision, and those made on them
+    assert found[Fate.RESTORES_OLD_TEXT] == 5
     assert by_id(by_api)[f"we-{e['page moved']}-1"].sample.article == "New name"
 
 
