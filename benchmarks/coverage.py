@@ -39,10 +39,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import all_differences, calibrate, cluster_tables, metric_interval, rank_systems, two_way
-from hellofresh.stats.clusters import LEVEL, cluster_weights, effective_clusters, from_share, percentile_limits, shares
+from hellofresh.stats.calibration import calibrate
+from hellofresh.stats.clusters import (
+    LEVEL,
+    cluster_tables,
+    cluster_weights,
+    effective_clusters,
+    from_share,
+    percentile_limits,
+    shares,
+)
 from hellofresh.stats.draws import bca_limits
-from hellofresh.stats.intervals import cluster_wilson_limits, jackknife_variance, t_quantile, wilson_limits
+from hellofresh.stats.intervals import (
+    cluster_wilson_limits,
+    jackknife_variance,
+    metric_interval,
+    t_quantile,
+    wilson_limits,
+)
 from hellofresh.stats.metrics import (
     LEAST_CHANCE,
     Metric,
@@ -56,6 +70,8 @@ from hellofresh.stats.metrics import (
     weighted_f1,
 )
 from hellofresh.stats.paired import difference_interval
+from hellofresh.stats.ranking import all_differences, rank_systems
+from hellofresh.stats.two_way import two_way
 
 Array = NDArray[np.float64]
 ERF = np.vectorize(NormalDist().cdf, otypes=[np.float64])

@@ -18,15 +18,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.stats import (
-    all_differences,
-    cluster_tables,
-    draw_jointly,
-    first_place,
-    metric_interval,
-    rank_systems,
-)
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.draws import draw_jointly, first_place
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import two_class_metrics
+from hellofresh.stats.ranking import all_differences, rank_systems
 
 METRICS = two_class_metrics()
 PERIODS, SYSTEMS, SAMPLES, GROUPS = 4, 60, 3000, 1500

@@ -27,8 +27,9 @@ from hellofresh.core.files import read_jsonl, sha256_text, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.reward_judges import RULES, open_watched
 from hellofresh.rewards.base import RewardCase
-from hellofresh.stats import cluster_tables, compare
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.metrics import mean
+from hellofresh.stats.paired import compare
 from training.data import Exchange, read_exchanges
 from training.libraries import find_base, need_libraries
 from training.recipe import RewardedRecipe, changed_recipe, load_recipe

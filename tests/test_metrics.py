@@ -251,7 +251,7 @@ def test_silence_ranks_at_the_wrong_end_and_pays_nowhere() -> None:
 
 
 def test_the_verifier_computes_the_same_sums_in_its_own_way() -> None:
-    from hellofresh.stats import cluster_tables
+    from hellofresh.stats.clusters import cluster_tables
     from verifier.statistics import RankMetric, rank_sums
 
     for seed in range(20):

@@ -33,8 +33,10 @@ from hellofresh.rewards.base import (
 )
 from hellofresh.rewards.heads import WEIGHTS, WORD_COLUMNS, HeadReward, RewardWeights, chances, pair_features
 from hellofresh.rewards.probes import negatives_of, probe
-from hellofresh.stats import cluster_tables, compare, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import accuracy, balanced_accuracy, class_f1, class_precision, class_recall
+from hellofresh.stats.paired import compare
 from training.recipe import RewardRecipe
 
 FloatArray = NDArray[np.float64]

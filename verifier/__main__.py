@@ -6,26 +6,28 @@ import argparse
 import sys
 from pathlib import Path
 
-import verifier
+from verifier.checks import beside_checks, find_releases, neighbours, repeat_checks, report_lines, verify_release
+from verifier.publication import publication_checks, publications_above
+from verifier.scores import FigureName
 
 
 def main() -> int:
     """Check, and print what was found; the exit status is 1 if something is wrong."""
     parser = argparse.ArgumentParser(prog="verifier", description="Check released files as a stranger does.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="with releases in or below it")
-    parser.add_argument("--figure", action="append", default=[], metavar="FIGURE", help=verifier.FigureName.EXPECTED)
+    parser.add_argument("--figure", action="append", default=[], metavar="FIGURE", help=FigureName.EXPECTED)
     parser.add_argument("--known", metavar="SHA256", help="of a manifest that you noted earlier")
     options = parser.parse_args()
     try:
-        figures = [verifier.FigureName.parse(text) for text in options.figure]
-        folders = [found for folder in options.folders for found in verifier.find_releases(folder)]
+        figures = [FigureName.parse(text) for text in options.figure]
+        folders = [found for folder in options.folders for found in find_releases(folder)]
     except ValueError as error:
         parser.error(str(error))
-    checks = [check for one in folders for check in verifier.verify_release(one, figures=figures, known=options.known)]
-    checks += verifier.beside_checks(folders)
-    checks += verifier.repeat_checks(folders, set().union(*map(verifier.neighbours, folders)))
-    checks += [check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)]
-    sys.stdout.write("".join(f"{line}\n" for line in verifier.report_lines(checks)))
+    checks = [check for one in folders for check in verify_release(one, figures=figures, known=options.known)]
+    checks += beside_checks(folders)
+    checks += repeat_checks(folders, set().union(*map(neighbours, folders)))
+    checks += [check for root in publications_above(folders) for check in publication_checks(root)]
+    sys.stdout.write("".join(f"{line}\n" for line in report_lines(checks)))
     return 0 if all(check.ok for check in checks) else 1
 
 

@@ -9,11 +9,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from importlib import import_module
 from threading import current_thread, main_thread
+from typing import TYPE_CHECKING
 
 from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
 from hellofresh.core.children import shadowing
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from hellofresh.cli._output import CommandOutput
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,14 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
         output.say(f"warning: {said}: run it from another folder, or without python -m")
     try:
-        if options.timed or hasattr(options, "submissions_belong"):
-            from hellofresh.cli._workspace import prepare
-
-            prepare(options)
-        # What an agent prints is not among the results, which another program reads.
-        with _stopped_by_sigterm(), redirect_stdout(sys.stderr) if options.json else nullcontext():
-            code: int = _handler(options.run)(options, output)
-        output.flush()
+        return _carry_out(options, output)
     except HelloFreshError as error:
         output.error(error)
         return error.exit_code
@@ -61,6 +60,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
         output.error(WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system"))
         return 2
+
+
+def _carry_out(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.timed or hasattr(options, "submissions_belong"):
+        from hellofresh.cli._workspace import prepare
+
+        prepare(options)
+    # What an agent prints is not among the results, which another program reads.
+    with _stopped_by_sigterm(), redirect_stdout(sys.stderr) if options.json else nullcontext():
+        code: int = _handler(options.run)(options, output)
+    output.flush()
     return code
 
 

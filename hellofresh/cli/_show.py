@@ -17,7 +17,7 @@ from hellofresh.results.panel import ALL_PERIODS, short_names
 from hellofresh.results.scores import ScoredSplit
 from hellofresh.results.tables import WITHOUT_LABELS, Score
 from hellofresh.runs.export import EvaluationReport
-from hellofresh.stats import few_clusters
+from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hellofresh.results.analyses.base import AnalysisResult
 
 _WIDE = 140
+_UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
 """Metrics of a task that a table shows, the headline first."""
@@ -147,48 +148,61 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
             if first.get(score.task, score.metric) == score.metric
         ]
     )
-    state = " (nothing has changed, skipped)" if scored.skipped else ""
     for task in sorted(hidden):
-        chosen = _headline(scored, task, get_task(task).on(scored.split).headline)
-        shown = zip(short_names(chosen), chosen, strict=True)
-        answered = [(name, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for name, s in shown]
-        columns = ("system", "regime", "none", "blocked", "judged")
-        output.table(f"{task} {scored.edition}: scored, not revealed{state}", columns, sorted(answered))
-        output.say(
-            f"note: scores of {task} {scored.edition} are in data/private until its labels are revealed; "
-            "maintainers see them with --private."
-        )
+        _show_answered(output, scored, task)
     for task in sorted({score.task for score in scored.scores} - hidden):
-        known, wide = get_task(task).on(scored.split), output.width >= _WIDE
-        there = {score.metric for score in scored.scores if score.task == task}
-        metrics = [*known.metrics[:_SHOWN], *(metric for metric in known.fact_metrics if metric.name in there)]
-        chosen = _headline(scored, task, metrics[0])
-        others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
-        ordered = sorted(chosen, key=attrgetter("system"))
-        ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)
-        names = dict(zip([score.origin for score in ordered], short_names(ordered), strict=True))
-        rows = [_row(names[one.origin], one, [of[one.origin] for of in others], wide=wide) for one in ordered]
-        titles = [metric.title if wide else metric.title[:6] for metric in metrics]
-        titles.insert(1, "bootstrap")
-        before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
-        columns = ("system", *before, *titles, *after, "judged")
-        output.table(f"{task} {scored.edition}: scores{state}", columns, rows)
-        _show_repetitions(
-            output, f"{task} {scored.edition}", [score for score in ordered if score.repetitions > 1], metrics[0]
-        )
-        if chosen[0].bundled:
-            output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
-        few = min(chosen, key=lambda score: score.effective_clusters)
-        if few.clusters == 1:
-            output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")
-        elif few_clusters(few.clusters, few.effective_clusters):
-            output.say(
-                f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
-                f"weigh as much as {few.effective_clusters:.1f} of one size (of a mean over classes: those of its "
-                "rarest class): read their intervals with care."
-            )
+        _show_scores(output, scored, task)
     for note in scored.notes:
         output.say(f"note: {note}")
+
+
+def _show_answered(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
+    """Who answered what share of a task whose labels are not public, by name."""
+    chosen = _headline(scored, task, get_task(task).on(scored.split).headline)
+    shown = zip(short_names(chosen), chosen, strict=True)
+    answered = [(name, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for name, s in shown]
+    columns = ("system", "regime", "none", "blocked", "judged")
+    title = f"{task} {scored.edition}: scored, not revealed{_UNCHANGED if scored.skipped else ''}"
+    output.table(title, columns, sorted(answered))
+    output.say(
+        f"note: scores of {task} {scored.edition} are in data/private until its labels are revealed; "
+        "maintainers see them with --private."
+    )
+
+
+def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
+    """The scores of a task, the best system first, and how far their intervals can be trusted."""
+    known, wide = get_task(task).on(scored.split), output.width >= _WIDE
+    there = {score.metric for score in scored.scores if score.task == task}
+    metrics = [*known.metrics[:_SHOWN], *(metric for metric in known.fact_metrics if metric.name in there)]
+    others = [{score.origin: score for score in _headline(scored, task, metric)} for metric in metrics]
+    ordered = sorted(others[0].values(), key=attrgetter("system"))
+    ordered.sort(key=attrgetter("value"), reverse=metrics[0].higher_is_better)
+    names = short_names(ordered)
+    rows = [
+        _row(name, one, [of[one.origin] for of in others], wide=wide) for name, one in zip(names, ordered, strict=True)
+    ]
+    titles = [metric.title if wide else metric.title[:6] for metric in metrics]
+    titles.insert(1, "bootstrap")
+    before, after = (("regime", "prompt"), ("none", "blocked")) if wide else ((), ("none",))
+    columns, what = ("system", *before, *titles, *after, "judged"), f"{task} {scored.edition}"
+    output.table(f"{what}: scores{_UNCHANGED if scored.skipped else ''}", columns, rows)
+    _show_repetitions(output, what, [score for score in ordered if score.repetitions > 1], metrics[0])
+    _warn_of_few(output, task, ordered)
+
+
+def _warn_of_few(output: CommandOutput, task: str, scores: Sequence[Score]) -> None:
+    if scores[0].bundled:
+        output.say("note: this is the bundled sample: it demonstrates the pipeline and ranks no systems.")
+    few = min(scores, key=lambda score: score.effective_clusters)
+    if few.clusters == 1:
+        output.say(f"note: some {task} scores rest on samples of one group only: no interval can be given.")
+    elif few_clusters(few.clusters, few.effective_clusters):
+        output.say(
+            f"note: some {task} scores rest on samples of {few.clusters} groups (same post, same article) that "
+            f"weigh as much as {few.effective_clusters:.1f} of one size (of a mean over classes: those of its "
+            "rarest class): read their intervals with care."
+        )
 
 
 def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score], metric: Metric) -> None:

@@ -30,13 +30,20 @@ from hellofresh.judging.model_judge import (
     without_text,
 )
 from hellofresh.judging.people import SystemResponse
-from hellofresh.judging.reward_judges import JudgedSystems, judge_by_rewards, judge_name, reward_ratings
+from hellofresh.judging.reward_judges import (
+    JudgedSystems,
+    SystemDifference,
+    judge_by_rewards,
+    judge_name,
+    reward_ratings,
+)
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.rated_entries import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
+from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import EvidenceQuery, corrections, get_task
 from hellofresh.tasks.evidence import CLAIM_RESPONSES, RESPONSE_RUBRIC
 from hellofresh.tasks.samples import to_json
@@ -188,23 +195,38 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
-    for measure in (*trained, "denies", "grounded"):
+    _show_differences(output, differences, (*trained, "denies", "grounded"))
+    for card in cards:
+        accuracy = card.measure("balanced_accuracy")
+        notes = "; ".join(dict.fromkeys(data.note for data in card.data if data.note))
+        held_out = estimate(accuracy.value, accuracy.low, accuracy.high)
+        output.text(f"{card.criterion}: balanced accuracy {held_out} held out" + f" ({notes})" * bool(notes))
+    _give_judged(output, judged, means, differences)
+
+
+def _show_differences(
+    output: CommandOutput, differences: Mapping[str, Sequence[SystemDifference]], measures: Sequence[str]
+) -> None:
+    for measure in measures:
         compared = []
         for one in differences[measure]:
             cells = f"{one.mean.value:+.3f}", interval(one.mean.low, one.mean.high), f"{one.adjusted:.2g}"
             compared.append((f"{one.first} - {one.second}", *cells))
         if compared:
             output.table(f"{measure}: paired by claim, p by Holm", ("", "difference", "95%", "p"), compared)
-    for card in cards:
-        accuracy = card.measure("balanced_accuracy")
-        notes = "; ".join(dict.fromkeys(data.note for data in card.data if data.note))
-        held_out = estimate(accuracy.value, accuracy.low, accuracy.high)
-        output.text(f"{card.criterion}: balanced accuracy {held_out} held out" + f" ({notes})" * bool(notes))
+
+
+def _give_judged(
+    output: CommandOutput,
+    judged: JudgedSystems,
+    means: Mapping[tuple[str, str], ClusteredMean],
+    differences: Mapping[str, Sequence[SystemDifference]],
+) -> None:
     output.result({
         "systems": {
             name: {one: {"mean": means[name, one].value, "low": means[name, one].low, "high": means[name, one].high}
                    for one in judged.measures}
-            for name in systems
+            for name in judged.systems
         },
         "held": [
             {"probe": probe, "measure": measure, "difference": gain.value, "low": gain.low, "high": gain.high}

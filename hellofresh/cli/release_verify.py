@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import verifier
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
@@ -22,51 +21,69 @@ from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice, Ranking
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, to_json
-from verifier import Check, FigureName, Handover
+from verifier.checks import (
+    Check,
+    NoReleaseError,
+    beside_checks,
+    find_releases,
+    neighbours,
+    releases_in,
+    repeat_checks,
+    report_lines,
+    verify_release,
+)
+from verifier.manifest import read_manifest
+from verifier.publication import publication_checks, publications_above
+from verifier.scores import BadFigureError, FigureName, Handover
 
 
 def verify(options: argparse.Namespace, output: CommandOutput) -> int:
     """Check releases in a folder, or one over the web; 1 if something is wrong."""
     try:
         figures = [FigureName.parse(text) for text in options.figure]
-    except verifier.BadFigureError as error:
+    except BadFigureError as error:
         raise UsageError(str(error), code="bad-figure") from None
     if options.known is not None and not re.fullmatch(r"[0-9a-f]{64}", options.known):
         raise UsageError("not a SHA-256", where="--known", expected="64 hexadecimal digits", code="bad-hash")
     where = options.where or str(Workspace.from_environment().root / "releases")
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where):
-        if options.submissions is not None:
-            raise UsageError(
-                "submissions are compared with releases in a folder",
-                where="--submissions",
-                fix="Download the quarter's releases first.",
-                code="bad-submissions",
-            )
-        with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
-            folders = [Path(temporary)]
-            fetch_release(where, folders[0])
-            checks = verifier.verify_release(folders[0], figures=figures, known=options.known, listing=False)
-            checks += _repeats(folders)
-    else:
-        try:
-            folders = verifier.find_releases(Path(where))
-        except verifier.NoReleaseError:
-            expected = "a folder with manifest.json in it or below it, such as data/releases"
-            raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
-        if options.known is not None and len(folders) > 1:
-            raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
-        checks = [
-            check for folder in folders for check in _checked(folder, figures, options.known, options.submissions)
-        ]
-        checks += verifier.beside_checks(folders) + _repeats(folders)
-        checks += [
-            check for root in verifier.publications_above(folders) for check in verifier.publication_checks(root)
-        ]
+    is_address = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", where)
+    checks = (_check_fetched if is_address else _check_folders)(where, figures, options.known, options.submissions)
     _refuse_figures_of_other_releases(figures, checks)
     output.result([to_json(check) | {"ok": check.ok} for check in checks])
-    for line in verifier.report_lines(checks):
+    for line in report_lines(checks):
         output.text(line)
     return 0 if all(check.ok for check in checks) else 1
+
+
+def _check_fetched(
+    address: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> list[Check]:
+    if submissions is not None:
+        raise UsageError(
+            "submissions are compared with releases in a folder",
+            where="--submissions",
+            fix="Download the quarter's releases first.",
+            code="bad-submissions",
+        )
+    with tempfile.TemporaryDirectory(prefix="hellofresh-") as temporary:
+        folder = Path(temporary)
+        fetch_release(address, folder)
+        return verify_release(folder, figures=figures, known=known, listing=False) + _repeats([folder])
+
+
+def _check_folders(
+    where: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
+) -> list[Check]:
+    try:
+        folders = find_releases(Path(where))
+    except NoReleaseError:
+        expected = "a folder with manifest.json in it or below it, such as data/releases"
+        raise UsageError("no release here", where=where, expected=expected, code="no-release") from None
+    if known is not None and len(folders) > 1:
+        raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
+    checks = [check for folder in folders for check in _checked(folder, figures, known, submissions)]
+    checks += beside_checks(folders) + _repeats(folders)
+    return checks + [check for root in publications_above(folders) for check in publication_checks(root)]
 
 
 def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, submissions: Path | None) -> list[Check]:
@@ -77,7 +94,7 @@ def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, sub
             handed_in = _handed_in(folder, submissions)
         except (HelloFreshError, ValueError) as error:
             missing = [Check(folder.as_posix(), "receipts", "", (f"cannot be compared: {error}",))]
-    return [*missing, *verifier.verify_release(folder, figures=figures, known=known, handed_in=handed_in)]
+    return [*missing, *verify_release(folder, figures=figures, known=known, handed_in=handed_in)]
 
 
 def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
@@ -87,7 +104,7 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
         ValueError: if the release's manifest cannot be read.
         HelloFreshError: if the quarter's releases cannot be read.
     """
-    manifest = verifier.read_manifest(folder / "manifest.json")
+    manifest = read_manifest(folder / "manifest.json")
     split = MAIN if manifest.is_main else PROSPECTIVE
     root = folder.resolve().parents[1 if manifest.is_main else 2]
     due = due_in(root, parse_edition(manifest.edition), split)
@@ -113,8 +130,8 @@ def _answers(submission: Submission, task: Task) -> Mapping[str, int | str | Non
 
 def _repeats(folders: Sequence[Path]) -> list[Check]:
     """Whether releases share samples with each other, with those beside them, or with those of the workspace."""
-    mine = verifier.releases_in(Workspace.from_environment().root / "releases")
-    return verifier.repeat_checks(folders, mine.union(*(verifier.neighbours(folder) for folder in folders)))
+    mine = releases_in(Workspace.from_environment().root / "releases")
+    return repeat_checks(folders, mine.union(*(neighbours(folder) for folder in folders)))
 
 
 def _refuse_figures_of_other_releases(figures: Sequence[FigureName], checks: Sequence[Check]) -> None:

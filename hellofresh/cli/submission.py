@@ -21,7 +21,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
 from hellofresh.results.scores import ScoredSplit, score_submission
 from hellofresh.submissions.changes import check_changes, merged_at
-from hellofresh.submissions.check import Due, SubmissionCheck, check_predictions, inspect_submission
+from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions
 from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.receipts import add_submission, known_teams, look_alike, read_receipt, withdraw_submission
@@ -132,16 +132,7 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     checked = inspect_submission(path, due)
     submission = checked.submission
     if submission is not None:
-        copied = about_copied_responses(Workspace.from_environment(), edition, due.ids, submission.predictions, path)
-        flags = copied_from(submission, standings(options.submissions, due), due)
-        copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
-        info = submission.info
-        faults: tuple[Fault, ...] = ()
-        if other := look_alike(submission.team, info.team, known_teams(options.submissions)):
-            what = f"the team {info.team!r} in the folder {submission.team!r} looks like the team {other!r}"
-            fix = f"If it is your team, use the folder {other!r}; else choose another name."
-            faults = (Fault("look-alike", str(path), what, fix),)
-        checked = replace(checked, faults=faults, warnings=(*checked.warnings, *copies, *copied))
+        checked = _beside_others(checked, submission, path, options.submissions, due)
     _show_findings(output, checked, due)
     if submission is None or checked.faults:
         return 1
@@ -158,6 +149,21 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text(f"Received {utc_text(receipt.received)}.")
     _show_other(output, path, due.split)
     return 0
+
+
+def _beside_others(
+    checked: SubmissionCheck, submission: Submission, path: Path, submissions: Path, due: Due
+) -> SubmissionCheck:
+    """With the fault of a team that looks like another, and warnings of answers that are others' answers."""
+    copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
+    flags = copied_from(submission, standings(submissions, due), due)
+    copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
+    team, faults = submission.info.team, list[Fault]()
+    if other := look_alike(submission.team, team, known_teams(submissions)):
+        what = f"the team {team!r} in the folder {submission.team!r} looks like the team {other!r}"
+        fix = f"If it is your team, use the folder {other!r}; else choose another name."
+        faults.append(Fault("look-alike", str(path), what, fix))
+    return replace(checked, faults=tuple(faults), warnings=(*checked.warnings, *copies, *copied))
 
 
 def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) -> None:

@@ -34,8 +34,8 @@ from hellofresh.judging.study import (
     main_ratings,
     read_responses,
 )
-from hellofresh.stats import Interval
 from hellofresh.stats.agreement import rater_agreement
+from hellofresh.stats.intervals import Interval
 from hellofresh.stats.judging import (
     OrderedPairs,
     PoweredMean,

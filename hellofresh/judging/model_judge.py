@@ -329,21 +329,7 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
         write_jsonl(folder / _PAIRS, rows)
     else:
         model = assignment.model.spec.name.replace("/", "-")
-        regime = JudgeRegime(settings=judging.settings, rubric=judging.study.rubric)
-        for name, values in said.items():
-            missing = regime.unreadable(values)
-            for criterion in regime.criteria:
-                value = values.get(criterion.id)
-                rating = Rating(
-                    sample=groups[name],
-                    response=name,
-                    judge=model,
-                    kind=JudgeKind.MODEL,
-                    criterion=criterion.id,
-                    value=None if value is None else float(value),
-                    comment=UNREADABLE if criterion.id in missing else "",
-                )
-                ratings.append(rating)
+        ratings = _ratings_of(JudgeRegime(settings=judging.settings, rubric=judging.study.rubric), model, said, groups)
         keep_ratings(judging.study, model, ratings)
     return JudgingReport(
         folder=folder,
@@ -356,6 +342,25 @@ def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingR
         without_text=len(without_text(judging.study)),
         tally=result.tally,
     )
+
+
+def _ratings_of(
+    regime: JudgeRegime, model: str, said: Mapping[str, Mapping[str, int | None]], groups: Mapping[str, str]
+) -> list[Rating]:
+    """A rating for each response and criterion; `said` is by response and criterion, `groups` by response."""
+    return [
+        Rating(
+            sample=groups[name],
+            response=name,
+            judge=model,
+            kind=JudgeKind.MODEL,
+            criterion=criterion.id,
+            value=None if (value := values.get(criterion.id)) is None else float(value),
+            comment=UNREADABLE if criterion.id in regime.unreadable(values) else "",
+        )
+        for name, values in said.items()
+        for criterion in regime.criteria
+    ]
 
 
 def foresee_judging(judging: Judging) -> Forecast:

@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.releases.life.manifest import MANIFEST, PREVIOUS
-from verifier import Manifest, bad_path, read_manifest
-from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS
+from verifier.manifest import MAX_HISTORY_BYTES, MAX_MANIFEST_BYTES, MAX_VERSIONS, Manifest, bad_path, read_manifest
 
 MAX_FILES = 200
 MAX_TOTAL_BYTES = 4_000_000_000

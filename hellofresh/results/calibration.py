@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.results.panel import Panel, PromptOutputs, System
-from hellofresh.stats import Calibration, calibrate, few_clusters
+from hellofresh.stats.calibration import Calibration, calibrate
+from hellofresh.stats.intervals import few_clusters
 
 LEAST_STATED = 10
 """Fewer stated probabilities say nothing about how true they are."""

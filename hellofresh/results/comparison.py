@@ -16,14 +16,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hellofresh import stats
 from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.results.score_files import ItemScores, check_size
 from hellofresh.stats.clusters import cluster_sums, effective_clusters, members
-from hellofresh.stats.intervals import t_quantile
+from hellofresh.stats.draws import draw_jointly, first_place
+from hellofresh.stats.intervals import few_clusters, metric_interval, t_quantile
 from hellofresh.stats.metrics import Metric, mean
 from hellofresh.stats.paired import SAME
-from hellofresh.stats.ranking import differences
+from hellofresh.stats.ranking import (
+    Differences,
+    all_differences,
+    differences,
+    halves_agree,
+    rank_systems,
+    samples_to_overtake,
+)
 
 Array = NDArray[np.float64]
 _RESAMPLES, _BLOCKS, _NAMED, _FEWEST_COMMON = 10_000, 2_000, 6, 5
@@ -70,7 +77,7 @@ class ScoreComparison:
 class _Fit:
     """Differences of systems, and of each the interval of its mean and the probability of being first."""
 
-    found: stats.Differences
+    found: Differences
     low: Array
     high: Array
     first: Array
@@ -102,7 +109,7 @@ def compare_scores(scores: ItemScores, *, baseline: str = "", lower_is_better: b
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))
     fit = _complete(tables, metric, families) if whole.all() else _fitted(scores, metric, families)
     notes = [] if whole.all() else [_missing(scores, metric, whole, fit.found, families)]
-    if stats.few_clusters(tables.shape[1], fit.found.effective_clusters):
+    if few_clusters(tables.shape[1], fit.found.effective_clusters):
         worth = f"{tables.shape[1]:,} clusters of items that weigh as much as {fit.found.effective_clusters:.1f}"
         notes.append(f"few: {worth} of one size; read intervals and p-values with care.")
     order = np.argsort(-metric.sign * fit.found.values, kind="stable")
@@ -131,10 +138,10 @@ def _tables(scores: ItemScores, metric: Metric) -> Array:
 
 
 def _complete(tables: Array, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
-    found = stats.all_differences(tables, metric, families=families)
-    made = [stats.metric_interval(table, metric) for table in tables]
+    found = all_differences(tables, metric, families=families)
+    made = [metric_interval(table, metric) for table in tables]
     resamples = _RESAMPLES if tables.size < _MANY_CELLS else _RESAMPLES // 5
-    first = stats.first_place(stats.draw_jointly(tables, [metric], resamples=resamples), metric)
+    first = first_place(draw_jointly(tables, [metric], resamples=resamples), metric)
     return _Fit(found, np.array([one.low for one in made]), np.array([one.high for one in made]), first)
 
 
@@ -170,7 +177,7 @@ def _missing(
     scores: ItemScores,
     metric: Metric,
     whole: NDArray[np.bool_],
-    found: stats.Differences,
+    found: Differences,
     families: NDArray[np.int64] | None,
 ) -> str:
     """What missing cells change: the common items alone beside all."""
@@ -178,7 +185,7 @@ def _missing(
     gone = f"{np.isnan(scores.values).mean():.0%} of the cells are missing; effects of items and systems are fitted"
     if common < _FEWEST_COMMON:
         return f"{gone}. Only {common} items have all systems: nothing can be compared on these alone."
-    alone = stats.all_differences(_tables(_kept(scores, whole), metric), metric, families=families)
+    alone = all_differences(_tables(_kept(scores, whole), metric), metric, families=families)
     leads = [int(np.argmax(metric.sign * one.values)) for one in (found, alone)]
     turned = (found.separable | alone.separable) & (found.difference * alone.difference < 0)
     if leads[0] == leads[1] and not turned.any():
@@ -188,7 +195,7 @@ def _missing(
 
 
 def _carried(
-    scores: ItemScores, metric: Metric, found: stats.Differences, order: NDArray[np.int64], tables: Array
+    scores: ItemScores, metric: Metric, found: Differences, order: NDArray[np.int64], tables: Array
 ) -> tuple[list[str], tuple[float, int | None, int | None, float | None]]:
     """How far the first place carries, in sentences and in numbers."""
     one, two = order[:2].tolist()
@@ -199,11 +206,9 @@ def _carried(
     )
     both = np.isfinite(scores.values[[one, two]]).all(axis=0)
     rows = [metric.statistics(np.ones(int(both.sum())), scores.values[k, both]) for k in (one, two)]
-    to_lose = stats.samples_to_overtake(rows[0], rows[1], metric)
+    to_lose = samples_to_overtake(rows[0], rows[1], metric)
     block = np.random.default_rng(0).permutation(tables.shape[1]) % _BLOCKS
-    halves = stats.halves_agree(
-        np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables]), metric
-    )
+    halves = halves_agree(np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables]), metric)
     detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
     if lead > SAME * metric.span and np.isfinite(seen[one, two]):
@@ -216,7 +221,7 @@ def _carried(
     return lines, (detectable, needed, to_lose, halves)
 
 
-def _sentence(scores: ItemScores, found: stats.Differences, order: NDArray[np.int64], baseline: str) -> str:
+def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], baseline: str) -> str:
     lead = scores.systems.index(baseline) if baseline else int(order[0])
     others = [k for k in order.tolist() if k != lead]
 
@@ -236,7 +241,7 @@ def _sentence(scores: ItemScores, found: stats.Differences, order: NDArray[np.in
 
 
 def _rows(scores: ItemScores, fit: _Fit, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:
-    ranking = stats.rank_systems(fit.found)
+    ranking = rank_systems(fit.found)
     kinds = ("rank",) if baseline else ("rank", "low", "high", "tie_group")  # other pairs are not compared
     columns = {f"rank_{kind}" if kind in ("low", "high") else kind: getattr(ranking, kind) for kind in kinds}
     columns |= {"system": np.array(scores.systems), "mean": fit.found.values, "low": fit.low, "high": fit.high}
@@ -244,7 +249,7 @@ def _rows(scores: ItemScores, fit: _Fit, order: NDArray[np.int64], baseline: str
     return pl.DataFrame({name: column[order].tolist() for name, column in columns.items()})
 
 
-def _pair_rows(scores: ItemScores, found: stats.Differences, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:
+def _pair_rows(scores: ItemScores, found: Differences, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:
     """The better of each pair first; or each beside the baseline."""
     names, there = np.array(scores.systems), np.isfinite(scores.values).astype(np.float64)
     one, two = (order[places] for places in np.triu_indices(len(order), 1))

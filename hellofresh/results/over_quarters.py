@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from hellofresh.results.panel import Panel, QuarterScore
 from hellofresh.results.standings import fields_of
-from hellofresh.stats import TwoWay, connected_parts, two_way
 from hellofresh.stats.metrics import Metric
+from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
 
 ONE_QUARTER = "one quarter only: what is the quarter's and what the system's cannot be told apart"
 NOT_LINKED = "no chain of shared quarters links it to the others"

@@ -22,7 +22,8 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.systems import SystemId
-from hellofresh.stats import Interval, cluster_tables, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import Interval, metric_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Fact, Sample, to_json

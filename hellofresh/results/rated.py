@@ -40,7 +40,7 @@ from hellofresh.releases.life.load import load_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
-from hellofresh.stats import Interval
+from hellofresh.stats.intervals import Interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -148,19 +148,6 @@ def _standings(
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedRating:
-    """One person's rating of a response; `link` is the start of the SHA-256 of the link's address, or empty."""
-
-    sample: str
-    response: str
-    link: str
-    judge: str
-    criterion: str
-    value: float | None
-    weight: float
-
-
-@dataclass(frozen=True, slots=True)
 class PublishedKey:
     """Which system wrote a response, and the SHA-256 of its text."""
 
@@ -170,7 +157,9 @@ class PublishedKey:
     text_sha256: str
 
 
-_RATINGS, _KEY = Table(PublishedRating), Table(PublishedKey)
+_KEY = Table(PublishedKey)
+_RATING_COLUMNS = ("sample", "response", "link", "judge", "criterion", "value", "weight")
+"""What is published of a person's rating; `link` is the start of the SHA-256 of the link's address, or empty."""
 
 
 def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
@@ -194,8 +183,7 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     hashed = {link: sha256_text(link)[:16] if link else "" for link in rated["link"].unique().to_list()}
     rated = rated.with_columns(pl.col("link").replace_strict(hashed, return_dtype=pl.String))
     table, key, rubric, standings = paths
-    columns = _RATINGS.schema.names()
-    write_parquet(table, rated.select(columns).sort(columns[:5]))
+    write_parquet(table, rated.select(_RATING_COLUMNS).sort(_RATING_COLUMNS[:5]))
     texts = {response.id: response.text for response in read_responses(study.files)}
     rows = study.own_key.filter(pl.col("response").is_in(rated["response"].to_list())).iter_rows(named=True)
     keys = (

@@ -40,7 +40,8 @@ from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
 from hellofresh.results.rated_entries import counted_entries, scorable
 from hellofresh.results.tables import SCORES, Score
-from hellofresh.stats import bootstrap_limits, metric_interval, repetition_interval
+from hellofresh.stats.draws import bootstrap_limits
+from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.released import due_in

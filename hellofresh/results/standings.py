@@ -22,18 +22,10 @@ from numpy.typing import NDArray
 
 from hellofresh.core.parquet import Table
 from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
-from hellofresh.stats import (
-    Differences,
-    all_differences,
-    clusters_worth,
-    difference_interval,
-    draw_jointly,
-    few_clusters,
-    first_place,
-    halves_agree,
-    rank_systems,
-    samples_to_overtake,
-)
+from hellofresh.stats.draws import draw_jointly, first_place
+from hellofresh.stats.intervals import clusters_worth, few_clusters
+from hellofresh.stats.paired import difference_interval
+from hellofresh.stats.ranking import Differences, all_differences, halves_agree, rank_systems, samples_to_overtake
 
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000

@@ -107,10 +107,7 @@ def replay(
     drawn, passed_over = _draw(release, uploaded, asked.limit or USUAL, value, sha256)
     ids = [sample.id for sample in drawn]
     drawn_release = replace(release, samples=tuple(drawn))
-    folder = workspace.private(asked.edition, task.name) / "replays" / f"{entry.replace('/', '-')}-{sha256[:12]}"
-    for one in (folder.parent, folder):  # other users of this machine read nothing of it
-        one.mkdir(parents=True, exist_ok=True)
-        one.chmod(0o700)
+    folder = _private_folder(workspace, asked, f"{entry.replace('/', '-')}-{sha256[:12]}")
     runs = [
         _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, limits or ProcessLimits(), tell=tell)
         for number in range(1, REPETITIONS + 1)
@@ -149,6 +146,14 @@ def replay(
     done = folder.with_name(f"{folder.name}-{sha256_text(signed.line)[:12]}")
     folder.rename(done)
     return ReplayReport(signed, statement, done, key.public_key().public_bytes_raw().hex())
+
+
+def _private_folder(workspace: Workspace, asked: Evaluation, name: str) -> Path:
+    folder = workspace.private(asked.edition, asked.task.name) / "replays" / name
+    for one in (folder.parent, folder):  # other users of this machine read nothing of it
+        one.mkdir(parents=True, exist_ok=True)
+        one.chmod(0o700)
+    return folder
 
 
 def _check_asked(task: Task, entry: str, by: str) -> None:

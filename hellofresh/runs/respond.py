@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -241,8 +241,6 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         usage = record.usage.get(step.role, record.usage[MAIN])
         step.model, step.seconds = usage.model, round(step.seconds, 2)
         step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
-    pages = {event.final_url: event for event in events if isinstance(event, ReadEvent) and event.final_url}
-    quoted = [event for event in events if isinstance(event, QuotedEvent) and event.said]
     noted = {event.name: event.values for event in events if isinstance(event, NotedEvent)}
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
@@ -257,17 +255,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         smoke_test=record.smoke_test,
         until=str(noted.get("settings", {}).get("until", "")),
         queries=tuple(event.query for event in searched),
-        evidence=tuple(
-            CitedEvidence(
-                url=event.url,
-                title=pages[event.url].title if event.url in pages else "",
-                published=pages[event.url].published if event.url in pages else "",
-                priority=event.priority,
-                quotes={STANCES[stance]: quotes for stance, quotes in event.said.items()},
-                linked=event.url in output.sources,
-            )
-            for event in quoted
-        ),
+        evidence=tuple(_cited(events, output.sources)),
         pictures=tuple(str(values["description"]) for values in described),
         left_out=dict(Counter(event.dropped for event in events if isinstance(event, ReadEvent) and event.dropped)),
         searches_failed=sum(bool(event.problem) for event in searched),
@@ -277,6 +265,20 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         cost_usd=None if record.cost_usd is None else round(record.cost_usd, 6),
         notes=notes,
     )
+
+
+def _cited(events: Sequence[Event], links: Sequence[str]) -> Iterator[CitedEvidence]:
+    pages = {event.final_url: event for event in events if isinstance(event, ReadEvent) and event.final_url}
+    for event in events:
+        if isinstance(event, QuotedEvent) and event.said:
+            yield CitedEvidence(
+                url=event.url,
+                title=pages[event.url].title if event.url in pages else "",
+                published=pages[event.url].published if event.url in pages else "",
+                priority=event.priority,
+                quotes={STANCES[stance]: quotes for stance, quotes in event.said.items()},
+                linked=event.url in links,
+            )
 
 
 _SPOKEN = {

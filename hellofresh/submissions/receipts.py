@@ -25,6 +25,7 @@ from hellofresh.core.clock import Event, now
 from hellofresh.core.editions import MAX_EDITION, Edition, is_edition, parse_edition
 from hellofresh.core.errors import SubmissionError, UsageError, WorkspaceError, unwritable
 from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_json, write_jsonl
+from hellofresh.core.folders import put_in_place
 from hellofresh.core.quarters import parse_utc, utc_text
 from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import (
@@ -311,26 +312,11 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         for name in (name for other in Split if other is not split for name in FILES[other]):
             if (place / name).is_file() and not (place / name).is_symlink():
                 write_bytes(new / name, (place / name).read_bytes())
-        _swap(new, place)
+        put_in_place(new, place)
     except OSError as error:
         raise unwritable(place, error) from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-def _swap(new: Path, place: Path) -> None:
-    """Put the new folder in its place and leave the old one, if any, where the new one was."""
-    if not place.exists():
-        new.rename(place)
-        return
-    old = new.with_name(f"{new.name}-old")
-    place.rename(old)
-    try:
-        new.rename(place)
-    except OSError:
-        old.rename(place)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.files import sha256_file
+from hellofresh.core.folders import ListedFile, put_in_place, written_beside
 from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import columns_class, columns_of
 from leaderboard.components.tables import FIRST
 from leaderboard.data.board import load_board
 from leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
-from leaderboard.export.folder import CopyFile, CopyListing, earlier_copy, put_in_place, written_beside
+from leaderboard.export.folder import CopyListing, earlier_copy
 from leaderboard.export.records import record_files
 
 _HERE = Path(__file__).parent
@@ -117,13 +118,13 @@ class Export:
             written: called with each file that was written: its path in the copy, and where it lies until then.
             space: see `export_board`.
         """
-        board, files = self.site.board, dict[str, CopyFile]()
+        board, files = self.site.board, dict[str, ListedFile]()
         with written_beside(self.folder) as new:
             for path, text in _files(self.site, self.wanted, space=space):
                 content = text.encode() if isinstance(text, str) else text
                 (new / path).parent.mkdir(parents=True, exist_ok=True)
                 (new / path).write_bytes(content)
-                files[path] = CopyFile(path, len(content), sha256(content).hexdigest())
+                files[path] = ListedFile(path, len(content), sha256(content).hexdigest())
                 written(path, new / path)
             listed = CopyListing(board.code, self.site.fingerprint, tuple(sorted(files.values())))
             if _fingerprint(board.folder) != self.site.fingerprint:
@@ -136,7 +137,9 @@ class Export:
             same = self._before == listed and listed.is_whole(self.folder)
             if not same:
                 listed.write(new)
-                put_in_place(new, self.folder, mode=0o700 if board.private else 0o755)
+                new.chmod(0o700 if board.private else 0o755)
+                earlier_copy(self.folder)  # again: something may have come into it meanwhile
+                put_in_place(new, self.folder)
         pages = sum(path.endswith(".html") for path in files)
         return ExportReport(self.folder, pages, len(files), sum(one.size for one in listed.files), skipped=same)
 

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from hellofresh.core.errors import DataError, WorkspaceError, unwritable
-from hellofresh.core.files import read_json, read_model, sha256_file, sweep_leftovers, temporary_prefix, write_json
+from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.files import read_json, read_model, write_json
+from hellofresh.core.folders import ListedFile, foreign_files
 
 MARKER = "hellofresh-export.json"
 """Lists the files of a copy."""
 
 _FORMAT = "hellofresh static copy 1"
 _MOST_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class CopyFile:
-    """A file of a copy; its path starts at the copy's folder."""
-
-    path: str
-    size: int
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +28,7 @@ class CopyListing:
 
     code: str
     board: str
-    files: tuple[CopyFile, ...]
+    files: tuple[ListedFile, ...]
 
     def write(self, folder: Path) -> None:
         """Write the list into the copy."""
@@ -49,8 +36,7 @@ class CopyListing:
 
     def is_whole(self, folder: Path) -> bool:
         """Whether all files are there as they were written."""
-        paths = ((folder / one.path, one.sha256) for one in self.files)
-        return all(path.is_file() and sha256_file(path) == stated for path, stated in paths)
+        return all(one.is_in(folder) for one in self.files)
 
 
 def earlier_copy(folder: Path) -> CopyListing | None:
@@ -71,18 +57,10 @@ def earlier_copy(folder: Path) -> CopyListing | None:
         if folder.exists():
             raise _foreign(folder, "a file stands there")
         return None
-    # Links to folders are not followed: they count as files.
-    found = {
-        (Path(place) / name).relative_to(folder).as_posix()
-        for place, folders, names in os.walk(folder)
-        for name in (*names, *(name for name in folders if (Path(place) / name).is_symlink()))
-    }
-    if not found:
+    if not foreign_files(folder, ()):
         return None
     listed = read_listing(folder)
-    known = {MARKER, *(one.path for one in listed.files)}
-    others = sorted(found - known)
-    if others:
+    if others := foreign_files(folder, {MARKER, *(one.path for one in listed.files)}):
         more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
         raise _foreign(folder, f"it holds what no export wrote: {', '.join(others[:_MOST_NAMED])}{more}")
     return listed
@@ -112,45 +90,3 @@ def _foreign(folder: Path, what: str) -> WorkspaceError:
         fix="Name another folder, or move away what is in it.",
         code="foreign-folder",
     )
-
-
-@contextmanager
-def written_beside(folder: Path) -> Iterator[Path]:
-    """An empty folder beside `folder`, for `put_in_place`; what is left of it in the end is taken away.
-
-    Raises:
-        WorkspaceError: if nothing can be written there.
-    """
-    new = None
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        sweep_leftovers(folder.parent, deep=False)
-        new = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
-        yield new
-    except OSError as error:
-        raise unwritable(folder, error, instead="name a folder that can be renamed") from error
-    finally:
-        if new is not None:
-            shutil.rmtree(new, ignore_errors=True)
-
-
-def put_in_place(new: Path, folder: Path, *, mode: int = 0o755) -> None:
-    """Let the new folder take the place of the old one, which comes back if that fails; `mode` is who may read it.
-
-    Raises:
-        WorkspaceError: as `earlier_copy`, if something came into the folder meanwhile.
-        OSError: if a folder cannot be renamed.
-    """
-    earlier_copy(folder)
-    new.chmod(mode)
-    if not folder.exists():
-        new.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
-    folder.rename(old)
-    try:
-        new.rename(folder)
-    except OSError:
-        old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

@@ -26,7 +26,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, register_task, statement_task
 from leaderboard.data.uploads import load_dues
-from verifier import verify_release
+from verifier.checks import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 MODULE = "rumours"

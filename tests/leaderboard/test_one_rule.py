@@ -20,7 +20,8 @@ from leaderboard.components.labels import Links
 from leaderboard.components.scale import Scale
 from leaderboard.components.standings import View, lines_of, plain_row, standings_table
 from leaderboard.data.board import SplitKey, load_board
-from verifier import FigureName, verify_release
+from verifier.checks import verify_release
+from verifier.scores import FigureName
 
 QUARTER, TASK = Quarter(2024, 1), "x-notes"
 SPLIT = SplitKey(str(QUARTER), TASK)

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hellofresh.cli import main
 from hellofresh.core.errors import DataError, WorkspaceError
 from hellofresh.core.files import write_json
+from hellofresh.core.folders import put_in_place
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
@@ -31,7 +32,7 @@ from leaderboard.components.labels import relative
 from leaderboard.data.board import BoardEntry, load_board
 from leaderboard.export import export_board
 from leaderboard.export.copy import file_names
-from leaderboard.export.folder import MARKER, put_in_place
+from leaderboard.export.folder import MARKER
 
 HOME = "x-notes/2023Q2/index.html"
 VOID = {"br", "img", "input", "link", "meta"}

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-import verifier
 from hellofresh.cli import main
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import SubmissionError, UsageError
@@ -51,6 +50,8 @@ from hellofresh.tasks import get_task
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 from tests.conftest import Maker
+from verifier.checks import beside_checks, verify_release
+from verifier.publication import publication_checks
 
 QUARTER, NOTES = Quarter(2023, 2), get_task("x-notes")
 DAYS = CalendarRule().of(QUARTER)
@@ -165,9 +166,7 @@ def test_before_the_reveal_nothing_public_follows_from_labels_or_answers(tmp_pat
     kept = [*files.private.rglob("*.jsonl"), *files.private.rglob("*.parquet")]
     assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
     (checks,) = [
-        check
-        for check in verifier.verify_release(files.workspace.release(QUARTER, "x-notes"))
-        if check.name == "people"
+        check for check in verify_release(files.workspace.release(QUARTER, "x-notes")) if check.name == "people"
     ]
     assert checks.ok, checks.faults
 
@@ -319,10 +318,10 @@ def test_a_stranger_recomputes_the_rows_and_finds_what_was_changed(revealed: Wor
     folder = revealed.release(QUARTER, "x-notes")
 
     def faults() -> list[str]:
-        (check,) = [check for check in verifier.verify_release(folder) if check.name == "people"]
+        (check,) = [check for check in verify_release(folder) if check.name == "people"]
         return list(check.faults)
 
-    assert faults() == [] and all(check.ok for check in verifier.beside_checks([folder]))
+    assert faults() == [] and all(check.ok for check in beside_checks([folder]))
     for end in ("people.jsonl", "asked.jsonl"):
         path = published(revealed, end)
         before = path.read_text()
@@ -353,7 +352,7 @@ def test_a_publication_has_the_files_of_people_and_is_verified(revealed: Workspa
     folder = tmp_path / "published"
     publish_to_folder(revealed, folder, DAYS.reveals)
     assert len(list(folder.glob("releases/*/ratings/x-notes.*"))) == 3
-    assert [check.name for check in verifier.publication_checks(folder) if not check.ok] == []
+    assert [check.name for check in publication_checks(folder) if not check.ok] == []
 
 
 def test_no_name_of_a_person_is_published(revealed: Workspace) -> None:

@@ -23,7 +23,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.outputs import Response
-from verifier import verify_release
+from verifier.checks import verify_release
 
 TASK = get_task("corrections")
 

@@ -29,7 +29,7 @@ from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, Task
 from hellofresh.tasks.samples import Candidate, Label, Sample
-from verifier import verify_release
+from verifier.checks import verify_release
 
 EDITION = Frozen("rumours", "10")
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -27,7 +27,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks.samples import PROSPECTIVE
-from verifier import verify_release
+from verifier.checks import verify_release
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

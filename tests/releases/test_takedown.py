@@ -22,7 +22,7 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from tests.submissions.checks import check_submission
-from verifier import verify_release
+from verifier.checks import verify_release
 
 NEEDLE = "a text that somebody wants back"
 

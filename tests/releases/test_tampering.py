@@ -43,7 +43,16 @@ from hellofresh.tasks import get_task
 from tests.conftest import Maker
 from tests.ratings.rated_study import write_study
 from tests.retrieval.conftest import write_small
-from verifier.publication import Publication
+from verifier.checks import (
+    Check,
+    NoReleaseError,
+    beside_checks,
+    find_releases,
+    repeat_checks,
+    report_lines,
+    verify_release,
+)
+from verifier.publication import Publication, publication_checks, publications_above
 
 QUARTER = Quarter(2023, 2)
 CLAIMS = {
@@ -116,23 +125,23 @@ def contents(folder: Path) -> tuple[bytes, ...]:
 
 
 @lru_cache(8)
-def checks_of(folder: Path, _contents: tuple[bytes, ...], _names: tuple[str, ...]) -> list[verifier.Check]:
+def checks_of(folder: Path, _contents: tuple[bytes, ...], _names: tuple[str, ...]) -> list[Check]:
     """What a release says; a change of one release leaves the others as they were, and they are not verified again."""
-    return verifier.verify_release(folder)
+    return verify_release(folder)
 
 
 def last_line(root: Path) -> tuple[bool, str]:
     """Whether all is in order, and what the last line says."""
     try:
-        folders = verifier.find_releases(root)
-    except verifier.NoReleaseError:
+        folders = find_releases(root)
+    except NoReleaseError:
         return False, ""
     names = tuple(sorted(str(path) for path in root.rglob("*")))
     checks = [check for folder in folders for check in checks_of(folder, contents(folder.parent), names)]
-    checks += verifier.beside_checks(folders) + verifier.repeat_checks(folders, ())
-    for place in verifier.publications_above(folders):
-        checks += verifier.publication_checks(place)
-    return all(check.ok for check in checks), list(verifier.report_lines(checks))[-1]
+    checks += beside_checks(folders) + repeat_checks(folders, ())
+    for place in publications_above(folders):
+        checks += publication_checks(place)
+    return all(check.ok for check in checks), list(report_lines(checks))[-1]
 
 
 def other(value: Any) -> Any:
@@ -402,9 +411,9 @@ def rewritten(root: Path, name: str, change: Callable[[Any], object]) -> list[st
     change(said)
     write_json(root / name, said)
     mend(root, name)
-    folders = verifier.find_releases(root)
-    checks = [check for folder in folders for check in verifier.verify_release(folder)]
-    checks += [check for place in verifier.publications_above(folders) for check in verifier.publication_checks(place)]
+    folders = find_releases(root)
+    checks = [check for folder in folders for check in verify_release(folder)]
+    checks += [check for place in publications_above(folders) for check in publication_checks(place)]
     return [fault for check in checks for fault in check.faults]
 
 
@@ -478,8 +487,8 @@ def test_ratings_that_the_rubric_does_not_know_are_named_and_end_no_other_check(
     text = rubric.read_text()
     rubric.write_text(re.sub(r"range = \[0, 10\]", "range = [5, 6]", text))
     assert rubric.read_text() != text
-    (study,) = (folder for folder in verifier.find_releases(root) if folder.name == "corrections")
-    checks = {check.name: check for check in verifier.verify_release(study)}
+    (study,) = (folder for folder in find_releases(root) if folder.name == "corrections")
+    checks = {check.name: check for check in verify_release(study)}
     assert any("is not on the scale of overall" in fault for fault in checks["ratings"].faults)
     assert checks["predictions"].ok and "scores" in checks
 
@@ -497,6 +506,6 @@ def test_what_is_beside_the_tasks_is_found_whichever_folder_is_named(
         place, there = releases / "2023Q2" / name, releases / NOTES.removeprefix("releases/") / Path(name).name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(there.read_bytes() if there.is_file() else b"{}")
-    folders = verifier.find_releases(releases / named)
-    checks = [check for folder in folders for check in verifier.verify_release(folder)]
-    assert not all(check.ok for check in [*checks, *verifier.beside_checks(folders)])
+    folders = find_releases(releases / named)
+    checks = [check for folder in folders for check in verify_release(folder)]
+    assert not all(check.ok for check in [*checks, *beside_checks(folders)])

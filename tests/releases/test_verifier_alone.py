@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-import verifier
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
@@ -19,7 +18,8 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from verifier import Check, beside_checks, publication_checks, repeat_checks, report_lines, verify_release
+from verifier.checks import Check, beside_checks, find_releases, repeat_checks, report_lines, verify_release
+from verifier.publication import publication_checks, publications_above
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: W
     beside = scored.release(quarter, "x-notes").with_name("x")
     write_json(beside / "manifest.json", {"quarters": []})
     write_jsonl(beside / "labels.jsonl", [{"id": "xn-1", "label": 1}])
-    assert beside in verifier.find_releases(scored.root / "releases")
+    assert beside in find_releases(scored.root / "releases")
     assert not verify_release(beside)[0].ok
 
 
@@ -133,4 +133,4 @@ def test_a_file_that_no_account_of_a_publication_lists_is_found(
     (root / "names.txt").write_text("somebody")
     assert any("names.txt" in fault for fault in by_name(publication_checks(root))["publication"].faults)
     (tmp_path / "README.md").write_text("of the repository that the publication lies in")
-    assert verifier.publications_above(verifier.find_releases(root)) == [root]
+    assert publications_above(find_releases(root)) == [root]

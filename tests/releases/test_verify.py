@@ -28,19 +28,13 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
-from verifier import (
-    BadFigureError,
-    FigureName,
-    Manifest,
-    NoReleaseError,
-    find_releases,
-    neighbours,
-    repeat_checks,
-    verify_release,
-)
+from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
 from verifier.content import NOT_ASKED, Content, _vote_faults, majority
+from verifier.manifest import Manifest
+from verifier.scores import BadFigureError, FigureName
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
 

@@ -15,7 +15,7 @@ from hellofresh.releases import fetch
 from hellofresh.releases.fetch import fetch_release
 from hellofresh.releases.life.state import reveal
 from verifier import manifest as files
-from verifier import verify_release
+from verifier.checks import verify_release
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

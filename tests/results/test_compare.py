@@ -18,8 +18,9 @@ from hellofresh import api as hf
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.results.comparison import ScoreComparison
-from hellofresh.stats import all_differences, cluster_tables
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.metrics import mean
+from hellofresh.stats.ranking import all_differences
 from leaderboard.export.compare_page import WRITERS
 
 N = 60

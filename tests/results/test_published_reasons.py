@@ -18,7 +18,7 @@ from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks.outputs import Output
-from verifier import verify_release
+from verifier.checks import verify_release
 
 WHY, SOURCES = 'Because "<b>it</b>" says so.\nTwice.', ("https://a.example/1", "javascript:alert(1)")
 

@@ -36,7 +36,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.runner import Tally
-from hellofresh.stats import repetition_interval
+from hellofresh.stats.intervals import repetition_interval
 from hellofresh.submissions.receipts import Receipt, write_receipt
 from hellofresh.tasks.outputs import Choice, Status
 from tests.submissions.checks import read_submission

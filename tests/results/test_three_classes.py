@@ -28,7 +28,8 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
 from hellofresh.tasks.samples import Candidate, Label
-from verifier import FigureName, verify_release
+from verifier.checks import verify_release
+from verifier.scores import FigureName
 
 EDITION = Frozen("rumours", "30")
 CLASSES = ("denied", "open", "confirmed")

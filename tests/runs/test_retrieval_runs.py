@@ -20,7 +20,7 @@ from hellofresh.results.build import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes.zero_shot import read_ranking
-from hellofresh.stats import metric_interval
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from tests.fakes import fails_with

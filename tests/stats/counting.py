@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hellofresh import stats
+from hellofresh.stats import clusters, draws, intervals, paired
 from hellofresh.stats.clusters import cluster_sums, members
 from hellofresh.stats.metrics import (
     ClassCounts,
@@ -63,7 +63,7 @@ def metric_values(cells: np.ndarray) -> np.ndarray:
 
 def cluster_tables(labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
     """Shape (g, 6)."""
-    return stats.cluster_tables(statistics(labels, predictions), groups)
+    return clusters.cluster_tables(statistics(labels, predictions), groups)
 
 
 def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:
@@ -74,27 +74,27 @@ def tables_of(labels: np.ndarray, systems: np.ndarray, groups: np.ndarray | None
 def metric_intervals(
     labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None, *,
     metrics: Sequence[str] = METRICS, **options: object,
-) -> dict[str, stats.Interval]:  # fmt: skip
+) -> dict[str, intervals.Interval]:  # fmt: skip
     """Intervals by name."""
     tables = cluster_tables(labels, predictions, groups)
-    return {name: stats.metric_interval(tables, M[name], **options) for name in metrics}
+    return {name: intervals.metric_interval(tables, M[name], **options) for name in metrics}
 
 
 def compare(
     labels: np.ndarray, first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None, *,
     metric: str = "f1", **options: object,
-) -> stats.Comparison:  # fmt: skip
+) -> paired.Comparison:  # fmt: skip
     """Two systems."""
-    return stats.compare(*tables_of(labels, [first, second], groups), M[metric], **options)
+    return paired.compare(*tables_of(labels, [first, second], groups), M[metric], **options)
 
 
 def compare_parts(
     labels: np.ndarray, predictions: np.ndarray, part: np.ndarray, groups: np.ndarray | None = None
-) -> tuple[float, stats.Interval]:
+) -> tuple[float, intervals.Interval]:
     """F1 on two parts of the samples."""
     member, clusters = members(groups, labels.size)
     cells = statistics(labels, predictions)
-    return stats.compare_parts(
+    return paired.compare_parts(
         *(cluster_sums(cells * side[:, None], member, clusters) for side in (part, ~part)), M["f1"]
     )
 
@@ -102,6 +102,6 @@ def compare_parts(
 def draw_jointly(
     labels: np.ndarray, systems: np.ndarray, groups: np.ndarray | None = None, *,
     metrics: Sequence[str] = METRICS, **options: int,
-) -> stats.Draws:  # fmt: skip
+) -> draws.Draws:  # fmt: skip
     """Joint draws."""
-    return stats.draw_jointly(tables_of(labels, systems, groups), [M[name] for name in metrics], **options)
+    return draws.draw_jointly(tables_of(labels, systems, groups), [M[name] for name in metrics], **options)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as theirs
 
-from hellofresh.stats import bootstrap_limits, draw_jointly
-from hellofresh.stats.draws import BOOTSTRAP_RESAMPLES
+from hellofresh.stats.draws import BOOTSTRAP_RESAMPLES, bootstrap_limits, draw_jointly
 from hellofresh.stats.metrics import macro_f1, mean, two_class_metrics
 from verifier.statistics import Metric, bootstrap_interval
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from hellofresh.stats import area_under_curve, calibrate, compare_calibrations
+from hellofresh.stats.calibration import area_under_curve, calibrate, compare_calibrations
 from hellofresh.stats.intervals import Method
 
 ROWS = st.lists(

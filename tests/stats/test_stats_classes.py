@@ -8,19 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hellofresh.stats import (
-    all_differences,
-    cluster_tables,
-    compare,
-    compare_parts,
-    draw_jointly,
-    first_place,
-    metric_interval,
-    rank_systems,
-)
-from hellofresh.stats.clusters import cluster_sums
-from hellofresh.stats.intervals import Method
+from hellofresh.stats.clusters import cluster_sums, cluster_tables
+from hellofresh.stats.draws import draw_jointly, first_place
+from hellofresh.stats.intervals import Method, metric_interval
 from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
+from hellofresh.stats.paired import compare, compare_parts
+from hellofresh.stats.ranking import all_differences, rank_systems
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}
 ERRORS = mean("errors", (0.0, 4.0), higher_is_better=False)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from hellofresh.stats import FEW_CLUSTERS, cluster_tables, metric_interval
-from hellofresh.stats.intervals import Method, t_quantile, t_two_sided, wilson_limits
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import FEW_CLUSTERS, Method, metric_interval, t_quantile, t_two_sided, wilson_limits
 from hellofresh.stats.metrics import accuracy, forecast_metrics, macro_f1, mean, rank_correlation
 from verifier.statistics import Metric as Theirs
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from hellofresh.stats import answer_agreement, joint_region, share_interval
+from hellofresh.stats.agreement import answer_agreement, share_interval
+from hellofresh.stats.draws import joint_region
 
 LABELS = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0], dtype=np.int8)
 SAID = np.array([1, 0, 0, 0, 1, 1, 1, -1, 1, 0, 0, 0], dtype=np.int8)

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import Draws, compare_periods, order_held
-from hellofresh.stats.draws import kendall_tau_b, spearman
+from hellofresh.stats.draws import Draws, compare_periods, kendall_tau_b, order_held, spearman
 from hellofresh.stats.intervals import Method
 
 SCORES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15)

@@ -20,11 +20,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import all_differences, first_place, halves_agree, rank_systems, samples_to_overtake
 from hellofresh.stats.clusters import cluster_weights
+from hellofresh.stats.draws import first_place
 from hellofresh.stats.metrics import accuracy, class_f1
 from hellofresh.stats.multiway import holm
-from hellofresh.stats.ranking import ranks, tie_groups
+from hellofresh.stats.ranking import all_differences, halves_agree, rank_systems, ranks, samples_to_overtake, tie_groups
 
 
 def field(n: int, rights: list[float], seed: int = 0, groups: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hellofresh.stats import repetition_interval
+from hellofresh.stats.intervals import repetition_interval
 
 VALUES = st.lists(st.floats(0.0, 1.0).map(lambda value: round(value, 6)), min_size=2, max_size=20)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.api import OLS
 
-from hellofresh.stats import connected_parts, two_way
+from hellofresh.stats.two_way import connected_parts, two_way
 
 
 def panel(seed: int, systems: int = 8, quarters: int = 6, noise: float = 0.02) -> tuple[np.ndarray, ...]:

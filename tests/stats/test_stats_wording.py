@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from counting import M, draw_jointly
 
-from hellofresh.stats import Draws, wording_share
+from hellofresh.stats.draws import Draws, wording_share
 
 
 def prompts(rights: list[float], seed: int, n: int = 400) -> Draws:

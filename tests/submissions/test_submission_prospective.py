@@ -32,7 +32,8 @@ from hellofresh.submissions.receipts import add_submission, read_receipt, withdr
 from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from verifier import FigureName, verify_release
+from verifier.checks import verify_release
+from verifier.scores import FigureName
 
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)

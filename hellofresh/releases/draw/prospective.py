@@ -9,7 +9,7 @@ is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -138,11 +138,7 @@ def build_prospective(
         **({"lineage": len(again)} if again else {}),
     )
     withheld = task.public_type is not None and not texts and not bundled
-    if withheld:
-        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
-        write_jsonl(private, map(to_json, chosen), mode=0o600)
-    public = (task.public(sample) if withheld else sample for sample in chosen)
-    rows = write_jsonl(folder / "samples.jsonl", map(to_json, public))
+    rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
     calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
     manifest = Manifest(
         format=FORMAT,
@@ -163,6 +159,17 @@ def build_prospective(
     if not bundled:
         record(workspace)
     return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
+
+
+def _write_samples(
+    workspace: Workspace, quarter: Quarter, task: Task, chosen: Sequence[Sample], *, withheld: bool
+) -> int:
+    """Write the public samples, and the whole ones in private where their texts are withheld; returns their number."""
+    if withheld:
+        private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
+        write_jsonl(private, map(to_json, chosen), mode=0o600)
+    public = (task.public(sample) if withheld else sample for sample in chosen)
+    return write_jsonl(workspace.release(quarter, task.name, PROSPECTIVE) / "samples.jsonl", map(to_json, public))
 
 
 def _pending(

@@ -14,13 +14,13 @@ import polars as pl
 
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import as_model, parse_toml, read_jsonl
+from hellofresh.core.folders import ListedFile
 from hellofresh.core.strict import Strict
 from hellofresh.releases.life.manifest import calendar_of
 from hellofresh.releases.publish._parts import (
     CORPUS_COLUMNS,
     Columns,
     Kind,
-    PublishedFile,
     PublishedPart,
     SearchedCorpus,
     answer_columns,
@@ -327,7 +327,7 @@ def _inner(kind: Kind) -> Kind:
 
 
 def croissant(
-    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], tables: Sequence[PublishedFile]
+    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], tables: Sequence[ListedFile]
 ) -> object:
     """The metadata: a record set for each configuration and split, and one for the classes of each task."""
     tasks = {part.task.name: part.task for part in parts if part.task.classes and part.has_labels}
@@ -359,7 +359,7 @@ def _record_set(part: PublishedPart) -> str:
     return f"{part.config}-{part.split}{'-bundled-sample' if part.bundled else ''}"
 
 
-def _distributed(entry: PublishedFile) -> object:
+def _distributed(entry: ListedFile) -> object:
     return {
         "@type": "cr:FileObject",
         "@id": entry.path,

@@ -20,6 +20,7 @@ from polars.datatypes import DataTypeClass
 from hellofresh.core.editions import Edition, split_name
 from hellofresh.core.errors import HelloFreshError, ReleaseError
 from hellofresh.core.files import read_jsonl, sha256_file
+from hellofresh.core.folders import ListedFile
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus, open_corpus
@@ -86,15 +87,6 @@ ACCOUNT = "publication.json"
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedFile:
-    """A file of a publication: its path below the folder, its size in bytes and its SHA-256."""
-
-    path: str
-    size: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True)
 class PublishedAccount:
     """What `ACCOUNT` holds.
 
@@ -107,7 +99,7 @@ class PublishedAccount:
 
     format: int
     made_from: str
-    files: tuple[PublishedFile, ...]
+    files: tuple[ListedFile, ...]
     code: str
 
 

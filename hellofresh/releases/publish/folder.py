@@ -6,24 +6,22 @@ The same releases give the same bytes.
 from __future__ import annotations
 
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, ReleaseError, UsageError, WorkspaceError
-from hellofresh.core.files import read_json, read_model, sha256_file, temporary_prefix, write_bytes, write_json
+from hellofresh.core.errors import DataError, ReleaseError, UsageError
+from hellofresh.core.files import read_json, read_model, sha256_file, write_bytes, write_json
+from hellofresh.core.folders import ListedFile, foreign_files, put_in_place, written_beside
 from hellofresh.core.stages import input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.publish._card import benchmark, card, croissant
 from hellofresh.releases.publish._parts import (
     ACCOUNT,
     PublishedAccount,
-    PublishedFile,
     PublishedPart,
     SearchedCorpus,
     opened_parts,
@@ -47,9 +45,7 @@ def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) ->
     )
 
 
-def build(
-    parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], folder: Path
-) -> Mapping[str, PublishedFile]:
+def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], folder: Path) -> Mapping[str, ListedFile]:
     """Write a publication into a new folder; returns its files by path, with size and SHA-256.
 
     Raises:
@@ -68,17 +64,14 @@ def build(
     passed_on = [one for one in corpora if one.is_published]
     tables = [*(part.table for part in parts), *(one.table for one in passed_on)]
     write_json(
-        folder / "croissant.json", croissant(parts, passed_on, [_entry(folder, folder / table) for table in tables])
+        folder / "croissant.json",
+        croissant(parts, passed_on, [ListedFile.of(folder, folder / table) for table in tables]),
     )
     write_bytes(folder / "README.md", card(parts, corpora, rows).encode())
     write_bytes(folder / "eval.yaml", benchmark(parts).encode())
-    entries = [_entry(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
+    entries = [ListedFile.of(folder, path) for path in sorted(folder.rglob("*")) if path.is_file()]
     write_json(folder / ACCOUNT, asdict(PublishedAccount(FORMAT, key_of(parts, corpora), tuple(entries), __version__)))
     return {entry.path: entry for entry in entries}
-
-
-def _entry(folder: Path, path: Path) -> PublishedFile:
-    return PublishedFile(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
 
 
 def copy_file(source: Path, sha256: str, copy: Path) -> None:
@@ -129,25 +122,20 @@ def publish_to_folder(
     target = target.absolute()
     parts = opened_parts(workspace, moment, quarters)
     corpora = searched_corpora(workspace, parts)
-    with _unwritable(target):
-        if _before(target).is_dir() and not target.exists():  # a process was killed between the two renames
-            _before(target).rename(target)
+    with written_beside(target) as new:
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
         if known and _is_current(target, known, key_of(parts, corpora)):
             return outcome(str(target), parts, known, skipped=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=temporary_prefix(target.name), dir=target.parent) as name:
-            new = Path(name) / target.name
-            files = build(parts, corpora, new)
-            _swap(new, target)
+        files = build(parts, corpora, new)
+        put_in_place(new, target)
     return outcome(str(target), parts, files, skipped=False)
 
 
 def outcome(
     target: str,
     parts: Sequence[PublishedPart],
-    files: Mapping[str, PublishedFile],
+    files: Mapping[str, ListedFile],
     *,
     skipped: bool,
     revision: str = "",
@@ -158,20 +146,7 @@ def outcome(
     return Publication(target, quarters, len(files), size, any(part.bundled for part in parts), skipped, revision)
 
 
-@contextmanager
-def _unwritable(target: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise WorkspaceError(
-            f"cannot be written ({error.strerror or error})",
-            where=str(target),
-            fix="Check permissions and free space, or name another folder. The earlier content is still there.",
-            code="unwritable",
-        ) from error
-
-
-def _published(target: Path) -> Mapping[str, PublishedFile]:
+def _published(target: Path) -> Mapping[str, ListedFile]:
     """The files of the publication that is there, by path; none where the folder is missing or empty."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return {}
@@ -179,8 +154,7 @@ def _published(target: Path) -> Mapping[str, PublishedFile]:
         known = {entry.path: entry for entry in read_model(target / ACCOUNT, PublishedAccount).files}
     except (DataError, NotADirectoryError):
         known = {}
-    found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not path.is_dir()}
-    foreign = sorted(found - known.keys() - {ACCOUNT})
+    foreign = foreign_files(target, {*known, ACCOUNT})
     if foreign or not known:
         raise UsageError(
             f"it holds {foreign[0] if foreign else 'something'} that is no part of a publication",
@@ -192,11 +166,10 @@ def _published(target: Path) -> Mapping[str, PublishedFile]:
     return known
 
 
-def _is_current(target: Path, known: Mapping[str, PublishedFile], key: str) -> bool:
+def _is_current(target: Path, known: Mapping[str, ListedFile], key: str) -> bool:
     if read_json(target / ACCOUNT).get("made_from") != key:
         return False
-    files = ((target / name, entry.sha256) for name, entry in known.items())
-    return all(path.is_file() and sha256_file(path) == sha256 for path, sha256 in files)
+    return all(entry.is_in(target) for entry in known.values())
 
 
 def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
@@ -210,21 +183,3 @@ def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: s
             fix="Publish from the workspace that has them, without --edition; or name another target.",
             code="lost-quarter",
         )
-
-
-def _before(target: Path) -> Path:
-    return target.with_name(f".{target.name}.before")
-
-
-def _swap(new: Path, target: Path) -> None:
-    before = _before(target)
-    if target.exists():
-        shutil.rmtree(before, ignore_errors=True)
-        target.rename(before)
-    try:
-        new.rename(target)
-    except OSError:
-        with suppress(OSError):
-            before.rename(target)
-        raise
-    shutil.rmtree(before, ignore_errors=True)

@@ -28,7 +28,8 @@ from hellofresh.results.analyses.base import (
     table_of,
 )
 from hellofresh.results.panel import Panel, System
-from hellofresh.stats import cluster_tables, metric_interval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.transcripts import (

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.panel import Panel, PromptOutputs, System
-from hellofresh.stats import FEW_CLUSTERS, Comparison, Interval, compare
+from hellofresh.stats.intervals import FEW_CLUSTERS, Interval
 from hellofresh.stats.metrics import Metric
+from hellofresh.stats.paired import Comparison, compare
 
 Cell = str | int | float | bool | None
 Row = Mapping[str, object]

@@ -12,7 +12,7 @@ from hellofresh.results.analyses.base import AnalysisResult, Cell, Findings, Whe
 from hellofresh.results.calibration import CHOSEN, LEAST_STATED, stated_confidences
 from hellofresh.results.figures.charts import Axis, Chart, Mark
 from hellofresh.results.panel import Panel, System
-from hellofresh.stats import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
+from hellofresh.stats.calibration import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
 
 _BINS = (10, 15)
 _RESAMPLES = 1_000

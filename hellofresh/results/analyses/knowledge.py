@@ -21,7 +21,7 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import CONTROLS, Panel, System, cutoff_end
-from hellofresh.stats import compare_parts
+from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import PROSPECTIVE
 
 _BASE, _SETTING, _EARLY = "zero-shot", "before=", "early=True"

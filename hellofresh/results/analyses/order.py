@@ -24,7 +24,8 @@ from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
 from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
-from hellofresh.stats import answer_agreement, compare_periods, draw_jointly, order_held
+from hellofresh.stats.agreement import answer_agreement
+from hellofresh.stats.draws import compare_periods, draw_jointly, order_held
 
 _LEAST_SAMPLES = 4
 _REGIMES = ("zero-shot", "web-search", "placebo")

@@ -27,15 +27,10 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import BLOCKED, MAJORITY, Panel, PromptOutputs, System
-from hellofresh.stats import (
-    Comparison,
-    WordingShare,
-    draw_jointly,
-    joint_region,
-    share_interval,
-    wording_share,
-)
+from hellofresh.stats.agreement import share_interval
+from hellofresh.stats.draws import WordingShare, draw_jointly, joint_region, wording_share
 from hellofresh.stats.metrics import NO_ANSWER
+from hellofresh.stats.paired import Comparison
 
 LEAST_RECALL = 0.2
 _RESAMPLES = 2_000

@@ -25,8 +25,10 @@ from hellofresh.results.analyses.base import (
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import fields_of
-from hellofresh.stats import all_differences, cluster_tables, metric_interval, rank_systems
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import FloatArray, rank_correlation
+from hellofresh.stats.ranking import all_differences, rank_systems
 from hellofresh.tasks.samples import Label
 
 _LEAST_COSTS = (0, 1, 3, 10)

@@ -20,7 +20,7 @@ import polars as pl
 from hellofresh.core.files import remove_file, write_bytes, write_json
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.analyses.base import Analysis, Cell
+from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
 from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_of, read_record
 from hellofresh.results.figures.image import render
 from hellofresh.results.panel import Panel
@@ -104,15 +104,7 @@ def _made(
         stored = read_record(files["json"])
         return WrittenAnalysis(analysis.name, analysis.title, folder, stored.row_count, stored.missing, True)
     result = analysis.run(panel)
-    contents: dict[str, bytes] = {}
-    if result.table.height:
-        contents["parquet"] = _parquet(result.table)
-        contents["csv"] = _plain(result.table).write_csv().encode()
-    if result.figure is not None:
-        points = points_of(result.marks)
-        contents["points.parquet"] = _parquet(points)
-        image = render(result.figure, marks_of(points, result.figure.leading), analysis.question, png=png)
-        contents |= {"svg": image.svg, "png": image.png} if png else {"svg": image.svg}
+    contents = _contents(result, analysis.question, png=png)
     for ending in _ENDINGS:
         if ending in contents:
             write_bytes(files[ending], contents[ending], mode=mode)
@@ -137,6 +129,20 @@ def _made(
     write_json(files["json"], record.model_dump(mode="json"), mode=mode)
     stage.record([path for path in files.values() if path.is_file()])
     return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False)
+
+
+def _contents(result: AnalysisResult, question: str, *, png: bool) -> dict[str, bytes]:
+    """Table and figure as files hold them, by ending; what there is none of is left out."""
+    contents: dict[str, bytes] = {}
+    if result.table.height:
+        contents["parquet"] = _parquet(result.table)
+        contents["csv"] = _plain(result.table).write_csv().encode()
+    if result.figure is not None:
+        points = points_of(result.marks)
+        contents["points.parquet"] = _parquet(points)
+        image = render(result.figure, marks_of(points, result.figure.leading), question, png=png)
+        contents |= {"svg": image.svg, "png": image.png} if png else {"svg": image.svg}
+    return contents
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

@@ -116,9 +116,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     opened = [
         place for place in splits if place.has_opened(moment) or (place.split != MAIN and place.manifest.calendar)
     ]
-    used, addresses = [path for _, path in score_files(workspace)], Settings.load().site
-    inputs: list[object] = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in used]
-    inputs += [
+    addresses = Settings.load().site
+    inputs = [
+        *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
         FORMAT,
         [[name, str(table.schema)] for name, table in TABLES.items()],
         *(one.inputs for one in analyses),
@@ -137,10 +137,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows = table.select(pl.len()).collect().item()
             files.append(describe_file(folder, folder / f"{name}.parquet", rows))
-    shown = [path for one in analyses for path in one.copy_to(folder, mode)]
-    for path in (folder / "analyses").rglob("*"):
-        if path.is_file() and path not in shown:
-            path.unlink()
+    shown = _put_analyses(analyses, folder, mode)
     released = put_released(opened, folder, mode)
     manifest = BoardManifest(
         format=FORMAT,
@@ -154,6 +151,15 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     )
     stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
     return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
+
+
+def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
+    """Copy what is shown into the board's folder, and delete what is not shown any more."""
+    shown = [path for one in analyses for path in one.copy_to(folder, mode)]
+    for path in (folder / "analyses").rglob("*"):
+        if path.is_file() and path not in shown:
+            path.unlink()
+    return shown
 
 
 @dataclass(frozen=True, slots=True)

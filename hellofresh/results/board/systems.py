@@ -34,7 +34,8 @@ from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import AGENT
-from hellofresh.stats import Calibration, answer_agreement
+from hellofresh.stats.agreement import answer_agreement
+from hellofresh.stats.calibration import Calibration
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts

@@ -1,0 +1,83 @@
+"""Folders that are written as a whole and list their files: a reader finds the earlier content or the new one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from hellofresh.core.errors import unwritable
+from hellofresh.core.files import sha256_file, sweep_leftovers, temporary_prefix
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ListedFile:
+    """A file of a folder: its path below the folder, its size in bytes, and its SHA-256."""
+
+    path: str
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, folder: Path, path: Path) -> ListedFile:
+        return cls(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether it is there as it was written."""
+        path = folder / self.path
+        return path.is_file() and sha256_file(path) == self.sha256
+
+
+def foreign_files(folder: Path, known: Iterable[str]) -> list[str]:
+    """Paths below a folder that are not among the known ones; a link to a folder is not followed: it is a file."""
+    found = {
+        (Path(place) / name).relative_to(folder).as_posix()
+        for place, folders, names in os.walk(folder)
+        for name in (*names, *(name for name in folders if (Path(place) / name).is_symlink()))
+    }
+    return sorted(found.difference(known))
+
+
+@contextmanager
+def written_beside(folder: Path) -> Iterator[Path]:
+    """An empty folder beside `folder`, for `put_in_place`; what is left of it in the end is taken away.
+
+    Raises:
+        WorkspaceError: if nothing can be written there.
+    """
+    new = None
+    try:
+        if _before(folder).is_dir() and not folder.exists():  # a process was killed between the two renames
+            _before(folder).rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        sweep_leftovers(folder.parent, deep=False)
+        new = Path(tempfile.mkdtemp(prefix=temporary_prefix(folder.name), dir=folder.parent))
+        new.chmod(0o755)
+        yield new
+    except OSError as error:
+        raise unwritable(folder, error, instead="name another folder. The earlier content is still there") from error
+    finally:
+        if new is not None:
+            shutil.rmtree(new, ignore_errors=True)
+
+
+def put_in_place(new: Path, folder: Path) -> None:
+    """Let a folder take the place of the one that is there, if any, which comes back if that fails; raises OSError."""
+    if folder.exists():
+        shutil.rmtree(_before(folder), ignore_errors=True)
+        folder.rename(_before(folder))
+    try:
+        new.rename(folder)
+    except OSError:
+        with suppress(OSError):
+            _before(folder).rename(folder)
+        raise
+    shutil.rmtree(_before(folder), ignore_errors=True)
+
+
+def _before(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.before")
