@@ -203,13 +203,13 @@ def writers(samples: int) -> dict[str, Any]:
         for seed in range(10):
             world = draw_written(seed, posts=3000, raters=2400, programs=PROGRAMS, friendly=friendly)
             fit = fit_bridging(*world.voters)
-            intercepts, shares, _ = compare_writers(fit, world.post, world.writer, PROGRAMS + 1)
+            compared = compare_writers(fit, world.post, world.writer, PROGRAMS + 1)[0]
             helpful, rated = statuses(fit) == NoteStatus.HELPFUL, world.voters.ratings
             notes_of = (world.writer == one for one in range(1, PROGRAMS + 1))
             measures = {
                 "true quality of its notes": np.array([world.quality[mine].mean() for mine in notes_of]),
-                "intercept, equal exposure": intercepts.value[1:],
-                "helpful ratings, equal exposure": shares.value[1:],
+                "intercept, equal exposure": compared["intercept"].value[1:],
+                "helpful ratings, equal exposure": compared["share"].value[1:],
                 "share of helpful notes": _shares(helpful, world.writer),
                 "share of helpful ratings": _shares(rated.level == 2, world.writer[rated.note]),
             }
@@ -224,7 +224,8 @@ def writers(samples: int) -> dict[str, Any]:
     effects, halves = [], []
     for seed in range(samples):
         world = draw_written(1000 + seed, posts=800, raters=640, programs=PROGRAMS, skills=0)
-        both = compare_writers(fit_bridging(*world.voters), world.post, world.writer, PROGRAMS + 1)[:2]
+        compared = compare_writers(fit_bridging(*world.voters), world.post, world.writer, PROGRAMS + 1)[0]
+        both = [compared[name] for name in ("intercept", "share")]
         effects.append([one.value[1:] for one in both])
         halves.append([one.limits()[1][1:] - one.value[1:] for one in both])
     distance = np.abs(np.array(effects) - np.mean(effects, axis=0)) / np.sqrt(1 - 1 / samples)

@@ -41,7 +41,7 @@ from hellofresh.core.errors import SourceError
 from hellofresh.core.executors import Pool
 from hellofresh.core.files import write_json
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
-from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.quarters import FIRST_SNOWFLAKE, Quarter, first_snowflake, utc_text
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.results.note_writers import writers_file
 from hellofresh.stats.bridging import (
@@ -71,6 +71,8 @@ PUSHED = 8
 """A note is pushed if so many raters of rings call it helpful."""
 _HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
 _VALID_MS = 2 * DAY_MS
+_EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
+"""Milliseconds from which ids of posts count, less than 0."""
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
 VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
@@ -424,9 +426,14 @@ def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> lis
 def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
     """Notes with what the table of writers counts."""
     first = pl.col(_FIRST).cast(pl.Int64, strict=False)
-    hours = pl.when(first > 0).then((first - pl.col("createdAtMillis")) / (DAY_MS / 24))
+    created, post = pl.col("createdAtMillis"), pl.col("tweetId")
+    hours = pl.when(first > 0).then((first - created) / (DAY_MS / 24))
+    waited, known = (created - post // 2**22 + _EPOCH) / 60_000, post > 0
     return notes.select(
         *("tweetId", "currentStatus", "foreign", "writer"),
+        minutes=pl.when((post >= FIRST_SNOWFLAKE) & (waited >= 0)).then(waited),
+        alone=pl.when(known).then(pl.col("writer").n_unique().over("tweetId") == 1),
+        first=pl.when(known).then(created == created.min().over("tweetId")),
         collaborative=yes_or_no(COLLABORATIVE).fill_null(False),
         hours=hours,
         media=yes_or_no(_MEDIA),

@@ -28,12 +28,17 @@ from hellofresh.results.note_writers import (
     standings_of_writers,
 )
 from hellofresh.stats.bridging import LEVELS, Bridging
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.equal_exposure import WriterEffects, rated_both, writer_effects
+from hellofresh.stats.intervals import metric_interval
+from hellofresh.stats.metrics import mean
 
 PEOPLE, COLLABORATIVE = "People", "Collaborative notes"
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 _HELPFUL_LEVEL = 2
 _NUMBERS = "writers.json"
+_HELPFUL = mean("helpful", (0.0, 1.0))
+_NORMAL = 1.959964
 _PLACE = ("rank", "rank_low", "rank_high", "tie_group")
 
 
@@ -107,18 +112,22 @@ def write_note_writers(
     counts = fit.notes.misleading[mine] & (own["tweetId"].fill_null(0).to_numpy() > 0)
     post, writer = np.zeros(notes.height, np.int64), np.full(notes.height, -1)
     post[mine], writer[mine] = own["tweetId"].rank("dense").fill_null(0), np.where(counts, own["number"], -1)
-    intercepts, shares, raters = compare_writers(fit, post, writer, len(names))
-    standings = standings_of_writers(intercepts, kinds)
+    first = notes["first"].fill_null(False).to_numpy()
+    found, raters = compare_writers(fit, post, writer, len(names), first)
+    standings, gain = standings_of_writers(found["intercept"], kinds), found["ordered"]
     effects = {
         f"{name}{part}": values
-        for name, found in (("intercept", intercepts), ("share", shares))
-        for part, values in zip(("", "_low", "_high", "_p"), (found.value, *found.limits()), strict=True)
+        for name, each in found.items()
+        for part, values in zip(("", "_low", "_high", "_p"), (each.value, *each.limits()), strict=True)
     }
+    ends = [_or_none(gain.slope + side * _NORMAL * gain.slope_error) for side in (0, -1, 1)]
     rows = {}
     for told in _counts(own).to_dicts():
         number = told.pop("number")
         told.update({name: _or_none(values[number]) for name, values in effects.items()})
-        told.update({"posts": int(intercepts.posts[number]), "raters": int(raters[number])})
+        told.update({"posts": int(found["intercept"].posts[number]), "raters": int(raters[number])})
+        told.update(zip(("gain", "gain_low", "gain_high"), ends, strict=True))
+        told.update(zip(("helpful_low", "helpful_high"), _helpful(own.filter(number=number)), strict=True))
         told.update(zip(_PLACE, standings.place(number) or (None,) * len(_PLACE), strict=True))
         rows[number] = NoteWriter(writer=names[number], kind=kinds[number], **told)
     order = sorted(rows, key=lambda number: _place(rows[number], number))
@@ -138,12 +147,33 @@ def _counts(own: pl.DataFrame) -> pl.DataFrame:
         pl.col("hours").median(),
         pl.col("media").mean(),
         pl.col("foreign").mean(),
+        pl.col("minutes").median(),
+        (
+            pl.col("tweetId").filter("alone").n_unique()
+            / pl.col("tweetId").filter(pl.col("alone").is_not_null()).n_unique()
+        )
+        .fill_nan(None)
+        .alias("alone"),
+        pl.col("first").filter(~pl.col("alone")).mean(),
     )
 
 
+def _helpful(notes: pl.DataFrame) -> tuple[float, float]:
+    """Limits of the share of helpful notes, clustered by post; a note without a post is a cluster of its own."""
+    values = (notes["currentStatus"].fill_null("") == HELPFUL).to_numpy().astype(np.float64)
+    post = notes["tweetId"].fill_null(0).to_numpy()
+    groups = np.where(post > 0, post, -np.arange(1, post.size + 1))
+    found = metric_interval(cluster_tables(_HELPFUL.statistics(np.ones(values.size), values), groups), _HELPFUL)
+    return round(found.low, 9), round(found.high, 9)
+
+
 def compare_writers(
-    fit: Bridging, post: NDArray[np.int64], writer: NDArray[np.int64], writers: int
-) -> tuple[WriterEffects, WriterEffects, NDArray[np.int64]]:
+    fit: Bridging,
+    post: NDArray[np.int64],
+    writer: NDArray[np.int64],
+    writers: int,
+    first: NDArray[np.bool_] | None = None,
+) -> tuple[dict[str, WriterEffects], NDArray[np.int64]]:
     """Effects of writers on notes' intercepts and on the share of helpful ratings, writer 0 being the reference.
 
     Of helpful raters' ratings. What the rater's camp adds to a rating is taken from it, so that effects are those on
@@ -154,9 +184,11 @@ def compare_writers(
         post: shape (notes,), equal numbers for notes on one post.
         writer: shape (notes,), below 0 for notes that do not count.
         writers: how many there are.
+        first: shape (notes,), which notes were the first on their post; absent, nothing is said of the order.
 
     Returns:
-        Both effects, and how many raters each writer is compared by, shape (writers,).
+        Effects on the `intercept`, the `share`, and the intercept with the first note's gain beside (`ordered`); how
+        many raters each writer is compared by, shape (writers,).
     """
     ratings = fit.ratings
     counts = (writer >= 0) & np.isfinite(fit.intercept)
@@ -165,9 +197,17 @@ def compare_writers(
     note, rater, level = (side[kept[both.place]] for side in (ratings.note, ratings.rater, ratings.level))
     bridged = np.array(LEVELS)[level] - fit.second.rater_factor[rater] * fit.factor[note]
     helpful = (level == _HELPFUL_LEVEL).astype(np.float64)
-    intercepts, shares = (writer_effects(both, values, writers, reference=0) for values in (bridged, helpful))
+    ahead = None if first is None else first[note].astype(np.float64)
+    found = {
+        name: writer_effects(both, values, writers, reference=0, beside=beside)
+        for name, values, beside in (
+            ("intercept", bridged, None),
+            ("share", helpful, None),
+            ("ordered", bridged, ahead),
+        )
+    }
     pairs = np.unique(both.rater * writers + both.writer)
-    return intercepts, shares, np.bincount(pairs % writers, minlength=writers)
+    return found, np.bincount(pairs % writers, minlength=writers)
 
 
 def _place(row: NoteWriter, number: int) -> tuple[bool, int, bool, int, int]:

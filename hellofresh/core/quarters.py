@@ -138,7 +138,8 @@ def parse_utc(text: str) -> datetime:
     return moment.astimezone(UTC)
 
 
-_FIRST_SNOWFLAKE = 29_700_859_247
+FIRST_SNOWFLAKE = 29_700_859_247
+"""The least id of a post on X that holds the time when it was written."""
 _SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
 
 
@@ -148,7 +149,7 @@ def snowflake_time(post_id: int) -> datetime:
     Raises:
         ValueError: for ids from before ids held the time (November 2010).
     """
-    if post_id < _FIRST_SNOWFLAKE:
+    if post_id < FIRST_SNOWFLAKE:
         raise ValueError(f"{post_id} holds no time")
     return _SNOWFLAKES_FROM + timedelta(milliseconds=post_id >> 22)
 

@@ -61,6 +61,14 @@ class NoteWriter:
             difference alone; None where the two share no posts, nor by way of others.
         share, share_low, share_high, share_p: the same of the share of these ratings that say helpful.
         rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+        helpful_low, helpful_high: 95% interval of `helpful` among its notes, clustered by post.
+        minutes: from a post to the note, the median; None where no post's time is known.
+        alone: share of its posts on which nobody else wrote a note.
+        first: share of its notes on other posts that were the first there; None without such notes.
+        ordered, ordered_low, ordered_high, ordered_p: as `intercept`, but with what the first note on a post gains
+            fitted beside the writers.
+        gain, gain_low, gain_high: this gain, the same for all writers of a quarter; None where it cannot be told from
+            who writes.
     """
 
     writer: str
@@ -86,6 +94,18 @@ class NoteWriter:
     rank_low: int | None
     rank_high: int | None
     tie_group: int | None
+    helpful_low: float | None = None
+    helpful_high: float | None = None
+    minutes: float | None = None
+    alone: float | None = None
+    first: float | None = None
+    ordered: float | None = None
+    ordered_low: float | None = None
+    ordered_high: float | None = None
+    ordered_p: float | None = None
+    gain: float | None = None
+    gain_low: float | None = None
+    gain_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

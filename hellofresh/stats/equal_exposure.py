@@ -6,7 +6,8 @@ rater (a cell) strictness, camp and the post are the same for all notes, and wha
 
     value = cell + writer + the rest,
 
-fitted by least squares. Two writers who share no post are compared by way of others with whom they share posts.
+fitted by least squares. Two writers who share no post are compared by way of others with whom they share posts. What
+else differs within a cell, such as whether a note was the first on its post, can be fitted beside the writers.
 
 A cell weighs 1 / (10 + cells of its post): notes of one writer differ, so that a hundredth rater says less of a writer
 than a note on another post does. Errors are clustered by post and by rater, as in `hellofresh.stats.multiway`, with the
@@ -17,6 +18,7 @@ and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249. Compar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +30,8 @@ LEAST_RATERS = 5
 """A post counts from so many raters on who rated notes of two writers on it."""
 _HALF = 10.0
 """With so many cells a post weighs half as much as with any number of them."""
+_ALONE = 1e-9
+"""The least share of a column that writers must leave unexplained, for it to say something beside them."""
 _ROUNDING = 1e-20
 """Variances below it are what rounding leaves of 0."""
 
@@ -58,6 +62,8 @@ class WriterEffects:
         parts: shape (writers, k), independent parts of each one's error, see `hellofresh.stats.ranking.differences`.
         posts: shape (writers,), posts on which a writer is compared.
         effective: shape (writers,), as many posts of equal weight would weigh as much.
+        slope, slope_error: what was fitted beside the writers, and its standard error; nan where it was not, or where
+            it says nothing that the writers do not.
     """
 
     reference: int
@@ -66,6 +72,8 @@ class WriterEffects:
     parts: NDArray[np.float64]
     posts: NDArray[np.int64]
     effective: NDArray[np.float64]
+    slope: float = float("nan")
+    slope_error: float = float("nan")
 
     @property
     def compared(self) -> NDArray[np.bool_]:
@@ -104,7 +112,12 @@ def rated_both(post: NDArray[np.integer], rater: NDArray[np.integer], writer: ND
 
 
 def writer_effects(
-    ratings: CountedRatings, values: NDArray[np.float64], writers: int, *, reference: int
+    ratings: CountedRatings,
+    values: NDArray[np.float64],
+    writers: int,
+    *,
+    reference: int,
+    beside: NDArray[np.float64] | None = None,
 ) -> WriterEffects:
     """Fit writers' effects on a value of each rating.
 
@@ -113,6 +126,7 @@ def writer_effects(
         values: shape (n,), of those that count, such as 1 for helpful and 0 else.
         writers: how many there are.
         reference: number of the writer from whom differences are taken.
+        beside: shape (n,), what is fitted beside the writers, such as 1 for ratings of the first note on a post.
     """
     from scipy.sparse import csr_array
 
@@ -126,32 +140,75 @@ def writer_effects(
     shared = (count.T @ (count * (weight / size)[:, None])).toarray()
     normal = np.diag(count.T @ weight) - shared
     there = _linked(normal, reference)
-    others = there.copy()
-    others[reference] = False  # its effect is 0: with it, the equations would be singular
-    inverse = np.zeros_like(normal)
-    inverse[np.ix_(others, others)] = np.linalg.inv(normal[np.ix_(others, others)])
 
     def within(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(numbers - (np.bincount(cell, numbers, cells) / size)[cell])
 
     heavy = weight[cell]
-    value = inverse @ np.bincount(ratings.writer, heavy * within(values), minlength=writers)
-    scores = heavy * within(values - value[ratings.writer])
+    columns = np.empty((0, values.size)) if beside is None else beside[None]
+
+    def sums(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of a value of each rating: by writer, and with what is fitted beside them."""
+        heavily = heavy * within(numbers)
+        return np.append(np.bincount(ratings.writer, heavily, minlength=writers), columns @ heavily)
+
+    known = there.copy()
+    known[reference] = False  # its effect is 0: with it, the equations would be singular
+    inverse, known = _inverse(normal, known, [sums(column) for column in columns])
+    found = inverse @ sums(values)
+    value, slopes = found[:writers], found[writers:]
+    scores = heavy * within(values - value[ratings.writer] - slopes @ columns)
+    owner = np.concatenate([ratings.writer, *(np.full(values.size, writers + k) for k in range(len(columns)))])
+    parts = np.concatenate([scores, *(scores * column for column in columns)])
     by_post, by_rater, by_cell = (
-        _covariance(scores, side, ratings.writer, inverse) for side in (ratings.post, ratings.rater, cell)
+        _covariance(parts, np.tile(side, 1 + len(columns)), owner, inverse)
+        for side in (ratings.post, ratings.rater, cell)
     )
-    both = by_post + by_rater - by_cell
+    every = by_post + by_rater - by_cell
+    slope_error = np.sqrt(np.maximum(np.diag(every), np.diag(by_post))[writers:])
+    slope = next(((b, e) for b, e, sure in zip(slopes, slope_error, known[writers:], strict=True) if sure), None)
+    both, by_post = every[:writers, :writers], by_post[:writers, :writers]
     variance = _of_pairs(both)
-    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater)))
+    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater[:writers, :writers])))
     effective, number = _posts_of(count, weight, size, post_of, posts)
-    fewer = np.minimum(effective[:, None], effective)
+    error = _errors(variance, effective)
     roots, vectors = np.linalg.eigh((both + both.T) / 2)
+    value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
+    own = vectors * np.sqrt(np.maximum(roots, 0))
+    return WriterEffects(reference, value, error, own, number, effective, *map(float, slope or (np.nan, np.nan)))
+
+
+def _errors(variance: NDArray[np.float64], effective: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard errors of differences, for the effective number of posts of the writer who has fewer."""
+    fewer = np.minimum(effective[:, None], effective)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(variance * fewer / (fewer - 1))
     error = np.where((variance > _ROUNDING) & (fewer > 1 + 1e-9), error, np.inf)
     np.fill_diagonal(error, 0.0)
-    value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
-    return WriterEffects(reference, value, error, vectors * np.sqrt(np.maximum(roots, 0)), number, effective)
+    return np.asarray(error)
+
+
+def _inverse(
+    normal: NDArray[np.float64], known: NDArray[np.bool_], more: Sequence[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The inverse of the normal equations, 0 where nothing can be known, and what can.
+
+    Args:
+        normal: of the writers.
+        known: which writers can be known.
+        more: further lines of the equations; one that the writers explain is left out.
+    """
+    size, every = len(normal), len(normal) + len(more)
+    whole, known = np.zeros((every, every)), np.concatenate([known, np.ones(len(more), np.bool_)])
+    whole[:size, :size] = normal
+    for number, line in enumerate(more, start=size):
+        whole[number] = whole[:, number] = line
+        others = np.flatnonzero(known[:number])
+        alone = line[number] - line[others] @ np.linalg.solve(whole[np.ix_(others, others)], line[others])
+        known[number] = alone > _ALONE * line[number]
+    inverse = np.zeros_like(whole)
+    inverse[np.ix_(known, known)] = np.linalg.inv(whole[np.ix_(known, known)])
+    return inverse, known
 
 
 def _numbered(names: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -37,7 +37,8 @@ def _chance(value: float | None) -> str:
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
     columns = [("number", "Rank"), ("name", "Writer"), ("number", "Score, against people"), ("number", "p")]
-    columns += [("number", "Helpful ratings, against people"), ("number", "Ranks"), ("number", "Tie group")]
+    columns += [("number", "Score, with the order of notes fitted"), ("number", "Helpful ratings, against people")]
+    columns += [("number", "Ranks"), ("number", "Tie group")]
     columns += [("number", "Posts shared"), ("number", "Readers")]
     lines: list[list[Cell]] = []
     for row in writers:
@@ -46,6 +47,7 @@ def _places(writers: Sequence[NoteWriter]) -> Html:
             rank, ranks, group = str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)
         known = row.kind != WriterKind.PEOPLE
         score = _signed(row.intercept, row.intercept_low, row.intercept_high) if known else "0, as reference"
+        ordered = _signed(row.ordered, row.ordered_low, row.ordered_high) if known else "0, as reference"
         share = _signed(row.share, row.share_low, row.share_high) if known else "0, as reference"
         p_value = _chance(row.intercept_p) if known else DASH
         line: list[Cell] = [
@@ -53,6 +55,7 @@ def _places(writers: Sequence[NoteWriter]) -> Html:
             named(row.writer),
             score,
             p_value,
+            ordered,
             share,
             ranks,
             group,
@@ -65,14 +68,18 @@ def _places(writers: Sequence[NoteWriter]) -> Html:
 
 def _counts(writers: Sequence[NoteWriter]) -> Html:
     columns = [("name", "Writer"), ("number", "Notes"), ("number", "Helpful"), ("number", "Not helpful")]
-    columns += [("number", "Ratings a note"), ("number", "Hours to a status"), ("number", "On a picture or video")]
-    columns += [("number", "Not in English")]
+    columns += [("number", "Ratings a note"), ("number", "Minutes after the post"), ("number", "Hours to a status")]
+    columns += [("number", "Posts nobody else noted"), ("number", "First, where others wrote too")]
+    columns += [("number", "On a picture or video"), ("number", "Not in English")]
     lines: list[list[Cell]] = []
     for row in writers:
-        shares = [None if part is None else f"{part:.0%}" for part in (row.media, row.foreign)]
+        every = (row.alone, row.first, row.media, row.foreign)
+        shares = [None if part is None else f"{part:.0%}" for part in every]
         helpful, bad = (f"{part / row.notes:.0%}" for part in (row.helpful, row.not_helpful))
-        hours = DASH if row.hours is None else f"{row.hours:.0f}"
-        numbers = [f"{row.notes:,}", helpful, bad, f"{row.ratings / row.notes:.0f}", hours]
+        low, high = row.helpful_low, row.helpful_high
+        shown = helpful if low is None or high is None else (helpful, f"{low:.0%} to {high:.0%}")
+        times = [DASH if time is None else f"{time:,.0f}" for time in (row.minutes, row.hours)]
+        numbers: list[Cell] = [f"{row.notes:,}", shown, bad, f"{row.ratings / row.notes:.0f}", *times]
         lines.append([named(row.writer), *numbers, *(part or DASH for part in shares)])
     return table("Notes by writer, not comparable", columns, lines, "hf-rated")
 
@@ -88,6 +95,14 @@ def _pairs(pairs: Sequence[WriterPair]) -> Html:
     return table("Every pair of writers", columns, lines, "hf-rated")
 
 
+def _gain(row: NoteWriter) -> list[Html]:
+    """What the first note on a post gains."""
+    if row.gain is None or row.gain_low is None or row.gain_high is None:
+        return []
+    told = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
+    return [el("p", f"{told}against later ones by the same writer. One column takes this gain out; ranks do not.")]
+
+
 def _rows(writers: Sequence[NoteWriter]) -> list[Row]:
     return [{name: getattr(row, name) for name in NoteWriter.__dataclass_fields__} for row in writers]
 
@@ -99,7 +114,7 @@ def _compose(visit: Visit) -> None:
     if not writers:
         visit.show(el("p", "This quarter's writers are shown once the labels of all its notes are revealed."))
         return
-    visit.show(heading("On the same posts", _RULE), scrolled(_places(writers)))
+    visit.show(heading("On the same posts", _RULE), *_gain(writers[0]), scrolled(_places(writers)))
     visit.offer(_rows(writers), "note-writers")
     visit.show(heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers)))
     pairs = visit.board.rows(WriterPair, split)

@@ -33,7 +33,8 @@ def write_writers(workspace: Workspace) -> Path:
     people = NoteWriter("People", "people", 900, 60, 40, 9000, 7.5, 0.25, 0.1, 80, 700, 0.0, 0.0, 0.0, None, 0.0, 0.0,
                         0.0, None, None, None, None, None)  # fmt: skip
     first = NoteWriter(HOSTILE, "machine", 100, 20, 1, 2000, None, None, 0.0, 40, 300, 0.123, 0.05, 0.196, 0.0004,
-                       0.1, 0.02, 0.18, 0.02, 1, 1, 1, 1)  # fmt: skip
+                       0.1, 0.02, 0.18, 0.02, 1, 1, 1, 1, 0.12, 0.3, 41.2, 0.25, 0.75, 0.08, 0.02, 0.14, 0.01, 0.07,
+                       0.03, 0.11)  # fmt: skip
     few = NoteWriter("Writer 2", "machine", 3, 0, 1, 30, None, None, None, 0, 0, None, None, None, None, None, None,
                      None, None, None, None, None, None)  # fmt: skip
     path = writers_file(workspace.bridging(QUARTER))
@@ -59,6 +60,8 @@ def test_a_revealed_quarter_shows_its_writers_and_hostile_names_stay_text(make_b
     page = (tmp_path / "site" / "x-notes" / "2023Q2" / "note-writers.html").read_text()
     assert HOSTILE not in page and "&lt;script&gt;" in page
     assert "+0.123" in page and "+0.05 to +0.20" in page and "&lt; 0.001" in page
+    for shown in ("+0.080", "+0.02 to +0.14", "12% to 30%", ">41<", "25%", "75%", "scores +0.070 (+0.03 to +0.11)"):
+        assert shown in page
     assert page.index("On the same posts") < page.index("Not comparable")
     found = list((tmp_path / "site").rglob("note-writers.html"))
     assert len(found) == 1  # only where there is something to show

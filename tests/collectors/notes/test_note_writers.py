@@ -27,7 +27,7 @@ def made(posts: int, raters: int, seed: int) -> tuple[NDArray[np.int64], NDArray
 
 def effects_of(friendly: str, seed: int) -> tuple[WriterEffects, NDArray[np.float64], NDArray[np.float64]]:
     world = draw_written(seed, posts=1500, raters=1200, friendly=friendly)
-    effects, _, _ = compare_writers(fit_bridging(*world.voters), world.post, world.writer, 13)
+    effects = compare_writers(fit_bridging(*world.voters), world.post, world.writer, 13)[0]["intercept"]
     rated = world.voters.ratings
     raw = np.array([(rated.level == 2)[world.writer[rated.note] == one].mean() for one in range(13)])
     return effects, world.skill, raw
@@ -74,6 +74,42 @@ def test_effects_are_those_of_weighted_least_squares_with_a_column_for_each_cell
     assert np.delete(found.value, 2) == pytest.approx(wanted, abs=1e-12)
 
 
+def test_what_is_fitted_beside_writers_is_one_more_column_of_the_least_squares() -> None:
+    random = np.random.default_rng(4)
+    both = rated_both(*(random.integers(0, most, 3000) for most in (20, 50, 6)))
+    value, beside = random.normal(size=(2, both.place.size))
+    found = writer_effects(both, value, 6, reference=0, beside=beside)
+    cell = np.unique(both.post * 50 + both.rater, return_inverse=True)[1]
+    cells = np.bincount(both.post[np.unique(cell, return_index=True)[1]])
+    root = np.sqrt(1 / (10 + cells[both.post]))[:, None]
+    design = np.hstack([np.eye(cell.max() + 1)[cell], np.eye(6)[both.writer][:, 1:], beside[:, None]])
+    wanted = np.linalg.lstsq(design * root, value * root[:, 0])[0][-6:]
+    assert [*found.value[1:], found.slope] == pytest.approx(wanted, abs=1e-12)
+    told = writer_effects(both, value, 6, reference=0, beside=(both.writer == 2).astype(float))
+    assert np.isnan(told.slope) and np.allclose(told.value, writer_effects(both, value, 6, reference=0).value)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.03, 0.3])
+def test_who_comes_first_gains_and_effects_beside_it_are_those_of_writing(gain: float) -> None:
+    """The first note on a post gains; program 1 is mostly first, and writes as people do."""
+    held, slopes, biased = 0, 0, []
+    for seed in range(40):
+        random = np.random.default_rng([9, seed])
+        post, rater, writer = made(150, 8, seed)
+        ahead = random.random(150) < np.array([0, 0.8, 0.3, 0.5])[writer[post * 16 + 1]][np.arange(0, post.size, 16)]
+        first = np.where(writer == 0, ~ahead[post], ahead[post]).astype(float)
+        note = random.normal(0, 0.2, (150, 2))[post, (writer > 0).astype(int)]
+        value = note + gain * first + random.normal(0, 0.5, post.size) + random.normal(0, 1, 8)[rater]
+        both = rated_both(post, rater, writer)
+        plain, adjusted = (writer_effects(both, value, 4, reference=0, beside=by) for by in (None, first))
+        low, high, _ = adjusted.limits()
+        held += int(low[1] <= 0 <= high[1])
+        slopes += int(abs(adjusted.slope - gain) <= 1.96 * adjusted.slope_error)
+        biased.append(plain.value[1])
+    assert min(held, slopes) >= 35  # of 40 at 95%; with less the intervals are too narrow
+    assert np.mean(biased) == pytest.approx(0.6 * gain, abs=0.03)
+
+
 def test_where_all_said_the_same_on_each_post_nothing_is_known_of_the_difference() -> None:
     post, rater, writer = (np.ravel(part) for part in np.mgrid[:10, :6, :2])
     found = writer_effects(rated_both(post, rater, writer), 1.0 - writer, 2, reference=0)
@@ -107,7 +143,7 @@ def test_intervals_hold_the_mean_over_worlds() -> None:
     found, halves = [], []
     for seed in range(24):
         world = draw_written(seed, posts=500, raters=400, programs=8, skills=0)
-        effects, _, _ = compare_writers(fit_bridging(*world.voters), world.post, world.writer, 9)
+        effects = compare_writers(fit_bridging(*world.voters), world.post, world.writer, 9)[0]["intercept"]
         found.append(effects.value[1:])
         halves.append(effects.limits()[1][1:] - effects.value[1:])
     distance = np.abs(np.array(found) - np.mean(found, axis=0)) / np.sqrt(1 - 1 / 24)
