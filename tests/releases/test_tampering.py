@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date
 from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -301,7 +302,7 @@ def mend(root: Path, changed: str) -> None:  # noqa: C901 - each inner function 
     def chain(manifest: Path) -> None:
         """Have each version name the one before it by its hash, as it is now."""
         kept = sorted((manifest.parent / "manifests").glob("*.json"), key=lambda path: int(path.stem))
-        for before, after in zip(kept, [*kept[1:], manifest], strict=True):
+        for before, after in pairwise([*kept, manifest]):
             named = {"sha256": sha256_file(before)}
             with suppress(Exception):
                 rewrite(after, partial(lambda named, said: said["previous"].update(named), named))
