@@ -112,7 +112,7 @@ _LABEL = "status used as the label: the locked one (default), or the current one
 _INCOMPLETE = (
     "keep posts whose texts show words of a web page or that media are missing, from a file that does not mention media"
 )
-_PARTIAL = "accept a dump though over 1% of the notes are in one of notes and status history only"
+_PARTIAL = "accept a dump though over 1%% of the notes are in one of notes and status history only"
 
 
 @dataclass(frozen=True, slots=True)

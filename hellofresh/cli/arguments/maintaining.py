@@ -52,7 +52,7 @@ def _add_archive(parser: argparse.ArgumentParser) -> None:
     about = f"{_DAY} of the last 14 days; of a wiki, the newest that is finished)"
     add("--date", dict.fromkeys(dumps), type=to_day, metavar="D", help=about)
     add("--ratings", {"x-notes": False}, action="store_true", help=f"x-notes: {_RATINGS}")
-    about = "x-notes: accept tables that are over 1% smaller than in the dump before"
+    about = "x-notes: accept tables that are over 1%% smaller than in the dump before"
     add("--accept-partial", {"x-notes": False}, action="store_true", help=about)
     about = "sample: where to write x-notes/, wikipedia-edits/ and claims/"
     add("--to", {"sample": REQUIRED}, type=Path, metavar="DIR", help=about)
