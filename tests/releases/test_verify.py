@@ -700,7 +700,7 @@ def test_a_manifest_that_says_otherwise_what_was_drawn_is_found(opened: Path, ch
 MEASURE = """
 import sys
 from pathlib import Path
-from verifier import verify_release
+from verifier.checks import verify_release
 
 def peak():  # of this program alone; what getrusage says counts the process that started it, too
     lines = Path("/proc/self/status").read_text().splitlines()
