@@ -87,7 +87,8 @@ def write_note_writers(
 
     Args:
         path: of the table of writers; that of pairs lies beside it.
-        notes: all notes, with `writer` (its first note), `collaborative`, `currentStatus`, `hours`, `media`, `foreign`.
+        notes: all notes, with `writer` (its first note), `collaborative`, `currentStatus`, `hours`, `minutes`, `media`,
+            `foreign`, `alone` and `first`.
         mine: which of them are of the quarter.
         ratings, fit: of all notes.
         machines: first notes of all programs that write by the API, sorted.

@@ -158,24 +158,22 @@ def writer_effects(
     found = inverse @ sums(values)
     value, slopes = found[:writers], found[writers:]
     scores = heavy * within(values - value[ratings.writer] - slopes @ columns)
-    owner = np.concatenate([ratings.writer, *(np.full(values.size, writers + k) for k in range(len(columns)))])
-    parts = np.concatenate([scores, *(scores * column for column in columns)])
-    by_post, by_rater, by_cell = (
-        _covariance(parts, np.tile(side, 1 + len(columns)), owner, inverse)
-        for side in (ratings.post, ratings.rater, cell)
-    )
-    every = by_post + by_rater - by_cell
-    slope_error = np.sqrt(np.maximum(np.diag(every), np.diag(by_post))[writers:])
-    slope = next(((b, e) for b, e, sure in zip(slopes, slope_error, known[writers:], strict=True) if sure), None)
-    both, by_post = every[:writers, :writers], by_post[:writers, :writers]
+    sides = [
+        _covariance(scores, side, ratings.writer, columns, inverse) for side in (ratings.post, ratings.rater, cell)
+    ]
+    both = sides[0] + sides[1] - sides[2]
+    slope, slope_error = np.nan, np.nan
+    if known[writers:].any():
+        slope, slope_error = float(slopes[0]), float(np.sqrt(max(both[-1, -1], sides[0][-1, -1])))
+    both, by_post, by_rater = (side[:writers, :writers] for side in (both, sides[0], sides[1]))
     variance = _of_pairs(both)
-    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater[:writers, :writers])))
+    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater)))
     effective, number = _posts_of(count, weight, size, post_of, posts)
     error = _errors(variance, effective)
     roots, vectors = np.linalg.eigh((both + both.T) / 2)
     value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
     own = vectors * np.sqrt(np.maximum(roots, 0))
-    return WriterEffects(reference, value, error, own, number, effective, *map(float, slope or (np.nan, np.nan)))
+    return WriterEffects(reference, value, error, own, number, effective, slope, slope_error)
 
 
 def _errors(variance: NDArray[np.float64], effective: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -225,13 +223,19 @@ def _linked(normal: NDArray[np.float64], reference: int) -> NDArray[np.bool_]:
 
 
 def _covariance(
-    scores: NDArray[np.float64], side: NDArray[np.int64], writer: NDArray[np.int64], inverse: NDArray[np.float64]
+    scores: NDArray[np.float64],
+    side: NDArray[np.int64],
+    writer: NDArray[np.int64],
+    columns: NDArray[np.float64],
+    inverse: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Covariance of the effects, by clusters of one kind."""
+    """Covariance of the effects and of what is fitted beside them, by clusters of one kind."""
     from scipy.sparse import csr_array
 
-    clusters = int(side.max(initial=-1)) + 1
-    sums = csr_array((scores, (side, writer)), shape=(clusters, len(inverse)))
+    clusters, first = int(side.max(initial=-1)) + 1, len(inverse) - len(columns)
+    owner = np.concatenate([writer, *(np.full(writer.size, first + k) for k in range(len(columns)))])
+    parts = np.concatenate([scores, *(scores * column for column in columns)])
+    sums = csr_array((parts, (np.tile(side, 1 + len(columns)), owner)), shape=(clusters, len(inverse)))
     sums.sum_duplicates()
     found: NDArray[np.float64] = clusters / max(clusters - 1, 1) * inverse @ (sums.T @ sums).toarray() @ inverse.T
     return found

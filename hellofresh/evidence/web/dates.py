@@ -32,11 +32,11 @@ _FIRST = date(1970, 1, 2)
 _LANGUAGES = """
     en de fr es pt it nl pl ru uk tr ar fa hi id vi sv da nb fi cs sk el ro hu he th bn ca gl eu hr sr sl bg mk lt lv et
     sq ms ur ta te sw af is be hy ka kk
-    """.split()  # noqa: SIM905
-_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
-_PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()  # noqa: SIM905
+    """.split()  # noqa: SIM905 - words in quotes are harder to read
+_MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905 - words in quotes are harder to read
+_PERSIAN = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split()  # noqa: SIM905 - words in quotes are harder to read
 """Months of the Iranian calendar, from the 21st of March."""
-_ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()  # noqa: SIM905
+_ROMAN = "i ii iii iv v vi vii viii ix x xi xii".split()  # noqa: SIM905 - words in quotes are harder to read
 _ERAS = {"令和": 2018, "平成": 1988, "民國": 1911, "民国": 1911}
 """Eras that years are counted by, and the year before their first."""
 _ERA_YEAR = re.compile(rf"({'|'.join(_ERAS)})\s?(元|\d{{1,3}})\s?年")
