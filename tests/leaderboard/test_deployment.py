@@ -178,9 +178,10 @@ ALONE = """
 import re, sys
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from hellofresh.core.errors import DISTRIBUTION
 
 lock = Path("requirements-site.lock").read_text()
-locked = {"hellofresh"} | set(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
+locked = {DISTRIBUTION} | set(re.findall(r"^([a-z0-9._-]+)==", lock, re.MULTILINE))
 owners = packages_distributions()
 
 class Refuses:

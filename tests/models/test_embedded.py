@@ -74,14 +74,14 @@ def test_answers_do_not_depend_on_the_order_of_requests_nor_on_others_at_once(
     assert asyncio.run(at_once()) == [answers[index] for index in order]
 
 
-def test_answers_are_the_same_in_a_fresh_process_that_begins_elsewhere(answers: list[Answer]) -> None:
+def test_answers_are_the_same_in_a_fresh_process_that_begins_elsewhere(answers: list[Answer], root: Path) -> None:
     code = (
         "import asyncio, importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('tests_embedded', {__file__!r})\n"
         "tests = importlib.util.module_from_spec(spec); spec.loader.exec_module(tests)\n"
         "print(repr(tests.ask_all(tests.EmbeddedModel(), tests.REQUESTS[4:1:-1])))\n"
     )
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": str(root)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == repr(answers[4:1:-1])
