@@ -1,6 +1,6 @@
 """How far the ceiling of a ranking can be trusted: on invented voters it is known what an oracle of them reaches.
 
-    python benchmarks/ceiling.py [--worlds 8] [--samples 30] [--notes 200] [--only X|narrow]
+    python benchmarks/ceiling.py [--worlds 8] [--samples 20] [--notes 200] [--only X|narrow]
 
 Notes stay while raters are drawn afresh, so that it is known how often samples of raters who decide find a note
 helpful: the oracle states that, and chooses by it. Each sample in turn labels the notes that it decides, as many of
@@ -27,6 +27,8 @@ NARROW = BridgingSettings(
     crnh_threshold_nm_intercept=-9.0, crnh_side_ratings=10**6,
 )  # fmt: skip
 
+_KNOWN = 120
+"""So many samples of raters say what is true."""
 RULES = {"X": BridgingSettings(), "narrow": NARROW}
 
 
@@ -36,16 +38,15 @@ def measure(settings: BridgingSettings, options: argparse.Namespace) -> None:
     held: dict[str, list[tuple[bool, float, float, float]]] = {}
     for seed in range(options.worlds):
         world = VotersWorld.make(options.notes, seed)
-        drawn = (
-            draw_voters(world, 2 * options.notes, 40 * options.notes, 1000 * seed + k) for k in range(options.samples)
-        )
+        size = (2 * options.notes, 40 * options.notes)
+        drawn = (draw_voters(world, *size, 1000 * seed + k) for k in range(_KNOWN))
         fits = [fit_bridging(*voters, settings) for voters in drawn]
         status = np.array([statuses(fit) for fit in fits])
         decided, middle = status != NoteStatus.NEEDS_MORE_RATINGS, np.mean([fit.intercept for fit in fits], axis=0)
         known = decided.any(axis=0) & np.isfinite(middle)
         share = ((status == NoteStatus.HELPFUL) & decided).sum(axis=0) / np.maximum(decided.sum(axis=0), 1)
         true = rising(middle[known], share[known], decided.sum(axis=0)[known].astype(float), middle)
-        for fit, own in zip(fits, status, strict=True):
+        for fit, own in zip(fits[: options.samples], status, strict=False):
             chance, error = chance_if_decided(fit, redraws(fit))
             mine = np.isfinite(chance) & known
             sides = [random.permutation(np.flatnonzero(mine & (own == side))) for side in (-1, 1)]
@@ -72,7 +73,7 @@ def measure(settings: BridgingSettings, options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worlds", type=int, default=8)
-    parser.add_argument("--samples", type=int, default=30)
+    parser.add_argument("--samples", type=int, default=20)
     parser.add_argument("--notes", type=int, default=200)
     parser.add_argument("--only", choices=RULES)
     options = parser.parse_args()

@@ -56,7 +56,7 @@ def interval_bar(metric: MetricValue, scale: Scale) -> Html:
 
 def _beside(scale: Scale) -> list[tuple[str, str, MetricValue]]:
     """What a scale has beside systems: how it is drawn, its name and score."""
-    known = (("human", "one person", scale.people), ("top", "ceiling", scale.ceiling))
+    known = (("person", "one person", scale.people), ("top", "ceiling", scale.ceiling))
     return [(kind, name, value) for kind, name, value in known if value is not None]
 
 

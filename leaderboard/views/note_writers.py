@@ -15,11 +15,13 @@ LEDE = "Who writes Community Notes, and whose notes do people who disagree find 
 _RULE = (
     "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
     "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
-    f"the share of helpful ratings. Programs that share at least {LEAST_POSTS} posts with other writers are ranked; a "
-    "tie group holds those that cannot be told from its best."
+    "the share of helpful ratings, both less those of people's notes. Programs that share at least "
+    f"{LEAST_POSTS} posts with other writers are ranked; a tie group holds those that cannot be told from its best."
 )
 _RAW = (
-    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers."
+    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
+    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts that nobody else "
+    "noted. First: notes that came first where others wrote, too. On media: on a picture or video."
 )
 _PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
 
@@ -37,8 +39,14 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    columns = [("number", "Rank"), ("name", "Writer"), ("number", "Score, against people"), ("number", "p")]
-    columns += [("number", "Score, with the order of notes fitted"), ("number", "Helpful ratings, against people")]
+    columns = [
+        ("number", "Rank"),
+        ("name", "Writer"),
+        ("number", "Score"),
+        ("number", "p"),
+        ("number", "Score, order fitted"),
+    ]
+    columns += [("number", "Helpful ratings")]
     columns += [("number", "Ranks"), ("number", "Tie group")]
     columns += [("number", "Posts shared"), ("number", "Readers")]
     lines: list[list[Cell]] = []
@@ -69,9 +77,8 @@ def _places(writers: Sequence[NoteWriter]) -> Html:
 
 def _counts(writers: Sequence[NoteWriter]) -> Html:
     columns = [("name", "Writer"), ("number", "Notes"), ("number", "Helpful"), ("number", "Not helpful")]
-    columns += [("number", "Ratings a note"), ("number", "Minutes after the post"), ("number", "Hours to a status")]
-    columns += [("number", "Posts nobody else noted"), ("number", "First, where others wrote too")]
-    columns += [("number", "On a picture or video"), ("number", "Not in English")]
+    columns += [("number", "Ratings a note"), ("number", "Minutes to it"), ("number", "Hours to status")]
+    columns += [("number", "Alone"), ("number", "First"), ("number", "On media"), ("number", "Not English")]
     lines: list[list[Cell]] = []
     for row in writers:
         every = (row.alone, row.first, row.media, row.foreign)
