@@ -92,14 +92,13 @@ def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[
         said: of what it was made.
         tables: rows to take away, by the names of the files.
     """
-    ways = [
-        el("a", f"{name}.{kind}", href=_data("text/plain", write(rows)), download=f"{name}.{kind}")
-        for name, rows in tables.items()
-        for kind, write in (("csv", as_csv), ("json", as_json), ("tex", as_latex))
-    ]
+    ways: list[Html | str] = []
+    for name, rows in tables.items():
+        for kind, write in (("csv", as_csv), ("json", as_json), ("tex", as_latex)):
+            ways += [el("a", f"{name}.{kind}", href=_data("text/plain", write(rows)), download=f"{name}.{kind}"), " "]
     foot = el("footer", el("p", f"{visible(said, 1000)}. Made by hellofresh {__version__}."), class_="hf-foot")
     head = page_header(title, visible(lede, 2000))
-    body = el("main", head, *parts, heading("Downloads", *(part for way in ways for part in (way, " "))), foot, class_="hf")
+    body = el("main", head, *parts, heading("Downloads", *ways), foot, class_="hf")
     return document(title, f"{title}.", _POLICY, [el("style", Html(style() + _STYLE))], el("body", body))
 
 
