@@ -43,7 +43,8 @@ AT_ONCE = 100
 WEB_LATENCY_S = 0.2
 WEB_CALLS = 2200
 """Of 200 samples: a query, five summaries and five prompts each."""
-CLIENTS = ("hellofresh", "aiohttp", "openai", "web-search")
+CLIENTS = ("hellofresh", "aiohttp", "openai", "openai-sdk", "web-search")
+"""Of which openai is the SDK alone, and openai-sdk the evaluator with a client of it."""
 PAGE = "Rain fell on the hills all week, and the river rose until the lower road was closed to carts. " * 12
 FILLER = "It was written down by a person who had been there and seen it with their own eyes. " * 12
 
@@ -83,10 +84,10 @@ def slow_web() -> Web:
     return SlowWeb()
 
 
-def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -> None:
+def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, sdk: bool = False) -> None:
     """Synthetic notes, five prompts each, through the runner and a journal on disk.
 
-    With `searching` under web-search, eleven questions a sample, else under zero-shot, five.
+    With `searching` under web-search, eleven questions a sample, else under zero-shot, five; with `sdk` by its client.
     """
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models.providers.chat import ChatModel
@@ -114,7 +115,15 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False) -
         for n in range(calls // each)
     ]
     spec = ModelSpec("m", "language-model", "A stand-in.", {}, limits=Limits(AT_ONCE))
-    model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
+    if sdk:
+        from openai import AsyncOpenAI
+
+        from hellofresh.models.providers.sdk import SdkModel
+
+        client = AsyncOpenAI(base_url=base_url, api_key="none")
+        model: ChatModel = SdkModel(spec, Endpoint(base_url, "m", client=client), Abilities())
+    else:
+        model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
     slots, web = get_task("x-notes").slots, slow_web() if searching else None
     assignment = Assignment(model, regime, prompts, prompts.prompts, slots, web)
 
@@ -256,15 +265,16 @@ def main() -> int:
     options = parser.parse_args()
     if options.client:
         asks = {"aiohttp": ask_with_aiohttp, "openai": ask_with_openai, "hellofresh": ask_with_hellofresh}
-        if options.client == "web-search":
-            ask_with_hellofresh(options.base_url, options.calls, searching=True)
+        if options.client in ("web-search", "openai-sdk"):
+            searching = options.client == "web-search"
+            ask_with_hellofresh(options.base_url, options.calls, searching=searching, sdk=not searching)
         else:
             asks[options.client](options.base_url, options.calls)
         return 0
     if not options.server.is_file():
         print(f"no stand-in for a chat endpoint at {options.server}: name one with --server (see --help)")
         return 0
-    clients = [name for name in CLIENTS[:3] if name != "openai" or importlib.util.find_spec("openai")]
+    clients = [name for name in CLIENTS[:4] if "openai" not in name or importlib.util.find_spec("openai")]
     rows = compare(options.server, clients, options.calls, 200, options.rounds)
     rows += compare(options.server, ["web-search"], WEB_CALLS, 200, options.rounds)
     rows += compare(options.server, clients, options.calls, 0, options.rounds)

@@ -55,7 +55,7 @@ class Chat:
 
     Attributes:
         behave: decides the reply from the number of the request (from 1) and its body; may be set anew.
-        bodies: every request's body, in order of coming in.
+        paths, bodies: every request's path and body, in order of coming in.
         headers: every request's headers, names in lower case.
         connections: connections ever opened.
         sent: text of each question whose answer was sent whole, and when (`time.monotonic`).
@@ -64,6 +64,7 @@ class Chat:
 
     def __init__(self, behave: Behaviour | None = None) -> None:
         self.behave: Behaviour = behave or (lambda _n, _body: said("Yes."))
+        self.paths: list[str] = []
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
@@ -125,6 +126,7 @@ class Chat:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
         body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
+        self.paths.append(head[0].split()[1])
         self.headers.append(headers)
         self.bodies.append(body)
         self.times.append(self._loop.time())
@@ -142,8 +144,9 @@ class Chat:
             await asyncio.sleep(reply.delay_s)
         if reply.reset and reply.cut_at is None:
             return self._break(writer)
-        lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(reply.body)}", "Content-Type: application/json"]
-        lines += [f"{name}: {value}" for name, value in reply.headers.items()]
+        lines = [f"HTTP/1.1 {reply.status} X", f"Content-Length: {len(reply.body)}"]
+        headers = {"Content-Type": "application/json", **reply.headers}
+        lines += [f"{name}: {value}" for name, value in headers.items()]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         body = reply.body if reply.cut_at is None else reply.body[: reply.cut_at]
         for n in range(len(body) if reply.trickle_s else 0):

@@ -12,6 +12,7 @@ from hellofresh.config import Settings, SourceSettings
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.models.catalogue import hosted_models
 
 
 @pytest.fixture(autouse=True)
@@ -160,3 +161,26 @@ def test_further_tasks_of_a_dump_may_be_named_in_any_order(tmp_path, monkeypatch
 def test_a_further_task_that_the_dump_does_not_have_is_refused(name: str) -> None:
     with pytest.raises(ValidationError, match="known tasks: x-notes-media, x-posts"):
         SourceSettings.model_validate({"x-notes": {"dump": "d", "also": [name]}})
+
+
+@pytest.mark.parametrize(
+    ("said", "where", "meant"),
+    [
+        ("[modls.x]", "modls", "'models'"),
+        ("[evaluate]\nbudget_us = 3", "evaluate.budget_us", "'budget_usd'"),
+        ("[sources.x_notes]", "sources.x_notes", "'x-notes'"),
+        ('[models.y]\nprovder = "openai"', "models.y.provder", "'provider'"),
+    ],
+)
+def test_a_misspelt_key_is_refused_with_the_nearest_name(said: str, where: str, meant: str) -> None:
+    Path("hellofresh.toml").write_text(said)
+    with pytest.raises(ConfigError, match=f"{where}: no such key here; the nearest that is known is {meant}"):
+        Settings.load()
+
+
+def test_whoever_reads_some_tables_refuses_their_misspelt_names_and_no_others() -> None:
+    Path("hellofresh.toml").write_text("[evaluate]\nbudget_us = 3")
+    assert "smollm2-135m" not in hosted_models()
+    Path("hellofresh.toml").write_text("[modls.x]")
+    with pytest.raises(ConfigError, match="'models'"):
+        hosted_models()

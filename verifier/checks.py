@@ -34,7 +34,7 @@ from verifier.manifest import (
     stray,
     unlisted,
 )
-from verifier.ratings import PeopleCheck, StudyCheck
+from verifier.ratings import CeilingCheck, PeopleCheck, StudyCheck
 from verifier.reading import MOST_LINE_BYTES, Row, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
@@ -179,6 +179,11 @@ def _score_checks(
         _survive(people.check, people.faults)
         said = f"{people.answers:,} answers, and the samples drawn for them; figures are those of the answers"
         yield Check(manifest.name, "people", said, people.faults, unchecked=people.unchecked)
+    ceiling = CeilingCheck(content, folder)
+    if ceiling.is_there:
+        _survive(ceiling.check, ceiling.faults)
+        said = "what an oracle of the voters reaches, as labels and their chances give it"
+        yield Check(manifest.name, "ceiling", said, ceiling.faults, unchecked=ceiling.unchecked)
     found: dict[str, list[VerifiedFigure]] = {}
     if SCORES in manifest.hashes:
         if content.has_labels:

@@ -18,6 +18,7 @@ from rich.progress import Progress
 from hellofresh.api._loading import LoadedEdition, workspace_for_runs
 from hellofresh.api._scoring import ScoreTable, scored
 from hellofresh.core.errors import RunError, UsageError
+from hellofresh.models.catalogue import bring_client
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
@@ -70,8 +71,9 @@ class EvaluatedRun:
 
 def evaluate(
     edition: LoadedEdition,
-    model: str,
+    model: object,
     *,
+    name: str | None = None,
     agent: str | Solver | type | None = None,
     progress: bool = True,
     **options: object,
@@ -82,7 +84,8 @@ def evaluate(
 
     Args:
         edition: on what, from `load`.
-        model: a name from `hellofresh models`.
+        model: a name from `hellofresh models`, or a client of OpenAI's SDK, such as `AsyncAzureOpenAI(...)`.
+        name: with a client, the model's id there, such as `gpt-4o`; the run calls it `openai-sdk:gpt-4o`.
         agent: an agent of one's own, instead of a regime: `FILE:FUNCTION`, or a function or class of this process.
         progress: whether to show a bar.
         options: the fields of `hellofresh.runs.evaluation.Evaluation`, which are the options of the command, such as
@@ -95,6 +98,10 @@ def evaluate(
     """
     if unknown := sorted(options.keys() - OPTIONS.keys()):
         raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
+    if not isinstance(model, str):
+        model = bring_client(model, name)
+    elif name is not None:
+        raise UsageError("a name beside a model's name", expected="a name with a client", code="bad-name")
     given = {**options, "model": model, **({} if agent is None else {"regime": agent_regime(agent)})}
     given.setdefault("regime", usual_regime(edition.task))
     named = {"edition": str(edition.edition), "task": edition.task.name}

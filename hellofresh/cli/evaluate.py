@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
+from typing import cast
 
 from hellofresh.cli._output import CommandOutput, duration, estimate
 from hellofresh.cli._show import ConsoleShow
@@ -11,7 +13,7 @@ from hellofresh.cli.board import run_build
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
-from hellofresh.models.catalogue import check_model_name, model_at
+from hellofresh.models.catalogue import check_model_name, models_at
 from hellofresh.pipeline.choice import choose_edition
 from hellofresh.pipeline.steps import Steps, answer, score
 from hellofresh.releases.life.load import load_labels, load_release
@@ -35,7 +37,7 @@ _SHOWN = 300
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     more = {"regime": agent_regime(options.agent)} if options.agent else {}
     workspace = Workspace.from_environment()
-    model_at(options.model, options.base_url)  # a wrong address is refused before anything is built
+    models_given(options)  # a wrong address is refused before anything is built
     check_model_name(options.model)
     if options.edition is None or getattr(options, "task", None) is None:
         options.edition, options.task = choose_edition(
@@ -48,11 +50,22 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
     """The evaluation that a command line asks for; `more` goes before what it says."""
     given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
-    given["model"] = model_at(str(given["model"]), getattr(options, "base_url", None))
+    if "model" in vars(options):
+        given |= models_given(options)
     if not isinstance(given["task"], Task):
         given["task"] = get_task(str(given["task"]))
     given.setdefault("regime", usual_regime(given["task"]))  # type: ignore[arg-type]
     return Evaluation(**given)  # type: ignore[arg-type]  # argparse has made values of the fields' own types
+
+
+def models_given(options: argparse.Namespace) -> dict[str, object]:
+    """The fields of an evaluation that name models, those of `openai:NAME` at the address of `--base-url`."""
+    given = given_values(vars(options))
+    roles = cast("Mapping[str, str]", given.get("roles", {}))
+    main = [str(given["model"])] if "model" in given else []
+    found = models_at(options.base_url, *main, *roles.values())
+    named = dict(zip(roles, found[len(main) :], strict=True))
+    return {**({"model": found[0]} if main else {}), **({"roles": named} if named else {})}
 
 
 def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evaluation) -> None:

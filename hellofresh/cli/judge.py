@@ -38,6 +38,7 @@ from hellofresh.judging.reward_judges import (
     reward_ratings,
 )
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
+from hellofresh.models.catalogue import models_at
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_runs
 from hellofresh.results.rated_entries import responses_of, study_of_responses
@@ -74,7 +75,8 @@ def _by_model(options: argparse.Namespace, study: RatedStudy, output: CommandOut
             code="no-model",
         )
     settings = JudgeSettings(mode=options.mode)
-    judging = Judging(study, options.model, settings, options.limit, options.budget)
+    (model,) = models_at(options.base_url, options.model)
+    judging = Judging(study, model, settings, options.limit, options.budget)
     if options.dry_run:
         _say_without_text(output, study)
         show_forecast(output, f"{options.model} judges {study.files.edition}", foresee_judging(judging))

@@ -11,7 +11,16 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli.arguments.evaluating import QUESTION
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.models import Answer, Message, Model, Request
-from hellofresh.models.catalogue import CatalogueEntry, HostedModel, ModelContext, known_models, model_at, open_model
+from hellofresh.models.catalogue import (
+    CatalogueEntry,
+    HostedModel,
+    ModelContext,
+    check_model_name,
+    find_model,
+    known_models,
+    models_at,
+    open_model,
+)
 from hellofresh.runs.ledger import Ledger
 
 _VISIBLE_TOKENS = 15
@@ -23,9 +32,12 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.check is not None:
         return _check(options, output)
     if options.name is not None:
-        if options.name not in known:
+        (name,) = models_at(options.base_url, options.name)
+        check_model_name(name)
+        found = find_model(name)
+        if found is None:
             raise UnknownNameError("model", options.name, known)
-        known = {options.name: known[options.name]}
+        known = {found.name if isinstance(found, HostedModel) else name: found}
     output.result([_facts(name, entry) for name, entry in known.items()])
     columns = ("name", "provider", "kind", "cutoff", "USD per million tokens", "ready")
     rows = []
@@ -51,6 +63,7 @@ def _facts(name: str, entry: CatalogueEntry | HostedModel) -> object:
         "free": entry.free,
         "key_variable": entry.key_variable,
         "has_key": entry.has_key,
+        "options": entry.table.options if isinstance(entry, HostedModel) else {},
     }
 
 
@@ -58,8 +71,9 @@ def _check(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name is None:
         what, fix = "no model to check", "Name it before --check: hellofresh models NAME --check"
         raise UsageError(what, fix=fix, code="no-model")
-    name = model_at(options.name, options.base_url)
-    entry = known_models().get(name)
+    (name,) = models_at(options.base_url, options.name)
+    check_model_name(name)
+    entry = find_model(name)
     if entry is not None and entry.kind in {"baseline", "retriever"}:
         what = f"{name!r} is a {entry.kind}, which reads no question"
         raise UsageError(what, expected="a language model", code="no-language-model")

@@ -11,7 +11,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message
-from hellofresh.models.catalogue import ModelContext, open_model
+from hellofresh.models.catalogue import ModelContext, models_at, open_model
 from hellofresh.releases.life.load import load_release
 from hellofresh.runs.dry_run import OutsideCall, preview
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
@@ -137,7 +137,8 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
     if options.out.exists():
         raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
     how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)
-    models = [open_model(name.strip(), ModelContext(task.name, tuple)) for name in options.rephrase.split(",")]
+    named = models_at(options.base_url, *map(str.strip, options.rephrase.split(",")))
+    models = [open_model(name, ModelContext(task.name, tuple)) for name in named]
 
     async def ask() -> PromptSet:
         try:

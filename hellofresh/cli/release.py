@@ -16,6 +16,7 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.models.catalogue import models_at
 from hellofresh.pipeline import release as pipeline
 from hellofresh.pipeline.sources import SourceRequest
 from hellofresh.pipeline.steps import Steps
@@ -73,7 +74,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         Steps(Workspace.from_environment(), options.submissions, ConsoleShow(output), options.yes_it_is),
         Settings.load(),
         sources,
-        models=options.models or (),
+        models=models_at(options.base_url, *(options.models or Settings.load().evaluate.models)),
         limit=options.limit,
         analyses=not options.no_analyses,
         datasets=options.datasets or (),

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hellofresh.cli._output import CommandOutput, duration, known
+from hellofresh.cli.evaluate import models_given
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
@@ -28,7 +29,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.serve is not None:
         return _serve(options, output)
     post = PostAsked(options.text, _moment(options.date), tuple(map(_content, options.image)), options.by)
-    asked = asking(**given_values(vars(options)))
+    asked = asking(**given_values(vars(options)) | models_given(options))
     with output.progress("respond") as bar:
         step = bar.line if sys.stderr.isatty() else lambda line: output.say(f"step: {line}")
         found = respond(Workspace.from_environment(), post, asked, step)
@@ -133,7 +134,7 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _passed_on(options: argparse.Namespace) -> list[str]:
     """The options that say who responds and how, for the command that the page runs."""
-    words = []
+    words = [f"--base-url={options.base_url}"] if options.base_url else []
     for name, value in vars(options).items():
         if name in OPTIONS:
             words += [

@@ -175,10 +175,12 @@ def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) ->
             "scored": {} if checked.faults else _scored(due, checked.predictions),
         }
     )
-    for fault in checked.faults:
-        output.text(str(fault))
-    for warning in checked.warnings:
-        output.text(f"warning: {warning}")
+    for before, findings in (("", checked.faults), ("warning: ", checked.warnings)):
+        kinds: dict[tuple[str, str], list[Fault]] = {}
+        for fault in findings:
+            kinds.setdefault((fault.code, fault.fix), []).append(fault)
+        for first, *others in kinds.values():
+            output.text(f"{before}{first}{f' ({len(others)} more like this)' if others else ''}")
     if checked.faults:
         output.text(f"{len(checked.faults)} fault(s): this submission would not be scored.")
 

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from math import prod
 
 from hellofresh.cli._output import CommandOutput
@@ -15,6 +15,7 @@ from hellofresh.cli.evaluate import evaluation_of, forecast_facts
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.models.catalogue import models_at
 from hellofresh.pipeline.steps import answer
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
@@ -43,11 +44,15 @@ class Variant:
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Plan, show what it takes, run, compare."""
     workspace = Workspace.from_environment()
+    roles = dict(_alternatives(text, "role") for text in options.role)
+    models = options.models.split(",")
+    asked = [*models, *chain(*roles.values())]
+    named = dict(zip(asked, models_at(options.base_url, *asked), strict=True))
     planned = variants(
         evaluation_of(options, model=""),
-        models=options.models.split(","),
+        models=[named[model] for model in models],
         settings=dict(_alternatives(text, "setting") for text in options.set),
-        roles=dict(_alternatives(text, "role") for text in options.role),
+        roles={role: [named[model] for model in own] for role, own in roles.items()},
         blocked=[[domain for domain in one.split("+") if domain] for one in options.block.split(",")],
         providers=options.providers.split(","),
     )

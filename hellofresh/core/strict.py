@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.files import as_model, parse_toml
+from hellofresh.core.files import model_fault, parse_toml
 
 Json = dict[str, Any]
 """A JSON object whose form is not checked yet."""
@@ -29,6 +30,8 @@ class Lenient(BaseModel):
 
 
 S = TypeVar("S", bound=Strict)
+
+_LISTED = "docs/sources.md, docs/models.md and docs/site.md list every key."
 
 
 def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str] | None = None) -> S:
@@ -52,6 +55,27 @@ def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str
         raise ConfigError(f"cannot read ({error.strerror})", where=str(file), code="config") from error
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error
-    tables = {name: table for name, table in content.items() if only is None or name in only}
-    fix = "docs/sources.md, docs/models.md and docs/site.md list every key."
-    return as_model(kind, tables, where=str(file), error=ConfigError, fix=fix, code="config")
+    # Other tables are somebody else's, but for a misspelt one of these.
+    tables = {
+        name: table
+        for name, table in content.items()
+        if only is None or name in only or get_close_matches(name, only, cutoff=0.8)
+    }
+    try:
+        return kind.model_validate(tables)
+    except ValidationError as fault:
+        raise ConfigError(_fault(kind, fault), where=str(file), fix=_LISTED, code="config") from None
+
+
+def _fault(kind: type[BaseModel], fault: ValidationError) -> str:
+    """The fault of settings that is said: an unknown key, with the known one at whatever depth that is most like it."""
+    found = fault.errors(include_url=False)
+    strange = [error["loc"] for error in found if error["type"] == "extra_forbidden"]
+    if not strange:
+        return model_fault(fault)
+    place = [str(part) for part in strange[0]]
+    schema = kind.model_json_schema()
+    known = {name for part in (schema, *schema.get("$defs", {}).values()) for name in part.get("properties", {})}
+    close = get_close_matches(place[-1], sorted(known - {place[-1]}), n=1)
+    meant = f"; the nearest that is known is {close[0]!r}" if close else ""
+    return f"{'.'.join(place)}: no such key here{meant}"

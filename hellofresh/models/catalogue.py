@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 from yarl import URL
 
 from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
-from hellofresh.core.files import as_model, model_fault, parse_toml
+from hellofresh.core.files import as_model, canonical_json, model_fault, parse_toml
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.strict import Strict, read_settings
 from hellofresh.core.workspace import Workspace
@@ -46,6 +46,7 @@ from hellofresh.models.tables import (
     ProviderKind,
     ProviderTable,
     listed_price,
+    speaks_chat,
 )
 from hellofresh.tasks import TASKS
 
@@ -98,16 +99,18 @@ class HostedModel:
         name: as on the command line.
         provider: name of the provider.
         table, service: the model's and the provider's table.
+        client: of OpenAI's SDK, where one was brought.
     """
 
     name: str
     provider: str
     table: ModelTable
     service: ProviderTable
+    client: object = field(default=None, repr=False)
 
     @property
     def kind(self) -> ProviderKind:
-        return self.service.kind
+        return self.table.kind or self.service.kind
 
     @property
     def free(self) -> bool:
@@ -164,6 +167,7 @@ class HostedModel:
                 "hidden_tokens": abilities.hidden_tokens,
                 "logprobs": abilities.logprobs,
                 "system_messages": abilities.system_messages,
+                **({"options": canonical_json(self.table.options)} if self.table.options else {}),
             },
             limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
             price=self.price,
@@ -172,7 +176,7 @@ class HostedModel:
             knowledge_cutoff=self.table.cutoff,
             calls_tools=abilities.tools,
             searches=abilities.search,
-            takes_options=self.kind == "openai-compatible",
+            takes_options=speaks_chat(self.kind),
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
@@ -195,6 +199,8 @@ class HostedModel:
             key=None if keyless or service.key_variable is None else _key(service.key_variable, self.name),
             headers={**{name: value for name, value in sent.items() if value}, **service.headers},
             timeout_s=service.timeout_s,
+            options=self.table.options,
+            client=self.client or (self.table.client if self.kind == "openai-sdk" else None),
         )
 
     def open(self, context: ModelContext | None = None) -> Model:
@@ -210,6 +216,7 @@ class HostedModel:
 
 _CLIENTS: Mapping[ProviderKind, str] = {
     "openai-compatible": "hellofresh.models.providers.chat:ChatModel",
+    "openai-sdk": "hellofresh.models.providers.sdk:SdkModel",
     "openai-responses": "hellofresh.models.providers.responses:ResponsesModel",
     "gemini": "hellofresh.models.providers.gemini:GeminiModel",
     "anthropic": "hellofresh.models.providers.anthropic:AnthropicModel",
@@ -301,6 +308,13 @@ _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
+_SDK_PROVIDER = "openai-sdk"
+_SDK = ProviderTable(kind="openai-sdk", base_url=_OPENAI)
+"""What stands for the provider of a client of the SDK, which knows its address and keys by itself."""
+_BROUGHT: dict[str, HostedModel] = {}
+"""Models of clients that this process was given, by name."""
+
+
 class HostedTables(Strict):
     """The tables of web services: `catalogue.toml`, and [providers] and [models] of `hellofresh.toml`."""
 
@@ -314,6 +328,10 @@ def _bundled() -> HostedTables:
     return as_model(HostedTables, content, where="catalogue.toml", error=ConfigError, code="bad-catalogue")
 
 
+def _own() -> HostedTables:
+    return read_settings(HostedTables, only=("providers", "models"))
+
+
 def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     """All models of web services by name, the user's own among them.
 
@@ -323,9 +341,9 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
     Raises:
         ConfigError: if a table names a provider that is not there, or a name that the project has taken.
     """
-    own = own or read_settings(HostedTables, only=("providers", "models"))
+    own = own or _own()
     bundled, hosted = _bundled(), {}
-    providers = _providers(bundled.providers, own.providers)
+    providers = {**_providers(bundled.providers, own.providers), _SDK_PROVIDER: _SDK}
     for name, table in {**bundled.models, **own.models}.items():
         where = f"hellofresh.toml, [models.{name}]"
         if name in CATALOGUE:
@@ -379,8 +397,9 @@ def open_model(name: str, context: ModelContext) -> Model:
     """Get a model ready to be asked.
 
     Args:
-        name: in the catalogue, `scripted:` and the file of a script, `openai:NAME` (see `endpoint_model`),
-            `local-hf:` and a folder of weights, or two stages of retrieval such as `bm25+trained:FOLDER`.
+        name: in the catalogue, `PROVIDER:NAME` or `PROVIDER/NAME` (of `openai` see `endpoint_model`), `scripted:` and
+            the file of a script, `local-hf:` and a folder of weights, or two stages of retrieval such as
+            `bm25+trained:FOLDER`.
         context: what it may need.
 
     Raises:
@@ -390,17 +409,50 @@ def open_model(name: str, context: ModelContext) -> Model:
     """
     if name.startswith(PREFIX):
         return ScriptedModel.load(Path(name.removeprefix(PREFIX)))
-    if name.startswith(ENDPOINT):
-        return endpoint_model(name).open(context)
     if name.startswith(LOCAL_FOLDER):
         return FolderModel(Path(name.removeprefix(LOCAL_FOLDER)))
     check_model_name(name)
+    known = find_model(name)
+    if known is not None:
+        return known.open(context)
+    return _retriever(name, context) if "+" in name else AlwaysClass.of(context.task, name)
+
+
+def find_model(name: str) -> CatalogueEntry | HostedModel | None:
+    """What is known of the model of that name, None where no table and no provider has it.
+
+    Raises:
+        UsageError: if the name or address of an endpoint cannot be used, or a client must be brought again.
+        ConfigError: if the user's own tables are wrong.
+    """
     known = known_models()
-    if name not in known and "+" in name:
-        return _retriever(name, context)
-    if name not in known:
-        return AlwaysClass.of(context.task, name)
-    return known[name].open(context)
+    if name in known or name in _BROUGHT:
+        return known.get(name) or _BROUGHT[name]
+    provider, model = provider_and_id(name)
+    if provider == "openai":
+        return endpoint_model(name)
+    if provider == _SDK_PROVIDER:
+        fix = "Call hf.evaluate again with the client, or name who makes it in [models.NAME] of hellofresh.toml."
+        raise UsageError("the client of an earlier process is gone", where=name, fix=fix, code="no-client")
+    return _at_provider(provider, model) if provider else None
+
+
+def provider_and_id(name: str) -> tuple[str, str]:
+    """`PROVIDER:NAME` or `PROVIDER/NAME` in its parts, empty ones where no provider is named."""
+    provider, model = re.match(r"([^:/]*)(?:[:/](.*))?", name, re.DOTALL).groups()  # type: ignore[union-attr]
+    known = {*_bundled().providers, *_own().providers, _SDK_PROVIDER}
+    return (provider, model) if model is not None and provider in known else ("", "")
+
+
+def _at_provider(provider: str, model: str) -> HostedModel:
+    """A model of a provider by its id there: as the first table says that has both, else as is usual."""
+    name = f"{provider}:{model}"
+    for hosted in hosted_models().values():
+        if (hosted.provider, hosted.table.model) == (provider, model):
+            return replace(hosted, name=name)
+    content = {"provider": provider, "model": model, "abilities": {"sees": True}}
+    table = as_model(ModelTable, content, where=name, error=UsageError, code="bad-endpoint")
+    return HostedModel(name, provider, table, _providers(_bundled().providers, _own().providers)[provider])
 
 
 def is_baseline(name: str) -> bool:
@@ -420,36 +472,76 @@ def check_model_name(name: str) -> None:
         UnknownNameError: if no model has the name.
         ConfigError: if the user's own tables are wrong.
     """
-    if name.startswith((PREFIX, ENDPOINT, LOCAL_FOLDER)) or "+" in name:
+    if name.startswith((PREFIX, LOCAL_FOLDER)) or "+" in name or name in _BROUGHT or provider_and_id(name)[0]:
         return
     if any(name in always_names(task.classes) for task in TASKS.values()):
         return
     known = known_models()
     if name not in known:
-        fix = "A model of your own endpoint: --model openai:NAME --base-url http://HOST:PORT/v1"
-        raise UnknownNameError("model", name, known, fix=fix)
+        raise UnknownNameError("model", name, known, fix=_how_to_name(name))
+
+
+_FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
+"""What ids of models begin with, by the provider whose they are."""
+
+
+def _how_to_name(name: str) -> str:
+    """How a model is named whose id alone was given."""
+    provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
+    key = _bundled().providers[provider].key_variable if provider else None
+    if key and os.environ.get(key, "").strip():
+        return f"The key in {key} is there: --model {provider}:{name}"
+    return "A model of your own endpoint: --model openai:NAME --base-url http://HOST:PORT/v1"
+
+
+def bring_client(client: object, model: str | None) -> str:
+    """The name under which this process asks a model with a client of OpenAI's SDK, until another takes the name.
+
+    Args:
+        client: such as `AsyncAzureOpenAI(...)`.
+        model: the model's id at the service, or the deployment's; what tables say of that id holds for it.
+
+    Raises:
+        UsageError: if the id is missing or none.
+    """
+    known = hosted_models().get(model or "")
+    said = known.table if known is not None and speaks_chat(known.kind) and known.table.model == model else None
+    content = (
+        {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
+    )
+    content |= {"model": model or "", "kind": "openai-sdk"}
+    fix = 'Say it by its id: hf.evaluate(..., model=client, name="gpt-4o")'
+    table = as_model(ModelTable, content, where="name", error=UsageError, fix=fix, code="bad-name")
+    name = f"{_SDK_PROVIDER}:{model}"
+    _BROUGHT[name] = HostedModel(name, _SDK_PROVIDER, table, _SDK, client)
+    return name
 
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)")
 
 
-def model_at(model: str, base_url: str | None) -> str:
-    """The name of a model at an address; its own without an address. On this machine http:// may be left out.
+def models_at(base_url: str | None, *models: str) -> list[str]:
+    """Names of models, those of `openai:NAME` at an address; without an address as they are.
+
+    On this machine http:// may be left out.
 
     Raises:
-        UsageError: if the address cannot be used, or the model has one of its own.
+        UsageError: if the address cannot be used, or is for none of the models.
     """
     if not base_url:
-        return model
-    if not model.startswith(ENDPOINT) or "@http" in model:
-        raise UsageError(
-            f"an address for the model {model!r}", expected="a model such as openai:NAME", code="no-endpoint-model"
-        )
+        return [*models]
+    if not any(map(_takes_address, models)):
+        what = f"an address for the model {', '.join(models)!r}"
+        raise UsageError(what, expected="a model such as openai:NAME", code="no-endpoint-model")
     if "://" not in base_url and _LOOPBACK.match(base_url):
         base_url = f"http://{base_url}"
     if not base_url.startswith(("http://", "https://")):
         raise _bad_endpoint(f"an address without http:// or https://: {base_url!r}", "--base-url")
-    return f"{model}@{base_url}"
+    return [f"{model}@{base_url}" if _takes_address(model) else model for model in models]
+
+
+def _takes_address(model: str) -> bool:
+    return provider_and_id(model)[0] == "openai" and "@http" not in model
 
 
 def _bad_endpoint(what: str, where: str) -> UsageError:
@@ -463,18 +555,21 @@ def _bad_endpoint(what: str, where: str) -> UsageError:
 
 
 def endpoint_model(name: str) -> HostedModel:
-    """A model that no table names: `openai:NAME`, or `openai:NAME@ADDRESS`, at an endpoint of OpenAI's form.
+    """A model at an endpoint of OpenAI's form: `openai:NAME`, `openai/NAME`, or either with `@ADDRESS` behind it.
 
-    Without an address it is that of the environment variable OPENAI_BASE_URL, or OpenAI's own. The key in
-    OPENAI_API_KEY is sent if there is one and nothing on the way can read it.
+    Without an address it is that of the environment variable OPENAI_BASE_URL; without that, the model is one of the
+    provider `openai`, as tables and price lists know it. To another address the key in OPENAI_API_KEY is sent if there
+    is one and nothing on the way can read it.
 
     Raises:
         UsageError: if the name or the address cannot be used.
     """
-    model, at, rest = name.removeprefix(ENDPOINT).partition("@http")
+    model, at, rest = name[len(ENDPOINT) :].partition("@http")
     if "@" in model or re.search(r":[0-9]{3,5}(/|$)", model):
         raise _bad_endpoint(f"an address without http:// or https:// in the model {model!r}", name)
-    address = f"http{rest}" if at else os.environ.get(_ADDRESS, "").strip() or _OPENAI
+    address = f"http{rest}" if at else os.environ.get(_ADDRESS, "").strip()
+    if not address:
+        return _at_provider("openai", model)
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:
         service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)

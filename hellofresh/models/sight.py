@@ -37,6 +37,7 @@ _LIMITS = {
     "gemini": ImageLimits(3_000, 7 * _MIB, 14 * _MIB),
     "openai-compatible": ImageLimits(500, 20 * _MIB, 36 * _MIB),
     "openai-responses": ImageLimits(500, 20 * _MIB, 36 * _MIB),
+    "openai-sdk": ImageLimits(500, 20 * _MIB, 36 * _MIB),
 }
 _OTHERS = ImageLimits(100, 20 * _MIB, 36 * _MIB)
 

@@ -5,6 +5,7 @@ Unknown keys, wrong types and numbers out of range are refused, so that a misspe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,7 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, JsonValue, PositiveInt, StringConstraints, field_validator, model_validator
 from yarl import URL
 
 from hellofresh.core.clock import now
@@ -21,8 +22,15 @@ from hellofresh.core.strict import Strict
 from hellofresh.models import Limits, Price, Sampling
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
-ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic"]
+ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic", "openai-sdk"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
+_MOST_OPTIONS = 10_000
+_OURS = {
+    *("background", "candidate_count", "functions", "http_options", "input", "logprobs", "max_completion_tokens", "n"),
+    *("max_output_tokens", "max_tokens", "messages", "model", "response_logprobs", "seed", "store", "stream", "system"),
+    *("automatic_function_calling", "stream_options", "system_instruction", "temperature", "tools", "top_logprobs"),
+}
+"""Fields of requests that say what is asked, and how: a run that others can repeat states them itself."""
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
@@ -125,6 +133,8 @@ class Endpoint:
         key: the secret that is sent along, None where none is needed. It is in no representation, message or record.
         headers: further headers of every request.
         timeout_s: of one attempt, from the connection to the last byte.
+        options: further fields of every body, of the provider's own.
+        client: of an official SDK, or where one is made (see `providers.sdk`); None for the own wire.
     """
 
     base_url: str
@@ -132,6 +142,8 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeout_s: float = 120.0
+    options: Mapping[str, object] = field(default_factory=dict)
+    client: object = field(default=None, repr=False)
 
 
 class Abilities(Strict):
@@ -204,15 +216,23 @@ class AbilitiesTable(Abilities):
         """Why no model of a provider of this kind can have them, empty if it can."""
         if kind in ("anthropic", "openai-responses") and ((self.seed and self._says_seed) or self.logprobs):
             return f"models of the kind {kind} take no seed and give no log-probabilities"
-        if kind != "openai-compatible" and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
-            return "token_parameter is for providers of the kind openai-compatible"
+        if not speaks_chat(kind) and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
+            return "token_parameter is for providers of the kinds openai-compatible and openai-sdk"
         return ""
 
 
-class ModelTable(Strict):
-    """A model at a provider."""
+def speaks_chat(kind: str) -> bool:
+    """Whether models of a provider of this kind take the fields of chat completions."""
+    return kind in ("openai-compatible", "openai-sdk")
 
-    provider: Name
+
+class ModelTable(Strict):
+    """A model at a provider, or one that a client of OpenAI's SDK asks."""
+
+    provider: Name = "openai-sdk"
+    kind: Literal["openai-sdk"] | None = None
+    client: str = Field(default="openai:AsyncOpenAI", pattern=r"^(openai|[^:\x00-\x1f]+\.py):[A-Za-z_]\w*$")
+    """Where the client is made: a class of the SDK, which reads the environment, or FILE.py:FUNCTION."""
     model: str = Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")
     """Its id at the provider."""
     about: str = Field(default="", max_length=300)
@@ -223,6 +243,29 @@ class ModelTable(Strict):
     price: PriceTable | None = None
     limits: LimitsTable = LimitsTable()
     abilities: AbilitiesTable = AbilitiesTable()
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """Further fields of every request, of the provider's own, such as `reasoning_effort`; a part of the identity."""
+
+    @field_validator("options", mode="after")
+    @classmethod
+    def _of_the_provider(cls, options: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if taken := sorted(options.keys() & _OURS):
+            raise ValueError(f"{taken[0]!r} is set by the run, its options or the model's abilities, not here")
+        try:
+            size = len(json.dumps(options, allow_nan=False))
+        except ValueError:
+            raise ValueError("a number is not finite") from None
+        if size > _MOST_OPTIONS:
+            raise ValueError(f"more than {_MOST_OPTIONS:,} characters as JSON")
+        return options
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ModelTable:
+        if ("provider" in self.model_fields_set) == (self.kind is not None):
+            raise ValueError('needs provider, or kind = "openai-sdk", and not both')
+        if "client" in self.model_fields_set and self.kind is None:
+            raise ValueError('client is for kind = "openai-sdk"')
+        return self
 
     @model_validator(mode="after")
     def _one_cost(self) -> ModelTable:

@@ -178,17 +178,19 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 
 def _settings(record: RunRecord) -> str:
-    """What was chosen besides the model and the regime: agent, search, settings that are not usual, roles, domains."""
+    """What was chosen besides model and regime: agent, options of models, search, unusual settings, roles, domains."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
     usual = {} if regime is None else dict(regime.settings)
     settings = sorted(record.settings.items())
     chosen = [f"{name}={value}" for name, value in settings if str(usual.get(name, value)) != str(value)]
-    roles = [f"{role} {model.name}" for role, model in sorted(record.roles.items()) if model.name != record.model.name]
+    others = [(role, model) for role, model in sorted(record.roles.items()) if model.name != record.model.name]
+    roles = [" ".join((role, model.name, *model.options)) for role, model in others]
     blocked = [f"without {domain}" for domain in asked.blocked] + [f"with {group}" for group in asked.allowed]
     heat = "" if asked.temperature is None else f"temperature {asked.temperature:g}"
     vote = f"vote of {asked.repeat - len(record.copies)} repetitions" if asked.vote else ""
     agent = str(record.regime.parameters.get("agent", ""))
-    return ", ".join(filter(None, [agent, record.search_provider, *chosen, *roles, *blocked, heat, vote]))
+    asked_for = (agent, *record.model.options, record.search_provider, *chosen, *roles, *blocked, heat, vote)
+    return ", ".join(filter(None, asked_for))
 
 
 def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, Output]]]:

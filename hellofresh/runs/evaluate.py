@@ -80,7 +80,10 @@ def evaluate(
         plan.write(prepared.folder)
         assignment = replace(prepared.equipped(workspace, web), watch=watch)
         result = run(assignment, prepared.samples, journal, progress)
-        return export(prepared, plan.number, result, journal)
+        report = export(prepared, plan.number, result, journal)
+        for asked, others in report.others.items():
+            tell(f"{asked} was asked, and by its own word another model answered: {', '.join(others[:5])}")
+        return report
 
 
 def asked_at(specs: Mapping[str, ModelSpec]) -> str:

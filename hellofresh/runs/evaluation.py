@@ -107,7 +107,7 @@ class Evaluation:
 
     edition: Edition
     task: Annotated[Task, Option("name of the task, such as x-notes", "T")]
-    model: Annotated[str, Option("a name from: hellofresh models; or openai:NAME", "M")]
+    model: Annotated[str, Option("a name from: hellofresh models; or PROVIDER:NAME, such as openai:NAME", "M")]
     regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R")] = "zero-shot"
     prompts: Annotated[
         str, Option("all, or ids such as manual,rephrased-1 (default: all usual ones)", "P", read=_joined)

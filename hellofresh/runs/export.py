@@ -56,6 +56,7 @@ class EvaluationReport:
         cost_usd: of the whole run, None where not known.
         copies: repetitions whose answers are, word by word, those of an earlier one.
         shared: answers that were those of earlier runs.
+        others: of models asked at endpoints that said that others answered: the names of these.
     """
 
     run_id: str
@@ -71,6 +72,7 @@ class EvaluationReport:
     cost_usd: float | None = None
     copies: tuple[int, ...] = ()
     shared: int = 0
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journal) -> EvaluationReport:
@@ -116,6 +118,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         cost_usd=whole.cost_usd,
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
         shared=prepared.shared.used,
+        others={ledger.spec.name: ledger.others for ledger in ledgers.by_role.values() if ledger.others},
     )
     usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}
     _record(prepared, number, report, usage).write(folder)
@@ -162,6 +165,7 @@ def _usage(ledger: Ledger | Ledgers) -> Usage:
         tokens_in=ledger.tokens_in if counted else None,
         tokens_out=ledger.tokens_out if counted else None,
         cost_usd=ledger.cost_usd,
+        served_by=sorted(ledger.served) if isinstance(ledger, Ledger) else [],
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hellofresh.models import Answer, ModelSpec, Request
 from hellofresh.models.sight import image_tokens, images_of
@@ -21,6 +22,7 @@ class Ledger:
         tokens_in, tokens_out, cached_in, cache_writes: sums over the answers that say how many they took.
         untold: answers whose provider did not say.
         expected_usd: for the untold and for those under way, what they may cost at most.
+        served: what providers said answered, versions of the model or others.
     """
 
     spec: ModelSpec
@@ -31,6 +33,7 @@ class Ledger:
     expected_usd: float = 0.0
     cached_in: int = 0
     cache_writes: int = 0
+    served: set[str] = field(default_factory=set)
 
     def estimate(self, request: Request) -> Estimate:
         """Tokens that a question may take of this model: pictures and hidden reasoning are paid for too."""
@@ -41,6 +44,8 @@ class Ledger:
 
     def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
         self.answers += 1
+        if answer.served_by:
+            self.served.add(answer.served_by)
         if answer.tokens_in is None or answer.tokens_out is None:
             self.untold += 1
             if estimate is not None:
@@ -73,6 +78,13 @@ class Ledger:
         return None if cost is None or (self.untold and not self.free) else cost
 
     @property
+    def others(self) -> list[str]:
+        """What answered that, by its name, is neither the model that was asked nor a version of it."""
+        asked = _plain(str(self.spec.parameters.get("model", "")))
+        versions = re.compile(re.escape(asked) + r"([-_:@.]v?\d[\d.-]*)?")
+        return sorted(name for name in self.served if asked and not versions.fullmatch(_plain(name)))
+
+    @property
     def free(self) -> bool:
         return self.price(1, 1) == 0.0
 
@@ -80,6 +92,11 @@ class Ledger:
     def at_most_usd(self) -> float:
         """What has been and may yet be spent for what was sent, by known prices."""
         return (self._known_usd or 0.0) + self.expected_usd
+
+
+def _plain(name: str) -> str:
+    """A model's id without what stands before the last slash, and without the word for its newest version."""
+    return re.sub(r"[-:]latest$", "", name.casefold().rpartition("/")[2])
 
 
 def sum_known(costs: Iterable[float | None]) -> float | None:

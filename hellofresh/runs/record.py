@@ -5,6 +5,7 @@ Like everything that is made from the journal, they do not tell when, how fast o
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,13 @@ class ModelIdentity(Strict):
 
     name: str
     parameters: Parameters
+
+    @property
+    def options(self) -> list[str]:
+        """Further fields of its requests, each as `name=value`."""
+        found = json.loads(str(self.parameters.get("options", "{}")))
+        shown = ((name, value if isinstance(value, str) else json.dumps(value)) for name, value in found.items())
+        return [f"{name}={value}" for name, value in sorted(shown)]
 
 
 class RegimeIdentity(Strict):
@@ -63,6 +71,8 @@ class Usage(Strict):
     tokens_in: int | None
     tokens_out: int | None
     cost_usd: float | None
+    served_by: list[str] = Field(default=[])
+    """What the provider said answered: versions of the model, or other models."""
 
 
 class RunRecord(Strict):
@@ -109,7 +119,7 @@ class RunRecord(Strict):
     def system(self) -> tuple[str, ...]:
         """What two runs must share for one to supersede the other."""
         asked = self.evaluation
-        roles = (f"{role}={model.name}" for role, model in sorted(self.roles.items()))
+        roles = (" ".join((f"{role}={model.name}", *model.options)) for role, model in sorted(self.roles.items()))
         # Hashes of prompts change with every version.
         chosen = sorted(item for item in self.regime.parameters.items() if not item[0].endswith("_sha256"))
         settings = (f"{name}={value}" for name, value in chosen)
@@ -117,7 +127,7 @@ class RunRecord(Strict):
         heat = [] if asked.temperature is None else [f"temperature={asked.temperature:g}"]
         heat += [f"vote={asked.repeat}"] if asked.vote else []
         allowed = [f"allow {group}" for group in asked.allowed]
-        return *names, *roles, *settings, *asked.blocked, *allowed, *heat
+        return *names, *self.model.options, *roles, *settings, *asked.blocked, *allowed, *heat
 
     @property
     def search_provider(self) -> str:

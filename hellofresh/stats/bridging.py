@@ -24,6 +24,7 @@ topics. Sources: twitter/communitynotes (Apache-2.0), read and written anew; Woj
     redrawn = redraws(fit)                         fits of raters drawn from these with replacement
     found = sampling(fit, redrawn)                 another sample of raters: standard errors, degrees of freedom
     chance_helpful(fit, redrawn)                   how probable it is that another sample finds a note helpful
+    chance_if_decided(fit, redrawn)                the same of the samples that find it helpful or not, with an error
     flip_costs(fit, places, Profile.BALANCED)      how many accounts would change a status
 """
 
@@ -679,6 +680,40 @@ def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
             middle = np.add.reduceat(told[order], edges[:-1]) / np.diff(edges)
             chance[mine] = np.interp(stated[mine], middle, blocks.x[edges[:-1]])
     return chance
+
+
+def chance_if_decided(fit: Bridging, redrawn: Sequence[Bridging]) -> tuple[Floats, Floats]:
+    """Of the samples of raters that give a note a status, the share that find it helpful; and the error of this figure.
+
+    Who knew all raters would know this share. It is learnt where all are known: the fit stands for all raters, redraws
+    for samples of them. Isotonic regression says how often samples that decide find a note of such an intercept
+    helpful; a second, over the notes that a sample decides, what its own intercept tells of that.
+
+    Returns:
+        The expected share and its standard deviation, shape (notes,); nan where the note has no intercept, and for all
+        notes if no two redraws give a status.
+    """
+    status = np.array([statuses(one) for one in redrawn], np.int8).reshape(len(redrawn), fit.intercept.size)
+    known = np.isfinite(fit.intercept)
+    decided = (status != NoteStatus.NEEDS_MORE_RATINGS) & known
+    count, helpful = decided.sum(axis=0), (decided & (status == NoteStatus.HELPFUL)).sum(axis=0)
+    seen, nothing = count > 0, np.full(fit.intercept.size, np.nan)
+    if len(redrawn) < 2 or not seen.any():
+        return nothing, nothing
+    share = _rising(fit.intercept[seen], helpful[seen] / count[seen], count[seen], fit.intercept)
+    stated = np.concatenate([one.intercept[mine] for one, mine in zip(redrawn, decided, strict=True)])
+    of_stated = share[np.nonzero(decided)[1]]
+    mean, square = (_rising(stated, of_stated**power, np.ones(stated.size), fit.intercept) for power in (1, 2))
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def _rising(x: Floats, y: Floats, weight: Floats, at: Floats) -> Floats:
+    """The values at some places of the line that rises with `x` and is nearest to `y`."""
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(x, kind="stable")
+    found: Floats = np.interp(at, x[order], isotonic_regression(y[order], weights=weight[order]).x)
+    return found
 
 
 def _expected(fit: Bridging, found: RaterSampling) -> tuple[Floats, Flags]:

@@ -222,6 +222,9 @@ def _check_file(path: Path, due: Due, faults: list[Fault], *, received: bool = F
         _check_ids(path, read, known, due.taken_down, faults)
         if due.split is PROSPECTIVE and not received:
             faults += _first_of(_without_forecast(path, read.lines, known), path)
+        if read.lines and not faults and all(line.prediction.answer is None for line in read.lines):
+            what, fix = "no answer for any sample: each is null", "Fill in the answers."
+            faults.append(Fault("no-answers", str(path), what, fix))
     if read is None or faults:
         return SubmissionCheck(tuple(faults))
     ordered = in_order(line.prediction for line in read.lines)

@@ -22,7 +22,7 @@ from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import hidden_character
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
-from hellofresh.tasks import MOST_CLASSES
+from hellofresh.tasks import MOST_CLASSES, TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
@@ -85,7 +85,8 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         faults.append(Fault("not-a-file", str(path), "a link or folder", "Submit the file itself."))
         return None
     if not path.exists():
-        faults.append(Fault("missing-file", str(path), "no such file", "Submit predictions.jsonl and system.toml."))
+        what = "no such file" if path.parent.is_dir() else f"no such folder as {path.parent}"
+        faults.append(Fault("missing-file", str(path), what, "Submit predictions.jsonl and system.toml."))
         return None
     size = path.stat().st_size
     if size > most:
@@ -97,11 +98,8 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
         faults.append(Fault("wrong-kind", str(path), f"this is {kind}", "Submit the plain text file."))
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
         faults.append(Fault("not-utf8", str(path), "UTF-16 or NUL bytes", "Save the file as UTF-8."))
-    elif content.startswith(b"\xef\xbb\xbf"):
-        what, fix = "a byte-order mark before the text", "Save the file as UTF-8 without it."
-        faults.append(Fault("byte-order-mark", str(path), what, fix))
     else:
-        return content
+        return content.removeprefix(b"\xef\xbb\xbf")  # Excel and Notepad write this mark of UTF-8
     return None
 
 
@@ -363,8 +361,9 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     before = len(faults)
     found: ReadPredictions | None = ReadPredictions((), None)
     if content.strip() and path.suffix.lower() == ".csv":
-        columns = _read_header(lines[0], f"{path} line 1", faults)
-        found = _each_line(path, lines, 1, partial(_read_row, columns), faults) if columns else None
+        separator = ";" if b";" in lines[0] and b"," not in lines[0] else ","  # as Excel has it in much of Europe
+        columns = _read_header(lines[0], separator, f"{path} line 1", faults)
+        found = _each_line(path, lines, 1, partial(_read_row, columns, separator), faults) if columns else None
     elif content.strip():
         found = _each_line(path, lines, 0, strict_json, faults)
     if found is not None and not found.lines and len(faults) == before:
@@ -406,13 +405,22 @@ def _read_line(
     row: object = None
     try:
         row = read(line)
-        return Prediction.model_validate(row)
+        return Prediction.model_validate(_numbered(row) if isinstance(row, dict) else row)
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
     except ValidationError as error:
         faults += _field_faults(error, where, _LINE_FIXES, _COLUMNS)
     name = row.get("id") if isinstance(row, dict) else None
     return name if isinstance(name, str) else None
+
+
+def _numbered(row: Mapping[str, object]) -> Mapping[str, object]:
+    """With the number of a class in place of its name; the beginning of the id says which task's classes they are."""
+    if not isinstance(row.get("label"), str):
+        return row
+    own = (task.classes for task in TASKS.values() if str(row.get("id")).startswith(task.id_prefix))
+    classes = next(own, ())
+    return {**row, "label": classes.index(row["label"])} if row["label"] in classes else row
 
 
 _REMEDIES = {
@@ -431,7 +439,7 @@ _REMEDIES = {
 }
 _LINE_FIXES = {
     "id": "Copy the sample's id as it is, in quotes.",
-    "label": "Give the number of a class (with two classes 0 or 1), or null for no answer, without quotes.",
+    "label": "Give the number of a class (with two classes 0 or 1, without quotes), its name, or null for no answer.",
     "text": "Give a text of at most 20,000 characters, or null for no answer.",
     "documents": f"Give a list of at most {MAX_DOCUMENTS:,} document ids, the best first, each once; or null.",
     "probabilities": "Give a list with the probability of each class, in the order of labels, or leave it out.",
@@ -445,16 +453,16 @@ _LINE_FIXES = {
 }
 
 
-def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...]:
+def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -> tuple[str, ...]:
     """Names of the columns, or nothing and what is wrong with them."""
     try:
-        names = _cells(line)
+        names = _cells(line, separator)
     except BadJsonError as error:
         faults.append(Fault(error.code, where, str(error), _REMEDIES.get(error.code, "")))
         return ()
     before = len(faults)
-    if len(names) == 1 and ("\t" in names[0] or ";" in names[0]):
-        faults.append(Fault("not-commas", where, "columns not separated by commas", "Separate them by commas."))
+    if len(names) == 1 and "\t" in names[0]:
+        faults.append(Fault("not-commas", where, "columns separated by tabs", "Separate them by commas."))
         return ()
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
@@ -470,7 +478,7 @@ def _read_header(line: bytes, where: str, faults: list[Fault]) -> tuple[str, ...
     return tuple(names) if len(faults) == before else ()
 
 
-def _cells(line: bytes) -> list[str]:
+def _cells(line: bytes, separator: str) -> list[str]:
     """Cells of one line; a quoted cell ends on the line it began on, so that no quote swallows rows."""
     if len(line) > MAX_LINE_BYTES:
         raise BadJsonError("long-line", f"a line of {len(line):,} bytes")
@@ -481,18 +489,21 @@ def _cells(line: bytes) -> list[str]:
     if "\r" in text:
         raise BadJsonError("bad-csv", "a carriage return within a line")
     try:
-        (cells,) = csv.reader([text], strict=True)
+        (cells,) = csv.reader([text], delimiter=separator, strict=True)
     except (csv.Error, ValueError) as error:
         raise BadJsonError("bad-csv", f"not CSV ({error})") from None
     return cells
 
 
-def _read_row(columns: Sequence[str], line: bytes) -> object:
+def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
     """In a table of several tasks, only the cell that is filled is a row's answer; or the first, where none is."""
-    cells = _cells(line)
+    cells = _cells(line, separator)
     if len(cells) != len(columns):
         raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
-    row = {name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)}
+    row = _numbered({name: _cell_value(name, cell) for name, cell in zip(columns, cells, strict=True)})
+    if isinstance(label := row.get("label"), str):
+        what = f"label: {label[:40]!r}, expected a class's number or name, or nothing for no answer"
+        raise BadJsonError("bad-cell", what)
     there = [name for name in ANSWERS.values() if name in row]
     filled = [name for name in there if row[name] is not None] or there[:1]
     return {name: value for name, value in row.items() if name not in there or name in filled}
@@ -502,8 +513,6 @@ def _cell_value(column: str, cell: str) -> object:
     """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
     if cell.startswith(_FORMULA):
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
-    if column == "label" and cell not in _LABELS:
-        raise BadJsonError("bad-cell", f"label: {cell[:40]!r}, expected a class's number, or nothing for no answer")
     if column == "repetition" and not _WHOLE.fullmatch(cell or "1"):
         raise BadJsonError("bad-cell", f"repetition: {cell[:40]!r}, expected a whole number")
     read = _READERS.get(column)
@@ -517,7 +526,7 @@ def _number(column: str, cell: str) -> float:
 
 
 _READERS: Mapping[str, Callable[[str, str], object]] = {
-    "label": lambda _, cell: _LABELS[cell],
+    "label": lambda _, cell: _LABELS.get(cell, cell),
     "documents": lambda _, cell: cell.split() or None,
     "sources": lambda _, cell: cell.split(),
     "probabilities": lambda column, cell: [_number(column, part) for part in cell.split()],

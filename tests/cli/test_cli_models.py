@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from hellofresh.cli.arguments import NOUNS
+from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
+from hellofresh.core.quarters import Quarter
 from hellofresh.models.catalogue import hosted_models
+from hellofresh.releases.life.state import reveal
+from hellofresh.results.tables import SCORES
 from hellofresh.runs.regimes import usual_regime
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, get_task
 from tests import loopback
 from tests.conftest import Cli
 
@@ -82,6 +89,30 @@ def test_a_check_asks_once_and_shows_all(chat: Any, cli: Cli) -> None:
     assert facts["parameters_dropped"] == ["temperature"]
 
 
+def test_options_of_models_are_sent_and_tell_runs_and_rows_apart_and_so_is_another_model_that_answered(
+    chat: Any, notes: None, cli: Cli, make: Any
+) -> None:
+    settings, high = Path("hellofresh.toml"), '{ reasoning_effort = "high", response_format = { type = "text" } }'
+    settings.write_text(settings.read_text() + f"options = {high}\n")
+    command = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "unpriced", "--prompts", "manual")
+    cli(*command)
+    (line,) = [line for line in cli.err.splitlines() if "another model" in line]
+    assert line.endswith("unpriced was asked, and by its own word another model answered: m-2026-01-01")
+    sent = {"reasoning_effort": "high", "response_format": {"type": "text"}}
+    assert [body | sent for body in chat.bodies] == chat.bodies and len(chat.bodies) == 4
+    settings.write_text(settings.read_text().replace('"high"', '"low"').replace('model = "u"', 'model = "m"'))
+    cli(*command)
+    assert "another model" not in cli.err and len(chat.bodies) == 8 and chat.bodies[-1]["reasoning_effort"] == "low"
+    records = [json.loads(path.read_text()) for path in Path("data/runs").glob("*/run.json")]
+    assert [record["usage"]["main"]["served_by"] for record in records] == [["m-2026-01-01"]] * 2
+    assert reveal(make.workspace(), Quarter(2023, 2), get_task("x-notes"), now())
+    cli("score", "--quarter", "2023Q2")
+    rows = SCORES.read(next(Path("data/scores").glob("*.parquet"))).filter(pl.col("system") == "unpriced")
+    assert {row["settings"] for row in rows.to_dicts()} == {
+        f'reasoning_effort={effort}, response_format={{"type": "text"}}' for effort in ("low", "high")
+    }
+
+
 def test_an_unknown_price_is_shown_as_an_unknown_cost(chat: Any, cli: Cli) -> None:
     cli("models", "unpriced", "--check")
     (line,) = [line for line in cli.out.splitlines() if line.startswith("cost")]
@@ -119,6 +150,28 @@ def test_an_endpoint_is_evaluated_without_a_table_and_says_how_many_requests_are
     assert cli.json("runs", "resume", run["run"])["judged"] == 4
     assert len(chat.bodies) == 4
     assert "no-endpoint-model" in cli(*arguments, "--model", "coin", "--base-url", chat.base_url, code=2)
+
+
+_NO_ENDPOINT = {"submission new", "train"}
+"""Commands whose models are named for readers, or are weights on this machine."""
+
+
+def test_every_command_that_asks_a_model_takes_the_address_of_an_endpoint(chat: Any, notes: None, cli: Cli) -> None:
+    tables = {import_module(f"hellofresh.cli.arguments.{noun.table}") for noun in NOUNS.values()}
+    commands = [one for table in tables for one in table.COMMANDS]
+    flags = {one.name: {flag for option in one.options for flag in option.names} for one in commands}
+    asking = {name for name, own in flags.items() if own & {"--model", "--models", "--rephrase"}} | {"models"}
+    asking = {name for name in asking if not name.startswith(tuple(_NO_ENDPOINT))}
+    assert {"evaluate", "sweep", "respond", "proxy", "judge", "prompts", "release run"} < asking
+    assert all("--base-url" in flags[name] for name in asking)
+    at, split = ("--base-url", chat.base_url), ("--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
+    cli("sweep", *split, "--model", "coin,openai:m", "--regime", "zero-shot", *at)
+    assert len(chat.bodies) == 4
+    roles = ("--regime", "web-search", "--provider", "offline", "--role", "summariser=openai/s")
+    cli("evaluate", *split, "--model", "scripted", *roles, "--limit", "1", *at, "--dry-run")
+    assert "no-endpoint-model" in cli("respond", "--text", "A post.", *at, code=2)
+    assert "no-rephrasing" in cli("prompts", "x-notes", "--rephrase", "openai/m", "--out", "own.toml", *at, code=1)
+    assert len(chat.bodies) == 8
 
 
 def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_elsewhere(

@@ -50,10 +50,13 @@ def test_the_whole_way_from_new_to_scored(run, at, cli) -> None:
     made = run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")
     folder = Path(made["folder"])
     assert (folder, made["samples"]) == (Path("drafts/2023Q2/acme/my-system"), 24)
-    checked = run("check", str(folder))
-    assert (checked["ok"], checked["warnings"][0]["code"]) == (True, "no-answers")
-    assert checked["scored"] == {"x-notes": {"samples": 24, "without_answer": 24, "repetitions": 1}}
+    assert [fault["code"] for fault in run("check", str(folder), code=1)["faults"]] == ["no-answers"]
+    rows = list(read_jsonl(folder / "predictions.jsonl"))
+    write_jsonl(folder / "predictions.jsonl", ({**row, "label": 7} for row in rows))
+    said = run("check", str(folder), code=1, text=True)
+    assert (said.count("label"), "(23 more like this)" in said) == (1, True)
     answer(folder)
+    assert run("check", str(folder))["scored"] == {"x-notes": {"samples": 24, "without_answer": 0, "repetitions": 1}}
     assert run("check", str(folder / "predictions.jsonl"), "--quarter", "2023Q2")["warnings"] == []
     added = run("add", str(folder))
     assert (added["state"], added["receipt"]["received"]) == ("added", OPEN)
@@ -71,7 +74,7 @@ def test_the_whole_way_from_new_to_scored(run, at, cli) -> None:
 
 
 def test_what_was_withdrawn_in_time_is_not_listed(run) -> None:
-    run("new", "--quarter", "2023Q2", *SAID)
+    answer(Path(run("new", "--quarter", "2023Q2", *SAID)["folder"]))
     run("add", "submissions/2023Q2/acme/my-system")
     run("withdraw", "acme", "my-system", "--quarter", "2023Q2")
     assert run("list", "--quarter", "2023Q2") == {"entries": [], "passed_over": []}
@@ -138,6 +141,7 @@ def served(at, tmp_path, serve) -> str:
 
 def test_public_samples_are_enough_by_folder_or_by_address(run, served, tmp_path, monkeypatch) -> None:
     folder = run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")["folder"]
+    answer(Path(folder))
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "empty"))
     assert "[no-release]" in run("check", folder, code=1, text=True)
     for samples in (str(tmp_path / "data"), str(tmp_path / "data/releases"), served, f"{served}/"):

@@ -158,6 +158,15 @@ BAD = {
         MINE.format("gemini") + 'model = "m"\nabilities = { token_parameter = "max_completion_tokens" }\n',
         "models.mine.abilities",
     ),
+    "neither provider nor kind": ('[models.mine]\nmodel = "m"\n', "needs provider, or kind"),
+    "provider and kind": (OWN + 'kind = "openai-sdk"\n', "not both"),
+    "client of the own wire": (OWN + 'client = "a.py:b"\n', "client is for kind"),
+    "client of any package": ('[models.mine]\nkind = "openai-sdk"\nmodel = "m"\nclient = "os:system"\n', "client"),
+    "option that the run sets": (OWN + "options = { temperature = 1.0 }\n", "'temperature' is set by the run"),
+    "option for the question": (OWN + "options = { messages = [] }\n", "'messages' is set by the run"),
+    "option that is no JSON": (OWN + "options = { a = 2026-01-01 }\n", "models.mine.options.a"),
+    "endless option": (OWN + "options = { a = [inf] }\n", "not finite"),
+    "huge option": (OWN + f'options = {{ a = "{"x" * 10_000}" }}\n', "10,000"),
     "unknown kind": (LAB.format("openai", "http://127.0.0.1/v1"), "providers.lab.kind"),
     "key in the address": (LAB.format("gemini", "https://u:sk-secret-123@example.org"), "base_url"),
     "query in the address": (LAB.format("gemini", "https://e.org/?k=v"), "base_url"),
@@ -186,6 +195,42 @@ def test_a_faulty_table_is_refused_with_its_place(name: str) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"Did you mean 'gpt-4\.1-mini'\?"):
         open_model("gpt-4.1-mni", CONTEXT)
+
+
+NAMED = {
+    "openai:gpt-4.1-mini": ("openai:gpt-4.1-mini", "openai-compatible", True),
+    "openai/gpt-4o": ("openai:gpt-4o", "openai-compatible", True),
+    "openai/org/m@http://127.0.0.1:9/v1": ("openai:org/m", "openai-compatible", False),
+    "anthropic/claude-haiku-4-5": ("anthropic:claude-haiku-4-5", "anthropic", True),
+    "gemini:gemini-2.5-flash": ("gemini:gemini-2.5-flash", "gemini", True),
+    "openrouter/meta-llama/llama-3.3-70b-instruct": (
+        *("openrouter:meta-llama/llama-3.3-70b-instruct", "openai-compatible"),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_model_is_named_by_its_provider_and_id_and_tables_know_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"):
+        monkeypatch.setenv(variable, KEY)
+    spec = open_model(name, CONTEXT).spec
+    assert (spec.name, spec.parameters["speaks"], spec.price is not None) == NAMED[name]
+    known = hosted_models()["gpt-4.1-mini"].spec
+    assert (spec.knowledge_cutoff == known.knowledge_cutoff) == (name == "openai:gpt-4.1-mini")
+
+
+def test_an_id_alone_is_answered_with_its_whole_name_where_the_key_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for model, variable, provider in (
+        ("gpt-4o", "OPENAI_API_KEY", "openai"),
+        ("claude-opus-9", "ANTHROPIC_API_KEY", "anthropic"),
+        ("gemini-9", "GEMINI_API_KEY", "gemini"),
+    ):
+        for key, words in ((None, "--base-url"), (KEY, f"--model {provider}:{model}")):
+            if key:
+                monkeypatch.setenv(variable, key)
+            with pytest.raises(UnknownNameError, match=re.escape(words)):
+                open_model(model, CONTEXT)
 
 
 @pytest.mark.parametrize("name", ["gpt-4.1-mini", "gemini-2.5-flash-lite", "claude-haiku-4.5"])

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.quarters import Quarter
+from hellofresh.tasks import get_task
 from tests.submissions.checks import check_file, check_submission, read_submission
 
 QUARTER = Quarter(2023, 2)
@@ -30,8 +31,10 @@ def codes(path: Path, content: bytes) -> set[str]:
         b"label,id\n1,xn-1\nnull,xn-2\n",
         b"id,label,rationale\r\nxn-1,1,\r\n\r\nxn-2,,\r\n",
         b'"id","label"\n"xn-1","1"\n"xn-2",""',
+        b"\xef\xbb\xbfid;label;rationale\r\nxn-1;1;a, b\r\nxn-2;;\r\n",
+        f"id,label\nxn-1,{get_task('x-notes').classes[1]}\nxn-2,\n".encode(),
     ],
-    ids=["plain", "another order of columns", "CRLF and empty cells", "quoted"],
+    ids=["plain", "another order of columns", "CRLF and empty cells", "quoted", "Excel's", "class names"],
 )
 def test_a_table_says_what_json_lines_say(tmp_path, content: bytes) -> None:
     path = tmp_path / "predictions.csv"
@@ -49,6 +52,13 @@ def test_cells_stay_as_they_are_and_nothing_is_taken_for_missing(tmp_path) -> No
     first, second = check_file(path, SAMPLES).predictions
     assert (first.rationale, first.confidence, len(first.sources)) == ('NA, or "0012"', 0.001, 2)
     assert (second.rationale, second.confidence, second.sources) == ("NA", 0.5, [])
+
+
+def test_lines_may_begin_with_a_mark_and_name_classes_but_not_those_of_another_task(tmp_path) -> None:
+    other = get_task("wikipedia-edits").classes[1]
+    for name, code in ((get_task("x-notes").classes[1], set()), (other, {"bad-field"}), ("yes", {"bad-field"})):
+        lines = f'\ufeff{{"id":"xn-1","label":"{name}"}}\n{{"id":"xn-2","label":null}}\n'
+        assert codes(tmp_path / "predictions.jsonl", lines.encode()) == code
 
 
 def test_the_same_predictions_have_the_same_hash_as_table_and_as_lines(tmp_path) -> None:

@@ -42,6 +42,7 @@ COMMANDS = (
         *fields("task", task="a task with classes, or of responses"),
         *fields("prompts", "limit", "budget_usd", budget_usd="stop before all runs together cost more than this"),
         option("--model M[,M]", "main models", required=True, dest="models"),
+        BASE_URL,
         option("--regime R", "the regime (default: search-agent)", default="search-agent"),
         option("--set NAME=V[,V]", "values of a setting, such as k=10,5,2", many=True),
         option("--role ROLE=M[,M]", "models for a role, such as summariser=A,B", many=True),
@@ -66,6 +67,7 @@ COMMANDS = (
         option("--by TEXT", "who posted it, as the site shows it: name, description, verified or not", default=""),
         *fields("model", required=(), model="a model's name (default: the embedded one, for a smoke test)"),
         *fields("roles", roles="another model for describer, querier or extractor"),
+        BASE_URL,
         *fields("settings", "budget_usd", settings="a setting of the regime correction"),
         option("--serve N", "open the page Try on this machine instead, on port N (8502)", nargs="?", const=8502),
         epilog='Example: hellofresh respond --text "The abacus is named after A, B and C." --date 2026-03-01',
@@ -207,6 +209,7 @@ COMMANDS = (
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
         option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (regime: zero-shot if left out)"),
+        BASE_URL,
         option("--out FILE", "with --rephrase: TOML file to write"),
     ),
     command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hellofresh.cli.arguments.declare import PRIVATE, command, option, to_edition
+from hellofresh.cli.arguments.declare import BASE_URL, PRIVATE, command, option, to_edition
 
 MUSE = "muse-study@94662cc"
 _TASK = option("--task T", "task of the study (default: corrections)", default="corrections")
@@ -23,6 +23,7 @@ COMMANDS = (
             default="model",
         ),
         option("--model M", "a name from: hellofresh models"),
+        BASE_URL,
         option(
             "--mode",
             "all criteria in one question, one criterion a question, or two responses against each other",

@@ -8,6 +8,7 @@ from pathlib import Path
 from collectors import LIVING
 from collectors.settings import RatingsAsked, ReadingAsked
 from hellofresh.cli.arguments.declare import (
+    BASE_URL,
     EDITION,
     QUARTER,
     add_settings,
@@ -165,6 +166,7 @@ COMMANDS = (
         option("--datasets NAME", "imported data sets, besides the quarters", nargs="+"),
         option("--sample", "with --datasets, use the bundled sample if no source is named or configured"),
         option("--models M", "models to evaluate (default: as configured)", nargs="+"),
+        BASE_URL,
         option("--limit N", "samples per task and quarter (default: the model's own limit)"),
         option("--no-analyses", "do not recompute the board's analyses"),
         _WITNESS,

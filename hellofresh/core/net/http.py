@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -99,7 +99,7 @@ class HttpClient:
         async with session.request(
             method, url, data=body, params=query, headers=headers, allow_redirects=False
         ) as response:
-            content = await read_bounded(response, most_bytes)
+            content = await read_bounded(response.headers, response.status, response.content.iter_any(), most_bytes)
             if self._key:
                 content = content.replace(self._key, b"[key]")
             return HttpReply(response.status, response.headers, content)
@@ -122,21 +122,23 @@ class HttpClient:
         return self._session
 
 
-async def read_bounded(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+async def read_bounded(
+    headers: Mapping[str, str], status: int, content: AsyncIterable[bytes], most_bytes: int
+) -> bytes:
     """A body as it came.
 
     Raises:
         UnusableReplyError: if it is packed, although nothing packed was asked for (it could unpack to any size).
         LongReplyError: if it is too long.
     """
-    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise UnusableReplyError("compressed, although not requested", response.status)
+    if headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnusableReplyError("compressed, although not requested", status)
     parts, size = [], 0
-    async for part in response.content.iter_any():
+    async for part in content:
         parts.append(part)
         size += len(part)
         if size > most_bytes:
-            raise LongReplyError(f"more than {most_bytes:,} bytes", response.status)
+            raise LongReplyError(f"more than {most_bytes:,} bytes", status)
     return b"".join(parts)
 
 

@@ -87,6 +87,7 @@ class HttpModel(ABC):
     ) -> None:
         self.spec, self.where = spec, where or spec.name
         self._model, self._abilities, self._timeout_s = endpoint.model, abilities, endpoint.timeout_s
+        self._options = endpoint.options
         self._url = endpoint.base_url.rstrip("/") + self.path
         bearer = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         all_headers = {**_JSON, **(bearer if headers is None else headers), **endpoint.headers}

@@ -126,7 +126,7 @@ class AnthropicModel(HttpModel):
             tools.append({"type": _SEARCH_TOOL, "name": "web_search", "max_uses": _MOST_SEARCHES, **blocked})
         if tools:
             body["tools"] = tools
-        return encoded(body)
+        return encoded({**self._options, **body})
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
         try:

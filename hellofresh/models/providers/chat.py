@@ -116,7 +116,7 @@ class ChatModel(HttpModel):
             body["tools"] = [{"type": "function", "function": function} for function in functions]
         if request.options:
             body |= json.loads(request.options)
-        return encoded(body)
+        return encoded({**self._options, **body})
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
         if reply.status == 200:

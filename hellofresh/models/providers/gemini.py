@@ -11,12 +11,13 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import aiohttp
 from pydantic import ValidationError
 
-from hellofresh.core.errors import missing_extra
+from hellofresh.core.errors import ConfigError, missing_extra
+from hellofresh.core.files import as_model
 from hellofresh.core.net.retry import retry_after_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.providers import (
@@ -64,6 +65,10 @@ class GeminiModel:
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
         if importlib.util.find_spec("google") is None or importlib.util.find_spec("google.genai") is None:
             raise missing_extra("a model of the kind gemini", "google-genai", "gemini")
+        if endpoint.options:
+            from google.genai.types import GenerateContentConfig  # takes seconds to import
+
+            as_model(GenerateContentConfig, endpoint.options, where=spec.name, error=ConfigError, code="bad-options")
         self.spec = spec
         self._endpoint, self._abilities = endpoint, abilities
         self._session: aiohttp.ClientSession | None = None
@@ -93,9 +98,12 @@ class GeminiModel:
         return Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
 
     async def ask(self, request: Request) -> Answer:
+        config = _config(request, self._abilities)
         async with self._named_errors():
             response = await self._client.aio.models.generate_content(
-                model=self._endpoint.model, contents=_contents(request), config=_config(request, self._abilities)
+                model=self._endpoint.model,
+                contents=_contents(request),
+                config=cast("GenerateContentConfigDict", {**self._endpoint.options, **config}),
             )
         return _answer(response, self.spec.name, whole=whole_calls(request))
 

@@ -97,7 +97,7 @@ class ResponsesModel(HttpModel):
             tools.append({"type": "web_search"})
         if tools:
             body["tools"] = tools
-        return encoded(body)
+        return encoded({**self._options, **body})
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
         try:
