@@ -35,7 +35,7 @@ from verifier.manifest import (
     unlisted,
 )
 from verifier.ratings import CeilingCheck, PeopleCheck, StudyCheck
-from verifier.reading import MOST_LINE_BYTES, Row, first_of, named, short, strict_json
+from verifier.reading import MOST_LINE_BYTES, Row, first_of, quoted, short, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -200,7 +200,7 @@ def _score_checks(
     for wanted in figures:
         if wanted.may_be_of(manifest) and (content.has_labels or "edition" in wanted.wanted):
             missing = "no score is" if content.has_labels else "labels are not public yet for"
-            yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {named(wanted.text)}")
+            yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {quoted(wanted.text)}")
 
 
 def _survive(work: Callable[[], object], faults: list[str]) -> None:
@@ -288,7 +288,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
             for folder in places if not ("@" in one and "@" in two) else ():
                 if names[folder] in {one, two}:
                     other = two if names[folder] == one else one
-                    found.setdefault(folder, []).append(f"{named(key)} is a sample of {other}, too")
+                    found.setdefault(folder, []).append(f"{quoted(key)} is a sample of {other}, too")
     faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in first_of(found.get(path, ()))]
     versions = (f"; {one} and {two} share {number:,}" for (one, two), number in sorted(shared.items()) if number)
     living = sum("@" not in name for name in names.values())
@@ -311,7 +311,7 @@ def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
     for name, there in sorted(places.items()):
         for release, key in sorted(there) if len(there) > 1 else ():
             place, other = min(there - {(release, key)})
-            what = f"{named(key)} is of the lineage {named(name)}, as is {named(other)} of {place}"
+            what = f"{quoted(key)} is of the lineage {quoted(name)}, as is {quoted(other)} of {place}"
             told.setdefault(release, []).append(what)
     return {folder: list(told[name]) for folder, name in names.items() if name in told}
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
-from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, named, rows, short, text_hash
+from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, quoted, rows, short, text_hash
 from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
 
 RUN, REPLAYED, UPLOADED = "run", "replayed", "uploaded"
@@ -187,7 +187,7 @@ class Content:
         """Keep the label of a sample, if it is one of the task's."""
         many = max(1, len(self.classes))
         if label >= many:
-            self.of(file).append(f"{named(key)} has the label {label}, and the task has {many} classes")
+            self.of(file).append(f"{quoted(key)} has the label {label}, and the task has {many} classes")
         if key in self.places:
             self.labels[self.places[key]] = min(label, many - 1)
 
@@ -230,13 +230,13 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
 def _read_samples(folder: Path, content: Content) -> None:
     manifest, faults, task = content.manifest, content.of(SAMPLES), TASKS.get(content.manifest["task"])
     if task is None:
-        content.unchecked[SAMPLES] = [f"the form of samples of {named(manifest['task'])}"]
+        content.unchecked[SAMPLES] = [f"the form of samples of {quoted(manifest['task'])}"]
     periods: dict[str, int] = {}
     groups: dict[str, int] = {}
     period_of, group_of = array("i"), array("i")
     shapes: tuple[dict[str, object], dict[str, object]] = ({}, {})  # those that may be told have other fields
     for key, sample in by_id(folder / SAMPLES, _SAMPLE, faults):
-        faults += (f"{named(key)} {what}" for what in _odd_sample(sample, manifest, task, shapes))
+        faults += (f"{quoted(key)} {what}" for what in _odd_sample(sample, manifest, task, shapes))
         content.places[key] = len(period_of)
         period_of.append(periods.setdefault(sample["period"], len(periods)))
         group_of.append(groups.setdefault(sample["group"], len(groups)))
@@ -367,7 +367,7 @@ def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:
         if not all(type(value) is int for value in found.values()):
             raise ValueError
     except (KeyError, ValueError, TypeError, AttributeError):
-        faults.append(f"{named(row['id'])} does not say which documents are relevant")
+        faults.append(f"{quoted(row['id'])} does not say which documents are relevant")
         return {}
     return found
 
@@ -427,9 +427,9 @@ def _read_predictions(folder: Path, content: Content) -> None:
         statements = (
             ("a text that may quote the sample, whose texts are withheld",
              withheld and bool(row.get("rationale") or row.get("text"))),
-            (f"{named(entry)} is named otherwise before", content.entries.setdefault(entry, named) != named
+            (f"{quoted(entry)} is named otherwise before", content.entries.setdefault(entry, named) != named
              or content.settings.setdefault(entry, settings) != settings),
-            (f"{named(key)} is not a sample", at is None),
+            (f"{quoted(key)} is not a sample", at is None),
             (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
             ("a label is there or missing otherwise than before", ("label" in row) != labelled),
         )  # fmt: skip
@@ -492,11 +492,11 @@ def _vote_faults(content: Content) -> Iterator[str]:
     for entry, prompts in by_entry.items():
         vote = prompts.pop(MAJORITY, None)
         if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
-            yield f"{named(entry)}: the majority is not that of its prompts"
+            yield f"{quoted(entry)}: the majority is not that of its prompts"
         # What a vote states in a prospective split is checked as a forecast.
         stated = vote if prompts and content.fact and content.manifest.is_main else None
         if stated is not None and not _is_mean(content, entry, stated, list(prompts)):
-            yield f"{named(entry)}: the majority's probabilities are not the means of those of its prompts"
+            yield f"{quoted(entry)}: the majority's probabilities are not the means of those of its prompts"
 
 
 def _is_mean(content: Content, entry: str, vote: NDArray[np.int8], prompts: Sequence[str]) -> bool:

@@ -18,7 +18,7 @@ from verifier.reading import (
     canonical,
     file_hash,
     misfit,
-    named,
+    quoted,
     short,
     strict_json,
     text_hash,
@@ -204,7 +204,7 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
     statements = (
         ("a file is listed twice", len(set(paths)) < len(paths)),
         *((f"{name} is not listed", name not in paths) for name in sorted(first)),
-        *((f"{named(name)} is listed, and belongs to no release of this kind", True)
+        *((f"{quoted(name)} is listed, and belongs to no release of this kind", True)
           for name in sorted(set(paths) - {SAMPLES, TOMBSTONES, PREDICTIONS, SCORES, *own})),
         (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
         (f"{OUTCOMES} is listed, and it is not resolved, or the other way round",
@@ -319,7 +319,7 @@ def _collection_faults(manifest: Manifest) -> Iterator[str]:
 def bad_path(path: str) -> str:
     """What is wrong with a path that a manifest lists; empty if nothing."""
     if not _PATH.fullmatch(path):
-        return f"{named(path)} is not a path of plain names below the release's folder"
+        return f"{quoted(path)} is not a path of plain names below the release's folder"
     if path == MANIFEST or path.startswith(f"{PREVIOUS}/"):
         return f"{path!r} is listed, but is the manifest itself or one of its versions"
     return ""
@@ -364,7 +364,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
         inside = listed_there and (path == beside or beside in path.parents)
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or (not inside and not path.is_dir() and name not in known):
-            yield f"{named(name)} is not listed{' and is a link' if path.is_symlink() else ''}"
+            yield f"{quoted(name)} is not listed{' and is a link' if path.is_symlink() else ''}"
 
 
 def stray(edition: Path) -> Iterator[str]:
@@ -373,11 +373,11 @@ def stray(edition: Path) -> Iterator[str]:
     ratings = there.pop(RATINGS, None)
     for name, path in sorted(there.items()):
         if path.is_symlink() or not _is_of(edition, path):
-            yield f"{named(name)} is not a release, and lies beside the tasks of {edition.name}"
+            yield f"{quoted(name)} is not a release, and lies beside the tasks of {edition.name}"
     rated = {f"{task}.{end}" for task in there for end in RATING_FILES}
     for path in sorted(ratings.rglob("*")) if ratings is not None else ():
         if path.name not in rated or path.is_symlink() or path.parent != ratings:
-            yield f"{named(path.relative_to(edition).as_posix())} belongs to no task of {edition.name}"
+            yield f"{quoted(path.relative_to(edition).as_posix())} belongs to no task of {edition.name}"
 
 
 def _is_of(edition: Path, folder: Path) -> bool:
@@ -419,7 +419,7 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str
             same = seen.setdefault(entry["sha256"], entry)
             if (same["size"], same["rows"]) != (entry["size"], entry["rows"]):
                 faults.append(
-                    f"version {version - 1}: {named(entry['path'])} has another size or other rows than later"
+                    f"version {version - 1}: {quoted(entry['path'])} has another size or other rows than later"
                 )
             if now.hashes.get(entry["path"]) != entry["sha256"]:
                 gone.add(short(entry["path"]))

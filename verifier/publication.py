@@ -34,7 +34,7 @@ from verifier.reading import (
     file_hash,
     first_of,
     misfit,
-    named,
+    quoted,
     read_table,
     rows,
     short,
@@ -196,7 +196,7 @@ class Publication:
         for name in sorted(there & self.listed.keys()):
             path, entry = self.root / name, self.listed[name]
             if path.is_symlink() or path.stat().st_size != entry["size"] or file_hash(path) != entry["sha256"]:
-                yield f"{named(name)} is other"
+                yield f"{quoted(name)} is other"
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
         known = {BENCHMARK, CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
@@ -271,7 +271,7 @@ def card_faults(made: Publication) -> Iterator[str]:
     differ = [
         (there, here) for there, here in pairs if there != here and not (here[-2:] == "| " and there.startswith(here))
     ]
-    yield from first_of([f"the card says {named(there)}, and not {named(here)}" for there, here in differ])
+    yield from first_of([f"the card says {quoted(there)}, and not {quoted(here)}" for there, here in differ])
     if len(lines) != len(wanted):
         yield f"the card has {len(lines)} lines of tables, and the releases give {len(wanted)}"
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content
 from verifier.manifest import ASKED, CEILING, LABELS, PEOPLE, RATINGS
-from verifier.reading import COUNT, Row, few, first_of, named, read_table, rows, short, text_hash
+from verifier.reading import COUNT, Row, few, first_of, quoted, read_table, rows, short, text_hash
 from verifier.scores import Contender, agree, standings, table_of
 from verifier.statistics import FloatArray, Metric, forecast_sums, interval, kish, t_quantile
 
@@ -150,23 +150,25 @@ class StudyCheck(_BesideCheck):
         """Ratings that cannot be: of no response, off the scale, twice, or with another weight than their share."""
         together: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         known = self.content.places.keys() | self.content.tombstones.keys()
-        faults = [f"{named(row['response'])} is of no sample" for row in systems.values() if row["sample"] not in known]
+        faults = [
+            f"{quoted(row['response'])} is of no sample" for row in systems.values() if row["sample"] not in known
+        ]
         for row in ratings:
             criterion, value = criteria.get(row["criterion"]), row["value"]
             together[row["response"], row["link"], row["criterion"]].append(row)
             if row["response"] not in systems or systems[row["response"]]["sample"] != row["sample"]:
-                faults.append(f"a rating of {named(row['response'])}, which the key does not have for that sample")
+                faults.append(f"a rating of {quoted(row['response'])}, which the key does not have for that sample")
             elif criterion is None or criterion.of_links != bool(row["link"]):
-                faults.append(f"a rating of {named(row['response'])} on {named(row['criterion'])}, not asked")
+                faults.append(f"a rating of {quoted(row['response'])} on {quoted(row['criterion'])}, not asked")
             elif value not in criterion.values:
                 faults.append(
-                    f"a rating of {named(row['response'])} that is not on the scale of {short(row['criterion'])}"
+                    f"a rating of {quoted(row['response'])} that is not on the scale of {short(row['criterion'])}"
                 )
         for (response, _, criterion_id), some in together.items():
             if _twice(row["judge"] for row in some):
-                faults.append(f"{named(response)} is rated twice on {short(criterion_id)} by one rater")
+                faults.append(f"{quoted(response)} is rated twice on {short(criterion_id)} by one rater")
             if any(abs(row["weight"] * len(some) - 1) > 1e-9 for row in some):
-                faults.append(f"{named(response)}: the weights on {short(criterion_id)} are not equal shares of 1")
+                faults.append(f"{quoted(response)}: the weights on {short(criterion_id)} are not equal shares of 1")
         faults += few(systems.keys() - {response for response, _, _ in together}, "is in the key and has no rating")
         yield from first_of(faults)
 

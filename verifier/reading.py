@@ -146,7 +146,7 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
             yield last, row
         else:
             what = "is there twice" if row["id"] == last else "is not in its place (sorted by id)"
-            faults.append(f"line {number}: {named(row['id'])} {what}")
+            faults.append(f"line {number}: {quoted(row['id'])} {what}")
 
 
 def short(text: str) -> str:
@@ -154,14 +154,14 @@ def short(text: str) -> str:
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
-def named(text: str) -> str:
+def quoted(text: str) -> str:
     """A name as it is shown, so that its ends can be seen."""
     return repr(short(text))
 
 
 def few(keys: Iterable[str], what: str) -> list[str]:
     """A fault for each of some names; of many the first."""
-    return first_of([f"{named(key)} {what}" for key in sorted(keys)])
+    return first_of([f"{quoted(key)} {what}" for key in sorted(keys)])
 
 
 def first_of(faults: Sequence[str]) -> list[str]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, REPLAYED, RUN, SINGLE, UPLOADED, Content, EntryName
 from verifier.manifest import SCORES, Manifest
-from verifier.reading import Row, few, first_of, named, rows, short, text_hash
+from verifier.reading import Row, few, first_of, quoted, rows, short, text_hash
 from verifier.statistics import (
     FISHER,
     FORECAST,
@@ -109,7 +109,7 @@ class FigureName:
         paired = (metric in _STANDING[-2:]) == ("against" in parts)
         named = kind.lower() in OF_ONE if colon else metric in {"", "overall", "refutation", *METRIC_NAMES, *_STANDING}
         if "system" not in parts or not (named and paired and parts.keys() <= {*_PARTS, *_MORE}):
-            raise BadFigureError(f"not a figure: {named(text)}; expected {cls.EXPECTED}")
+            raise BadFigureError(f"not a figure: {quoted(text)}; expected {cls.EXPECTED}")
         return cls(text, {"period": ALL, **parts}, metric)
 
     def may_be_of(self, manifest: Manifest) -> bool:
@@ -375,7 +375,7 @@ class ScoreCheck:
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
         if row["provenance"] not in may_be:
-            yield f"the provenance of a {named(kind)} is {' or '.join(may_be)}, not {named(row['provenance'])}"
+            yield f"the provenance of a {quoted(kind)} is {' or '.join(may_be)}, not {quoted(row['provenance'])}"
         if (row["provenance"] == REPLAYED) != (row["replayed_by"] > 0):
             yield "an entry is replayed where others replayed it, and nowhere else"
         if row["provenance"] == REPLAYED:
@@ -389,7 +389,7 @@ class ScoreCheck:
         }
         asked = ours and not without_regime and (MAJORITY in prompts or not classes)
         if not possible.get(kind, asked and (kind == "language-model" or not classes)):
-            yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {named(kind)}"
+            yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {quoted(kind)}"
 
     @cached_property
     def _table(self) -> Standings:

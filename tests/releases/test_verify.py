@@ -34,7 +34,7 @@ from hellofresh.stats.metrics import class_metrics, two_class_metrics
 from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
 from verifier.content import NOT_ASKED, Content, _take_chances, _vote_faults, majority
 from verifier.manifest import Manifest
-from verifier.reading import MOST_SHOWN, named, short
+from verifier.reading import MOST_SHOWN, quoted, short
 from verifier.scores import BadFigureError, FigureName
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
@@ -600,7 +600,7 @@ def test_a_forecast_is_a_probability_of_each_class(stated: list[float], good: bo
 def test_what_may_be_of_any_length_is_shown_up_to_a_limit_and_says_so() -> None:
     assert short("x" * MOST_SHOWN) == "x" * MOST_SHOWN
     assert short("x" * (MOST_SHOWN + 1)) == "x" * MOST_SHOWN + "..."
-    assert named("a\n") == "'a\\n'"
+    assert quoted("a\n") == "'a\\n'"
 
 
 @pytest.mark.parametrize(("prompts", "vote", "chances", "fault"), [
