@@ -356,6 +356,16 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(
     result = json.loads(capsys.readouterr().out)
     assert result["notes"] == 120
     assert (tmp_path / "data/bridging/2026Q2.parquet").is_file()
+    page = tmp_path / "writers.html"
+    assert main([*command, "--page", str(page)]) == 0
+    written = page.read_text()
+    assert "default-src" in written and "Note writers, 2026Q2" in written and "People" in written
+    assert not re.search(r"""(src|href)=["'](?!data:)""", written) and "<script" not in written
+    capsys.readouterr()
+    assert main([*command, "--page", str(tmp_path / "writers.txt")]) == 2
+    other = [*command[:3], "2027Q1", *command[4:]]
+    assert main([*other, "--page", str(tmp_path / "no.html")]) == HelloFreshError.exit_code
+    assert "no note of 2027Q1 is in the dump" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
     with pytest.raises(SystemExit):
         main([*command, "--pending"])
     assert "--pending goes with x-notes" in capsys.readouterr().err
