@@ -199,8 +199,14 @@ class RatingsAsked:
     claims: Annotated[
         Path | None,
         Option(
-            "ratings: folder of names that note writers claim, a JSON file each (docs/method.md)", "DIR", parse=Path
+            "ratings: folder of names that note writers claim, a JSON file each (docs/note-writers.md)",
+            "DIR",
+            parse=Path,
         ),
+    ] = None
+    page: Annotated[
+        Path | None,
+        Option("ratings: also write the page of the quarter's note writers, one file", "FILE.html", parse=Path),
     ] = None
 
 

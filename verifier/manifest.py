@@ -15,8 +15,8 @@ MANIFEST, PREVIOUS, PROSPECTIVE = "manifest.json", "manifests", "prospective"
 SAMPLES, COMMITMENTS, LABELS = "samples.jsonl", "commitments.jsonl", "labels.jsonl"
 OUTCOMES, TOMBSTONES, PREDICTIONS, SCORES = "outcomes.jsonl", "tombstones.jsonl", "predictions.jsonl", "scores.jsonl"
 RATINGS = "ratings"
-ASKED, PEOPLE = "asked.jsonl", ("people.parquet", "people.jsonl")
-RATING_FILES = (ASKED, "parquet", "key.parquet", "rubric.toml", "standings.jsonl", *PEOPLE)
+ASKED, PEOPLE, CEILING = "asked.jsonl", ("people.parquet", "people.jsonl"), "ceiling.jsonl"
+RATING_FILES = (ASKED, "parquet", "key.parquet", "rubric.toml", "standings.jsonl", *PEOPLE, CEILING)
 """The folder of published ratings and predictions by people, beside the tasks of an edition, and the ends of its files
 of a task; the first is public before the reveal."""
 MAX_MANIFEST_BYTES, MAX_HISTORY_BYTES, MAX_VERSIONS = 50_000_000, 200_000_000, 1000

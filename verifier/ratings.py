@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content
-from verifier.manifest import ASKED, PEOPLE, RATINGS
+from verifier.manifest import ASKED, CEILING, LABELS, PEOPLE, RATINGS
 from verifier.reading import COUNT, Row, few, first_of, read_table, rows, text_hash
 from verifier.scores import Contender, agree, standings, table_of
-from verifier.statistics import FloatArray, Metric, interval, kish, t_quantile
+from verifier.statistics import FloatArray, Metric, forecast_sums, interval, kish, t_quantile
 
 _PLACE = dict.fromkeys(("rank", "rank_low", "rank_high", "tie_group"), (COUNT, None))
 _STANDING = {
@@ -45,6 +45,9 @@ _PEOPLE_ROW = {
     **dict.fromkeys(("value", "low", "high", "agreement"), _NUMBER),
     **dict.fromkeys(("samples", "people", "answers", "failed"), COUNT),
 }
+_CHANCES, _ENDS = ("chance", "chance_error"), ("value", "low", "high")
+_CEILING_ROW = {"metric": str, **dict.fromkeys(("value", "low", "high"), float), "samples": COUNT, "of": COUNT}
+_DRAWS, _LIMITS, _TINY, _LEAST_WEIGHT = 1_000, (0.025, 0.975), 1e-9, 1e-2
 
 
 class _Criterion(NamedTuple):
@@ -422,6 +425,53 @@ class PeopleCheck(_BesideCheck):
         centre = float(odds(total))
         low, high = (metric.limits[0] + metric.span / (1 + exp(-(centre + side * half))) for side in (-1, 1))
         return _ends((value, min(low, value), max(high, value)))
+
+
+class CeilingCheck(_BesideCheck):
+    """Computes what an oracle of the voters reaches again, from the labels and what facts say of their ratings."""
+
+    _endings = (CEILING,)
+
+    def check(self) -> None:
+        """Check every row of the ceiling."""
+        content, faults = self.content, self.faults
+        stated = [row for _, row in rows(self._path(CEILING), _CEILING_ROW, faults)]
+        if not content.has_labels:
+            faults.append(f"{CEILING} is published before the labels")
+            return
+        lines = [row for _, row in rows(self.folder / LABELS, {"id": str, "*": object}, [])]
+        known = [row for row in lines if row["id"] in content.places and None not in map(row.get, _CHANCES)]
+        labels = np.array([row["label"] for row in known], np.int8)
+        reached = self._reached(labels, *(np.array([float(row[name]) for row in known]) for name in _CHANCES))
+        counts = {"samples": len(known), "of": len(content.places)}
+        expected = [{"metric": name, **_ends(ends), **counts} for name, ends in reached]
+        self.unchecked.append("whether the chances in the labels follow from the source's ratings")
+        same = len(stated) == len(expected) and all(
+            said.keys() == made.keys()
+            and all(agree([said[name]], [made[name]]) if name in _ENDS else said[name] == made[name] for name in made)
+            for said, made in zip(stated, expected, strict=True)
+        )
+        faults += [] if same else [f"{CEILING} is not what labels and their chances give"]
+
+    def _reached(
+        self, labels: NDArray[np.int8], chance: FloatArray, error: FloatArray
+    ) -> Iterator[tuple[str, tuple[float, float, float]]]:
+        """By metric the mean and the limits over draws of the shares that voters have for the second class."""
+        weight = np.maximum(chance * (1 - chance), _TINY) / np.maximum(error * error, _TINY) - 1
+        weight = np.maximum(weight, _LEAST_WEIGHT)
+        sides = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
+        shares, together = np.random.default_rng(0).beta(*sides, (_DRAWS, labels.size)), np.zeros(labels.size, np.int32)
+        for name in ("f1", "accuracy", "brier_index"):
+            metric = Metric.of_classes(name, self.content.classes)
+            sums = (
+                forecast_sums(labels, np.stack([1 - share, share], axis=1), together)
+                if metric.of_forecasts
+                else metric.sums(labels, (share >= 0.5).astype(np.int8), together)
+                for share in shares
+            )
+            values = metric.value(np.concatenate(list(sums)))
+            low, high = np.quantile(values, _LIMITS)
+            yield name, (float(values.mean()), float(low), float(high))
 
 
 def _spread(

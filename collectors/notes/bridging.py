@@ -53,6 +53,7 @@ from hellofresh.stats.bridging import (
     Raters,
     Ratings,
     chance_helpful,
+    chance_if_decided,
     fit_bridging,
     flip_costs,
     redraws,
@@ -75,7 +76,10 @@ _EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
 """Milliseconds from which ids of posts count, less than 0."""
 _BUSY_DAYS, _BUSIEST = (7, 28), 0.999
 _ON_TIME, _AHEAD_S = 0.999, 28 * DAY_MS // 1000
-VOTER_FACTS = ("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost")
+VOTER_FACTS = (
+    *("intercept", "intercept_low", "intercept_high", "voters", "smaller_camp", "flip_cost"),
+    *("chance", "chance_error"),
+)
 _STATUS_NAMES = {
     NoteStatus.HELPFUL: "CURRENTLY_RATED_HELPFUL",
     NoteStatus.NOT_HELPFUL: "CURRENTLY_RATED_NOT_HELPFUL",
@@ -112,6 +116,7 @@ class BridgedNote:
         intercept, factor: of the fit; None with too few ratings of helpful raters.
         error, low, high: standard error and limits of the intercept over samples of raters.
         chance_helpful: the probability that another sample of raters would find the note helpful.
+        chance, chance_error: the same of the samples that give it a status, and the error of this figure.
         ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
         counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
         status: by the rules of the core model; None where most ratings are from outside its groups.
@@ -132,6 +137,8 @@ class BridgedNote:
     low: float | None
     high: float | None
     chance_helpful: float | None
+    chance: float | None
+    chance_error: float | None
     ratings: int
     helpful: int
     somewhat: int
@@ -187,8 +194,9 @@ def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
     if note.status != _STATUS_NAMES[NoteStatus.HELPFUL if label else NoteStatus.NOT_HELPFUL]:
         cost = None if note.status is None else 0
     camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
-    intercepts = [None if value is None else round(value, 4) for value in (note.intercept, note.low, note.high)]
-    return dict(zip(VOTER_FACTS, (*intercepts, note.counted, camps, cost), strict=True))
+    numbers = (note.intercept, note.low, note.high, note.chance, note.chance_error)
+    low, middle, high, *chances = (None if value is None else round(value, 4) for value in numbers)
+    return dict(zip(VOTER_FACTS, (low, middle, high, note.counted, camps, cost, *chances), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +499,7 @@ def _rows(
     found = sampling(fit, redrawn)
     half = stdtrit(np.maximum(found.freedom, 1), (1 + LEVEL) / 2) * found.error
     kinds = np.bincount(ratings.note.astype(np.int64) * 3 + ratings.level, minlength=3 * notes.height).reshape(-1, 3)
-    status = statuses(fit)
+    status, (chance, chance_error) = statuses(fit), chance_if_decided(fit, redrawn)
     counted = [fit.tallies.count, fit.tallies.left, fit.tallies.right]
     sampled = np.bincount(ratings.note[ratings.sampled], minlength=notes.height)
     columns: dict[str, list[Any]] = {
@@ -507,6 +515,8 @@ def _rows(
         "low": _or_none((fit.intercept - half)[mine]),
         "high": _or_none((fit.intercept + half)[mine]),
         "chance_helpful": _or_none(chance_helpful(fit, redrawn)[mine]),
+        "chance": _or_none(chance[mine]),
+        "chance_error": _or_none(chance_error[mine]),
         "ratings": kinds.sum(axis=1)[mine].tolist(),
         "sampled": sampled[mine].tolist(),
         "status": [

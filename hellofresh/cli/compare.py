@@ -9,7 +9,7 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.results.comparison import compare_scores
 from hellofresh.results.score_files import ColumnNames, read_scores
-from leaderboard.export.compare_page import WRITERS
+from leaderboard.export.one_file import WRITERS
 
 _MOST_PAIRS = 45
 

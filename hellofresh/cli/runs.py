@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.api.harnesses.inspect_logs import write_log
-from hellofresh.cli._output import CommandOutput, estimate, known
+from hellofresh.cli._output import CommandOutput, estimate, known, readable
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.cli.submission_new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
@@ -223,11 +223,6 @@ def _output_text(row: PredictionRow) -> str:
         return row.text or ", ".join(row.documents or ())
     chances = f" (probabilities {', '.join(f'{item:.3f}' for item in row.probabilities)})" if row.probabilities else ""
     return f"label {row.label}{chances}"
-
-
-def readable(text: str) -> str:
-    """The text with everything that could steer a terminal written out; lines stay lines."""
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 def resume(options: argparse.Namespace, output: CommandOutput) -> int:

@@ -21,14 +21,16 @@ from collectors.wikipedia.source import check_contact
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_collected
 from hellofresh.config import Settings
-from hellofresh.core.errors import UsageError
+from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.executors import asked_pool
-from hellofresh.core.files import atomic_path
+from hellofresh.core.files import atomic_path, write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport, collect_quarter
 from hellofresh.releases.life.load import hydrate
+from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
+from leaderboard.export.one_file import writers_page
 
 
 def collect(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -68,6 +70,8 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         )
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
+    if options.page is not None and options.page.suffix != ".html":
+        raise UsageError(f"no such page {str(options.page)!r}", expected="FILE.html", code="bad-output")
     workspace = Workspace.from_environment()
     jobs = options.jobs if options.jobs is not None else min(2, os.cpu_count() or 1)
     path = workspace.bridging(options.quarter)
@@ -100,12 +104,20 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
     output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
     output.text(f"notes: {path}")
+    if options.page is not None:
+        writers, pairs = read_note_writers(writers_file(path))
+        if not writers:
+            fix, where = "Name a quarter that it covers.", str(options.dump[0])
+            raise DataError(f"no note of {report.quarter} is in the dump", where=where, fix=fix, code="no-notes")
+        page = writers_page(report.quarter, writers, pairs)
+        write_bytes(options.page, page.encode())
+        output.text(f"note writers: {options.page}")
     return 0
 
 
 def _fit_table(options: argparse.Namespace, output: CommandOutput) -> int:
-    if options.dump is not None or options.quarter is not None or options.claims is not None:
-        fix = "Leave out --dump, --quarter and --claims."
+    if any(value is not None for value in (options.dump, options.quarter, options.claims, options.page)):
+        fix = "Leave out --dump, --quarter, --claims and --page."
         raise UsageError("--table and a dump", expected="one of the two", fix=fix, code="two-sources")
     path = options.table.with_name(f"{options.table.stem}.fitted.csv")
     with output.progress(f"fit {options.table.name}"):

@@ -24,6 +24,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
+from hellofresh.results.ceiling import publish_ceiling
 from hellofresh.results.entries import Entry
 from hellofresh.results.people import publish_people
 from hellofresh.results.rated import publish_ratings
@@ -75,6 +76,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         if main:
             publish_ratings(workspace, scored.edition, get_task(task))
             publish_people(workspace, scored.edition, get_task(task), entries)
+            publish_ceiling(workspace, scored.edition, get_task(task))
         version = _write(workspace, folder, f"release/{scored.edition}/{task}" if main else None, tables)
         if version is not None:
             done.append(RevealReport(scored.edition, task, len(rows), len(scores), version, scored.split))

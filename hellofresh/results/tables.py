@@ -179,6 +179,24 @@ class PeopleRow:
     missing: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class CeilingRow:
+    """What an oracle of the voters reaches, see `hellofresh.results.ceiling`.
+
+    Attributes:
+        metric: its name.
+        value, low, high: with the limits of its 95% interval over redrawn raters.
+        samples, of: samples whose ratings are known, on which it is, and all of the split.
+    """
+
+    metric: str
+    value: float
+    low: float
+    high: float
+    samples: int
+    of: int
+
+
 PEOPLE_NAMES = {"people/single": "One person", "people/vote": "Vote of three people"}
 """What rows of people are called, by their origin."""
 

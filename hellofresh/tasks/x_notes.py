@@ -114,6 +114,8 @@ TASK = Task(
         "voters",
         "smaller_camp",
         "flip_cost",
+        "chance",
+        "chance_error",
     ),
     slots=_slots,
     page=_page,

@@ -8,7 +8,7 @@ to 1 unless said otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from hellofresh.results.board.schema import (
@@ -42,7 +42,7 @@ def interval_bar(metric: MetricValue, scale: Scale) -> Html:
     """A metric in a table's row: its interval as a band, its value as a tick, and the line of a constant answer.
 
     One empty element, whose style says where these stand, the bootstrap's interval too: there may be hundreds of rows.
-    Where the scale has people, their band and line stand behind it.
+    Where the scale has people or a ceiling, their band and line stand behind it.
     """
     low, high = scale.share(metric.low), scale.share(metric.high)
     places = {"low": low, "width": high - low, "at": scale.share(metric.value)}
@@ -51,24 +51,31 @@ def interval_bar(metric: MetricValue, scale: Scale) -> Html:
         from_here, to_here = scale.share(metric.bootstrap_low), scale.share(metric.bootstrap_high)
         places |= {"from": from_here, "wide": to_here - from_here}
     style = ";".join(f"--{name}:{_percent(share)}" for name, share in places.items())
-    return el("i", *_people(scale), class_="hf-interval", style=style)
+    return el("i", *_behind(scale), class_="hf-interval", style=style)
 
 
-def _people(scale: Scale) -> list[Html]:
-    """The band and the line of one person, if the scale has them."""
-    if scale.people is None:
-        return []
-    low, at, high = (scale.share(end) for end in (scale.people.low, scale.people.value, scale.people.high))
-    return [_box("human", left=low, width=high - low), _box("human-line", left=at)]
+def _beside(scale: Scale) -> list[tuple[str, str, MetricValue]]:
+    """What a scale has beside systems: how it is drawn, its name and score."""
+    known = (("person", "one person", scale.people), ("top", "ceiling", scale.ceiling))
+    return [(kind, name, value) for kind, name, value in known if value is not None]
+
+
+def _behind(scale: Scale) -> Iterator[Html]:
+    """The band and the line of one person, and of the ceiling, if the scale has them."""
+    for kind, _, value in _beside(scale):
+        low, at, high = (scale.share(end) for end in (value.low, value.value, value.high))
+        yield from (_box(f"human hf-{kind}", left=low, width=high - low), _box(f"human-line hf-{kind}", left=at))
 
 
 def interval_scale(scale: Scale) -> Html:
-    """The scale that stands over the bars of `interval_bar`, and the name of the line of people over it."""
-    if scale.people is None:
-        return _scale(scale.marks)
-    at = min(0.8, max(0.2, scale.share(scale.people.value)))  # so that the name does not leave the column
-    name = el("div", el("span", "one person", style=f"left:{_percent(at)}"), class_="hf-scale hf-named")
-    return join([name, _scale(scale.marks)])
+    """The scale that stands over the bars of `interval_bar`, and the names of the lines over it."""
+    names = []
+    for kind, name, value in _beside(scale):
+        edge = len(name) / 50  # so that the name does not leave the column
+        at = min(1 - edge, max(edge, scale.share(value.value)))
+        drawn = el("span", name, style=f"left:{_percent(at)}")
+        names.append(el("div", drawn, class_=f"hf-scale hf-named hf-{kind}"))
+    return join([*names, _scale(scale.marks)])
 
 
 def _scale(marks: Sequence[tuple[float, str]]) -> Html:

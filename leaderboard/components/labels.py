@@ -35,6 +35,8 @@ FACTS: Mapping[str, str] = {
     "intercept_high": "Upper limit of the intercept",
     "voters": "Ratings behind the intercept",
     "smaller_camp": "Share of the smaller camp",
+    "chance": "Helpful to voters who decide",
+    "chance_error": "Error of that",
     "revert_delay_s": "Time until reverted",
     "survived_edits": "Later revisions survived",
     "required_edits": "Revisions to survive",

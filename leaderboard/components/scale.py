@@ -33,7 +33,8 @@ class Scale:
         reference: the headline metric of the best answer that is the same for every sample; None if absent.
         answer: that answer.
         meanings: of the headline metric and the further ones, by title, where there is something to say.
-        people: one person's score with its interval, drawn behind all bars; None where there is none.
+        people, ceiling: the score of one person, and of an oracle of the voters, with intervals, drawn behind all bars;
+            None where there is none.
     """
 
     title: str = "Score"
@@ -47,6 +48,7 @@ class Scale:
     answer: str = ""
     meanings: tuple[tuple[str, str], ...] = ()
     people: MetricValue | None = None
+    ceiling: MetricValue | None = None
 
     def share(self, value: float) -> float:
         """Where a value of the headline metric stands between its limits, 0 to 1."""
@@ -58,7 +60,7 @@ class Scale:
 
     def zoomed(self, shown: Iterable[MetricValue]) -> Scale:
         """The part of the scale that intervals and lines need, between round numbers."""
-        drawn = [*shown, *([] if self.people is None else [self.people])]
+        drawn = [*shown, *(line for line in (self.people, self.ceiling) if line is not None)]
         values = [end for _, *ends in drawn for end in ends if end is not None and math.isfinite(end)]
         values += [] if self.reference is None else [self.reference]
         if not values:
@@ -157,7 +159,8 @@ def _wide() -> frozenset[str]:
 
 def metric_titles() -> Mapping[str, str]:
     """Titles of the metrics of all tasks, by name."""
-    return {metric.name: metric.title or metric.name for task in TASKS.values() for metric in task.every_metric}
+    every = (task.on(kind).every_metric for task in TASKS.values() for kind in (MAIN, PROSPECTIVE))
+    return {metric.name: metric.title or metric.name for metrics in every for metric in metrics}
 
 
 def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:

@@ -79,17 +79,18 @@ def interval_chart(scale: Scale, values: Values) -> ChartPart:
         {"calculate": f"bootstrap ? datum.bootstrap_{end} : datum.{end}", "as": limit}
         for end, limit in (("low", "lower"), ("high", "upper"))
     ]
-    layers += [] if scale.reference is None else [_constant_line(scale, scale.reference)]
+    layers += [] if scale.reference is None else [_rule(scale, scale.reference, scale.constant, "#88929d", [4, 4])]
+    layers += [] if scale.ceiling is None else [_rule(scale, scale.ceiling.value, "ceiling", "#8a6d00", [1, 0])]
     spec = {"height": {"step": 22}, "params": params, "transform": [*first, *ends], "layer": layers}
     return ChartPart(title, spec, values)
 
 
-def _constant_line(scale: Scale, reference: float) -> dict[str, Any]:
-    """What the best answer that is the same for every sample would score."""
+def _rule(scale: Scale, at: float, said: str, colour: str, dash: Sequence[int]) -> dict[str, Any]:
+    """A line over all rows: what the best answer that is the same for every sample would score, or the ceiling."""
     return {
-        "data": {"values": [{"x": reference, "said": scale.constant}]},
-        "mark": {"type": "rule", "strokeDash": [4, 4], "color": "#88929d"},
-        "encoding": {"x": _number("x", scale.title), "tooltip": _hover(said="Dashed line")},
+        "data": {"values": [{"x": at, "said": said}]},
+        "mark": {"type": "rule", "strokeDash": dash, "color": colour},
+        "encoding": {"x": _number("x", scale.title), "tooltip": _hover(said="Line")},
     }
 
 

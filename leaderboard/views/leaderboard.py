@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from hellofresh.results.board.schema import AnswerShare, Participant
-from hellofresh.results.tables import PEOPLE_NAMES, PeopleRow
+from hellofresh.results.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import interval_bar, period_tick
 from leaderboard.components.labels import EVERY, Links, is_frozen, money
@@ -24,7 +24,7 @@ from leaderboard.components.quarters import (
     prospective_hint,
     too_few,
 )
-from leaderboard.components.scale import Scale, figure, scale_of
+from leaderboard.components.scale import Scale, figure, metric_titles, scale_of
 from leaderboard.components.standings import (
     FEWEST_COSTS,
     Line,
@@ -44,7 +44,7 @@ from leaderboard.components.standings import (
     standings_table,
     usual,
 )
-from leaderboard.components.tables import Cell, Column, Marked, facts, score, scrolled, table, table_tools
+from leaderboard.components.tables import Cell, Column, Marked, Row, facts, score, scrolled, table, table_tools
 from leaderboard.components.vega import time_chart
 from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
 from leaderboard.views.compare import verdict
@@ -57,6 +57,12 @@ _MOST_SYSTEMS = 20
 _PEOPLE = {
     "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
     "people/vote": (PEOPLE_NAMES["people/vote"], "a tie counts as no answer"),
+}
+_UNFITTED = "The ratings behind these labels were not fitted."
+_NO_CEILING = {
+    "x-notes": _UNFITTED,
+    "x-notes-media": _UNFITTED,
+    "wikipedia-edits": "Histories do not say what other editors would have done with these edits.",
 }
 
 
@@ -103,6 +109,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     if prompt:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
     drawn, people = with_people(board, split, scale)
+    drawn, ceiling = with_ceiling(board, split, drawn)
     view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
     tools = table_tools(columns_of(scale), hidden_columns(shown, scale))
@@ -111,13 +118,14 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
         lambda: join([tools, el("div", standings_table(shown, view), class_=kind)]),
         lambda: ranked_data(shown, view) if shown else el("p", "No system was asked with this prompt."),
     )
-    visit.show(people)
+    visit.show(people, ceiling)
     if prompt:
         return
     prompts = [(name, visit.links.to("leaderboard", split, prompt=name)) for name in board.prompts(split)]
     ways = [part for name, way in prompts if way for part in (", ", inner_link(way, visible(name, 40)))][1:]
     visit.show(el("p", "The same with one prompt: ", *ways, ".") if ways else None)
-    visit.offer([plain_row(line, split) for line in shown], "leaderboard")
+    plain = [plain_row(line, split) for line in shown]
+    visit.offer([*plain, *_plain_ceiling(board, split, plain[0])], "leaderboard")
     visit.show(people_beside(board, split, scale, visit.links))
     visit.handle(lambda: cost_section(shown, scale))
     groups = in_groups(usual(shown))
@@ -290,6 +298,32 @@ def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Htm
         "on the same samples."
     )
     return replace(scale, people=found), el("p", el("small", said))
+
+
+def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Html | None]:
+    """The scale with the line of an oracle of the voters, and what is said of it, or why it is not known."""
+    rows = board.rows(CeilingRow, split)
+    if not rows:
+        why = _NO_CEILING.get(split.task)
+        return scale, None if why is None else el("p", el("small", f"Ceiling: not known. {why}"))
+    titles, said = metric_titles(), []
+    for row in rows:
+        value, low, high = (figure(end, row.metric) for end in (row.value, row.low, row.high))
+        said.append(f"{titles[row.metric]} {value} ({low} to {high})")
+    found = {titles[row.metric]: MetricValue(scale.title, row.value, row.low, row.high) for row in rows}
+    told = (
+        f"Ceiling: {', '.join(said)}. So much an oracle reaches that knows all voters, but not which of them voted, on "
+        f"{rows[0].samples:,} of {rows[0].of:,} samples, whose ratings are known; 95% intervals over redrawn raters. "
+    )
+    return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", told))
+
+
+def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:
+    """The ceiling as a row for downloads, with the columns of another row."""
+    rows, ends = board.rows(CeilingRow, split), {"": "value", "_low": "low", "_high": "high"}
+    found = {f"{row.metric}{end}": getattr(row, at) for row in rows for end, at in ends.items()}
+    found |= {"task": split.task, "edition": split.edition, "system": "Ceiling (oracle of the voters)"}
+    return [{name: found.get(name) for name in like}] if rows else []
 
 
 def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Sequence[PeopleRow]) -> Html | None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind, WriterPair
 from leaderboard.components.markup import DASH, Html, el, heading, named
-from leaderboard.components.tables import Cell, Row, definitions, scrolled, table
+from leaderboard.components.tables import Cell, definitions, scrolled, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
-_LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
+LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
 _RULE = (
     "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
     "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
-    f"the share of helpful ratings. Programs that share at least {LEAST_POSTS} posts with other writers are ranked; a "
-    "tie group holds those that cannot be told from its best."
+    "the share of helpful ratings, both less those of people's notes. Programs that share at least "
+    f"{LEAST_POSTS} posts with other writers are ranked; a tie group holds those that cannot be told from its best."
 )
 _RAW = (
-    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers."
+    "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
+    "Minutes from the post to the note, and hours from it to a status, are medians. Alone: posts that nobody else "
+    "noted. First: notes that came first where others wrote, too. On media: on a picture or video."
 )
 _PAIRS = "With limits and p-values that hold for all pairs of ranked programs together, or for all pairs with others."
 
@@ -36,8 +39,14 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    columns = [("number", "Rank"), ("name", "Writer"), ("number", "Score, against people"), ("number", "p")]
-    columns += [("number", "Score, with the order of notes fitted"), ("number", "Helpful ratings, against people")]
+    columns = [
+        ("number", "Rank"),
+        ("name", "Writer"),
+        ("number", "Score"),
+        ("number", "p"),
+        ("number", "Score, order fitted"),
+    ]
+    columns += [("number", "Helpful ratings")]
     columns += [("number", "Ranks"), ("number", "Tie group")]
     columns += [("number", "Posts shared"), ("number", "Readers")]
     lines: list[list[Cell]] = []
@@ -68,9 +77,8 @@ def _places(writers: Sequence[NoteWriter]) -> Html:
 
 def _counts(writers: Sequence[NoteWriter]) -> Html:
     columns = [("name", "Writer"), ("number", "Notes"), ("number", "Helpful"), ("number", "Not helpful")]
-    columns += [("number", "Ratings a note"), ("number", "Minutes after the post"), ("number", "Hours to a status")]
-    columns += [("number", "Posts nobody else noted"), ("number", "First, where others wrote too")]
-    columns += [("number", "On a picture or video"), ("number", "Not in English")]
+    columns += [("number", "Ratings a note"), ("number", "Minutes to it"), ("number", "Hours to status")]
+    columns += [("number", "Alone"), ("number", "First"), ("number", "On media"), ("number", "Not English")]
     lines: list[list[Cell]] = []
     for row in writers:
         every = (row.alone, row.first, row.media, row.foreign)
@@ -103,23 +111,25 @@ def _gain(row: NoteWriter) -> list[Html]:
     return [el("p", f"{told}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 
-def _rows(writers: Sequence[NoteWriter]) -> list[Row]:
-    return [{name: getattr(row, name) for name in NoteWriter.__dataclass_fields__} for row in writers]
+def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[WriterPair]) -> tuple[list[Html], list[Html]]:
+    """What a quarter's page shows: writers on the same posts; then what they wrote, all pairs, and who is who."""
+    every = el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs)))
+    counts = [heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers))]
+    first = [heading("On the same posts", _RULE), *_gain(writers[0]), scrolled(_places(writers))]
+    return first, [*counts, every, heading("Who is who"), definitions(_WHO)]
 
 
 def _compose(visit: Visit) -> None:
-    visit.header("Note writers", _LEDE)
+    visit.header("Note writers", LEDE)
     split = visit.split()
     writers = visit.board.rows(NoteWriter, split)
     if not writers:
         visit.show(el("p", "This quarter's writers are shown once the labels of all its notes are revealed."))
         return
-    visit.show(heading("On the same posts", _RULE), *_gain(writers[0]), scrolled(_places(writers)))
-    visit.offer(_rows(writers), "note-writers")
-    visit.show(heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers)))
-    pairs = visit.board.rows(WriterPair, split)
-    visit.show(el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs))))
-    visit.show(heading("Who is who"), definitions(_WHO))
+    first, others = writers_sections(writers, visit.board.rows(WriterPair, split))
+    visit.show(*first)
+    visit.offer([asdict(row) for row in writers], "note-writers")
+    visit.show(*others)
 
 
 _WHO = (
@@ -135,4 +145,4 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
     return [{}] if board.rows(NoteWriter, split) and split.kind == "main" else []
 
 
-PAGE = Page("Note writers", "note-writers", _compose, _LEDE, _copies)
+PAGE = Page("Note writers", "note-writers", _compose, LEDE, _copies)

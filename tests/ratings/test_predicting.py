@@ -390,7 +390,7 @@ def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
         assert len(set(re.findall(r"--line:([0-9.]+%)", part))) == 1 and "hf-rank" not in part
         assert "Left out, after failing an attention check: 1." in part
     chart = page[: page.index("<h2>People</h2>")]
-    assert chart.count('class="hf-human-line"') == chart.count('class="hf-interval"') == 2
+    assert chart.count('class="hf-human-line hf-person"') == chart.count('class="hf-interval"') == 2
     row = load_board(revealed.board).rows(PeopleRow, SplitKey(str(QUARTER), "x-notes"))[0]
     assert f"One person: {row.value:.3f} ({row.low:.3f} to {row.high:.3f}), the mean of {row.people} people" in chart
 

@@ -21,7 +21,7 @@ from hellofresh.results.comparison import ScoreComparison
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import all_differences
-from leaderboard.export.compare_page import WRITERS
+from leaderboard.export.one_file import WRITERS
 
 N = 60
 ITEMS = [f"q{k}" for k in range(N)]

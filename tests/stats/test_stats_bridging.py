@@ -21,6 +21,7 @@ from hellofresh.stats.bridging import (
     Profile,
     Ratings,
     chance_helpful,
+    chance_if_decided,
     fit_bridging,
     flip_costs,
     redraws,
@@ -206,3 +207,24 @@ def test_wrong_shapes_and_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="no note has enough"):
         few = replace(ratings, **{name: getattr(ratings, name)[:5] for name in ("note", "rater", "level", "valid")})
         fit_bridging(few, notes, raters)
+
+
+def test_chances_of_voters_who_decide_rise_with_the_intercept_and_are_sure_where_rules_lie_apart() -> None:
+    narrow = BridgingSettings(
+        crh_threshold=0.18, crh_threshold_no_high_vol=-9, factor_threshold=9, min_net_helpful=-(10**6),
+        crnh_threshold_intercept=0.16, crnh_threshold_note_factor_multiplier=0, crnh_threshold_ucb_intercept=-9,
+        crnh_threshold_nm_intercept=-9, crnh_side_ratings=10**6,
+    )  # fmt: skip
+    for settings, apart in ((BridgingSettings(), True), (narrow, False)):
+        fit = fit_bridging(*VOTERS, settings)
+        chance, error = chance_if_decided(fit, redraws(fit))
+        known = np.flatnonzero(np.isfinite(fit.intercept))
+        assert np.array_equal(np.isfinite(chance), np.isfinite(fit.intercept)) and (error[known] >= 0).all()
+        ordered = chance[known[np.argsort(fit.intercept[known])]]
+        assert (np.diff(ordered) >= 0).all() and (ordered[0], ordered[-1]) == (0, 1)
+        open_ = (chance > 0.1) & (chance < 0.9)
+        if apart:  # hardly a sample of voters calls a note helpful that another one calls not helpful
+            assert not (open_ & (statuses(fit) != NoteStatus.NEEDS_MORE_RATINGS)).any()
+        else:
+            assert open_.sum() >= 5 and (error[open_] > 0).all()
+    assert np.isnan(chance_if_decided(fit, [])[0]).all()

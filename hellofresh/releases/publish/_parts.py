@@ -190,6 +190,7 @@ class PublishedPart:
         ends = ["asked.jsonl"]
         if self.has_labels:
             ends += ["parquet", "key.parquet", "rubric.toml", "standings.jsonl", "people.parquet", "people.jsonl"]
+            ends += ["ceiling.jsonl"]
         paths = [self.folder.parent / "ratings" / f"{self.task.name}.{end}" for end in ends]
         return [path for path in paths if path.is_file() and not self.prospective]
 

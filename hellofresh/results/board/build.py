@@ -69,6 +69,7 @@ from hellofresh.results.board.schema import (
     SampleRow,
 )
 from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, scan_scores, score_files
+from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
@@ -273,6 +274,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
         standings = standings_of(split.panel)
         yield "standings", standings.ranked
         yield "pairs", standings.pairs
+        yield "ceilings", ceilings(split.panel)
 
 
 def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
@@ -301,7 +303,7 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
 
 _LARGE = 50_000
 _PART = 100_000
-VERSION = 11
+VERSION = 12
 """Raised whenever the same inputs would give other tables."""
 
 

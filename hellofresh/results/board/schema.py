@@ -10,7 +10,7 @@ from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
 from hellofresh.results.note_writers import NoteWriter, WriterPair
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, PeopleRow, ReceiptRow, Score
+from hellofresh.results.tables import AnswerRow, CeilingRow, PeopleRow, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Where a class would stand: no readable answer, and a refusal."""
@@ -665,6 +665,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "datasets": Table(DatasetRow, _SPLIT),
     "ratings": Table(RatedRow, _SPLIT),
     "people": Table(PeopleRow, _SPLIT),
+    "ceilings": Table(CeilingRow, _SPLIT),
     "judges": Table(JudgeRow, _SPLIT),
     "responses": Table(RatedResponse, _SPLIT),
     "documents": Table(ShownDocument, _SPLIT),

@@ -464,12 +464,13 @@ def bridged(**changes: Any) -> BridgedNote:
     """A note that both camps found helpful."""
     common: dict[str, Any] = dict.fromkeys(BRIDGED_NOTES.schema)
     common |= {"note": "100", "intercept": 0.45001, "low": 0.40009, "high": 0.5, "counted": 12, "left": 9, "right": 3,
-               "status": "CURRENTLY_RATED_HELPFUL", "flip_balanced": 4, "flip_own": 6, "flip_other": None}  # fmt: skip
+               "status": "CURRENTLY_RATED_HELPFUL", "flip_balanced": 4, "flip_own": 6, "flip_other": None,
+               "chance": 0.98765, "chance_error": 0.01234}  # fmt: skip
     return BridgedNote(**common | changes)
 
 
 def test_facts_of_a_label_say_how_few_accounts_would_take_it_away() -> None:
-    assert tuple(voter_facts(bridged(), 1).values()) == (0.45, 0.4001, 0.5, 12, 0.25, 4)
+    assert tuple(voter_facts(bridged(), 1).values()) == (0.45, 0.4001, 0.5, 12, 0.25, 4, 0.9877, 0.0123)
     assert voter_facts(bridged(), 0)["flip_cost"] == 0  # the rules say otherwise
     none = dict.fromkeys(("flip_balanced", "flip_own", "flip_other"))
     assert voter_facts(bridged(**none), 1)["flip_cost"] == 65

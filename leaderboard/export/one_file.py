@@ -1,18 +1,23 @@
-"""A comparison of systems as one HTML file that opens from disk, and as a picture, a Markdown or a LaTeX table."""
+"""Pages that are one HTML file and open from disk: a comparison of systems, which is also a picture, a Markdown or a
+LaTeX table; and the note writers of a quarter.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from html import escape
 
 import polars as pl
 
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
+from hellofresh.results.note_writers import NoteWriter, WriterPair
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
-from leaderboard.components.tables import as_csv, as_json, as_latex
+from leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from leaderboard.export.copy import document, style
+from leaderboard.views.note_writers import LEDE, writers_sections
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
@@ -21,6 +26,7 @@ main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; } .cmp { ov
 .cmp :is(th, td):first-child { text-align: left; } .apart { font-weight: 700; }
 .cmp img { width: 100%; background: #fff; }
 """
+_OF_WRITERS = "From the public dump of Community Notes; people are one row, and no rater is named"
 _TITLE = "Is first place real?"
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 240, 860, 22, 40
 
@@ -53,14 +59,9 @@ def forest_svg(compared: ScoreComparison) -> str:
 def compare_page(compared: ScoreComparison) -> str:
     """The page: the sentence, forest plot, ranks, matrix of pairs, downloads."""
     picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
-    ways = [
-        el("a", f"{name}.{kind} ", href=_data("text/plain", write(frame.to_dicts())), download=f"{name}.{kind}")
-        for name, frame in (("systems", compared.table), ("pairs", compared.pairs))
-        for kind, write in (("csv", as_csv), ("json", as_json), ("tex", as_latex))
-    ]
-    body = el(
-        "main",
-        page_header(_TITLE, visible(compared.sentence, 2000)),
+    return one_page(
+        _TITLE,
+        compared.sentence,
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
         el("div", picture, class_="cmp"),
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
@@ -69,11 +70,36 @@ def compare_page(compared: ScoreComparison) -> str:
             "Pairs", "Row less column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
         ),
         _pairs(compared),
-        heading("Downloads", *ways),
-        el("footer", el("p", f"{visible(compared.said, 1000)}. Made by hellofresh {__version__}."), class_="hf-foot"),
-        class_="hf",
+        said=compared.said,
+        systems=compared.table.to_dicts(),
+        pairs=compared.pairs.to_dicts(),
     )
-    return document(_TITLE, "Systems compared.", _POLICY, [el("style", Html(style() + _STYLE))], el("body", body))
+
+
+def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[WriterPair]) -> str:
+    """The page of a quarter as one file, for whoever has a dump and no board."""
+    first, others = writers_sections(writers, pairs)
+    rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}
+    return one_page(f"Note writers, {quarter}", LEDE, *first, *others, said=_OF_WRITERS, **rows)
+
+
+def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[Row]) -> str:
+    """An HTML file that opens from disk and loads nothing.
+
+    Args:
+        title, lede: above all.
+        parts: what stands on it.
+        said: of what it was made.
+        tables: rows to take away, by the names of the files.
+    """
+    ways: list[Html | str] = []
+    for name, rows in tables.items():
+        for kind, write in (("csv", as_csv), ("json", as_json), ("tex", as_latex)):
+            ways += [el("a", f"{name}.{kind}", href=_data("text/plain", write(rows)), download=f"{name}.{kind}"), " "]
+    foot = el("footer", el("p", f"{visible(said, 1000)}. Made by hellofresh {__version__}."), class_="hf-foot")
+    head = page_header(title, visible(lede, 2000))
+    body = el("main", head, *parts, heading("Downloads", *ways), foot, class_="hf")
+    return document(title, f"{title}.", _POLICY, [el("style", Html(style() + _STYLE))], el("body", body))
 
 
 def _pairs(compared: ScoreComparison) -> Html:

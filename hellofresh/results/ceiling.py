@@ -1,0 +1,80 @@
+"""Out of what? The score of an oracle that knows all voters, but not which of them happened to vote.
+
+Of each sample, ratings tell how often samples of voters who decide find it helpful, and how sure that is
+(`hellofresh.stats.bridging.chance_if_decided`). The oracle knows this share: it states it as its probability, and
+chooses the likelier class. Shares are drawn as ratings leave them open (beta distributions); each draw gives the
+oracle's score against the labels as they are, and the interval is that of the draws. So a ceiling is what is lost to
+who happened to vote, and to nothing else: not to labels that are wrong, nor to what no text tells.
+
+`publish_ceiling` writes it with the labels, `releases/<edition>/ratings/<task>.ceiling.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hellofresh.core.editions import Edition
+from hellofresh.core.files import write_jsonl
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.results.build import panel_of
+from hellofresh.results.panel import Panel
+from hellofresh.results.tables import CeilingRow
+from hellofresh.stats.metrics import brier_index
+from hellofresh.tasks import Task
+
+_DRAWS, _METRICS = 1_000, ("f1", "accuracy")
+_LIMITS = (0.025, 0.975)
+
+
+def reached(
+    task: Task, labels: NDArray[np.int8], chance: NDArray[np.float64], error: NDArray[np.float64]
+) -> Mapping[str, tuple[float, float, float]]:
+    """By metric, what the oracle reaches, with the limits of its 95% interval.
+
+    Args:
+        task: of two classes.
+        labels, chance, error: shape (n,), the class of each sample, the expected share of voters' samples for the
+            second class, and its standard deviation.
+    """
+    room = np.maximum(chance * (1 - chance), 1e-9)
+    weight = np.clip(room / np.maximum(error**2, 1e-9) - 1, 1e-2, None)
+    one, two = (np.maximum(part * weight, 1e-9) for part in (chance, 1 - chance))
+    drawn = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
+    chosen, found = (drawn >= 0.5).astype(np.float64), {}
+    for metric in (metric for metric in task.metrics if metric.name in _METRICS):
+        first, second = (metric.statistics(labels, np.full_like(labels, said)) for said in (0, 1))
+        found[metric.name] = metric.value((1 - chosen) @ first + chosen @ second)
+    metric = brier_index(2)
+    sums = [metric.statistics(labels, np.column_stack([1 - each, each])).sum(axis=0) for each in drawn]
+    found[metric.name] = metric.value(np.array(sums))
+    return {
+        name: (float(values.mean()), *(float(end) for end in np.quantile(values, _LIMITS)))
+        for name, values in found.items()
+    }
+
+
+def ceilings(panel: Panel) -> Iterator[CeilingRow]:
+    """The ceiling of a split with labels; nothing where ratings say too little of its samples."""
+    chance, error = panel.known("chance"), panel.known("chance_error")
+    where = np.isfinite(chance) & np.isfinite(error)
+    if panel.task.classes and not panel.is_one_class(where):
+        found = reached(panel.task, panel.labels[where], chance[where], error[where])
+        counts = int(where.sum()), len(panel.labels)
+        yield from (CeilingRow(name, *values, *counts) for name, values in found.items())
+
+
+def publish_ceiling(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
+    """Write the ceiling of a quarter whose labels are public, where it is known; gives the file."""
+    release = load_release(workspace, edition, task)
+    panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), ())
+    path = workspace.root / "releases" / str(edition) / "ratings" / f"{task.name}.ceiling.jsonl"
+    if not (rows := list(ceilings(panel))):
+        return []
+    write_jsonl(path, map(asdict, rows))
+    return [path]
