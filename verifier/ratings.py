@@ -461,7 +461,7 @@ class CeilingCheck(_BesideCheck):
         weight = np.maximum(weight, _LEAST_WEIGHT)
         sides = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
         shares, together = np.random.default_rng(0).beta(*sides, (_DRAWS, labels.size)), np.zeros(labels.size, np.int32)
-        for name in ("f1", "accuracy", "brier_index"):
+        for name in ("f1", "accuracy", "relative_brier_index"):
             metric = Metric.of_classes(name, self.content.classes)
             sums = (
                 forecast_sums(labels, np.stack([1 - share, share], axis=1), together)
