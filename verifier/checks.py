@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import heapq
 import json
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
+
+import numpy as np
 
 from verifier.content import Content, read_content
 from verifier.manifest import (
@@ -32,7 +35,7 @@ from verifier.manifest import (
     unlisted,
 )
 from verifier.ratings import CeilingCheck, PeopleCheck, StudyCheck
-from verifier.reading import MOST_LINE_BYTES, first_of, strict_json
+from verifier.reading import MOST_LINE_BYTES, Row, first_of, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -258,7 +261,8 @@ def beside_checks(folders: Sequence[Path]) -> list[Check]:
 
 
 def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]:
-    """Whether releases have samples that another one of quarter, task or split has, too, now or before a takedown.
+    """Whether releases have samples that another one of quarter, task or split has, too, now or before a takedown, and
+    whether two samples show states of one paragraph, within a release or in two.
 
     Versions of a data set may share samples. Files are read side by side in the order of ids, so that no more than a
     line of each is in memory.
@@ -274,7 +278,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
             names[folder] = read_manifest(folder / MANIFEST).name
         except ValueError:  # named where that release is checked
             continue
-    found: dict[Path, list[str]] = {}
+    found = _lineages_told(names)
     shared = Counter[tuple[str, str]]()
     streams = (_ids(folder, name) for folder in names for name in (SAMPLES, TOMBSTONES))
     for key, group in groupby(heapq.merge(*streams), key=lambda item: item[0]):
@@ -288,20 +292,51 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
     faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in first_of(found.get(path, ()))]
     versions = (f"; {one} and {two} share {number:,}" for (one, two), number in sorted(shared.items()) if number)
     living = sum("@" not in name for name in names.values())
-    said = f"no sample of these is in another of {living} releases of quarters at hand{''.join(versions)}"
+    said = f"no sample or lineage of these is in another of {living} releases of quarters at hand{''.join(versions)}"
     return [Check("all", "repeats", said, faults)]
 
 
+def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
+    """Samples of releases, by folder, that share the name of a lineage with another one: either tells of the other."""
+    seen = array("q")  # hashes alone, so that memory hardly grows with the samples
+    for folder in names:
+        seen.extend(hash(name) for _, lineage in _lineages(folder) for name in lineage)
+    kinds, times = np.unique(np.array(seen, np.int64), return_counts=True)
+    twice = set(kinds[times > 1].tolist())
+    places: dict[str, set[tuple[str, str]]] = {}  # releases and samples: a copy of a release tells nothing more
+    for folder in names if twice else ():
+        for key, name in ((key, name) for key, lineage in _lineages(folder) for name in lineage if hash(name) in twice):
+            places.setdefault(name, set()).add((names[folder], key))
+    told: dict[str, list[str]] = {}
+    for name, there in sorted(places.items()):
+        for release, key in sorted(there) if len(there) > 1 else ():
+            place, other = min(there - {(release, key)})
+            what = f"{key[:80]!r} is of the lineage {name[:80]!r}, as is {other[:80]!r} of {place}"
+            told.setdefault(release, []).append(what)
+    return {folder: list(told[name]) for folder, name in names.items() if name in told}
+
+
+def _lineages(folder: Path) -> Iterator[tuple[str, set[str]]]:
+    """Ids of samples, and the names of their lineages, in a task that has them."""
+    for row in _rows(folder / SAMPLES):
+        if isinstance(lineage := row.get("lineage"), list):
+            yield str(row.get("id")), {name for name in lineage if isinstance(name, str)}
+
+
 def _ids(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
-    """Ids as far as they can be read; whatever is wrong with a file is named where its release is checked."""
-    path = folder / name
+    return ((row["id"], folder) for row in _rows(folder / name) if isinstance(row.get("id"), str))
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Rows as far as they can be read; whatever is wrong with a file is named where its release is checked."""
     if path.is_symlink() or not path.is_file():
         return
     with path.open("rb") as file:
         for line in iter(lambda: file.readline(MOST_LINE_BYTES), b""):
             try:
-                key = json.loads(line)["id"]
-            except (ValueError, TypeError, KeyError, RecursionError):
+                row = json.loads(line)
+            except (ValueError, RecursionError):
                 return
-            if isinstance(key, str):
-                yield key, folder
+            if not isinstance(row, dict):
+                return
+            yield row

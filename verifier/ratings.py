@@ -462,7 +462,7 @@ class CeilingCheck(_BesideCheck):
         one, two = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
         shares = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
         together = np.zeros(labels.size, np.int32)
-        for name in ("f1", "accuracy", "brier_index"):
+        for name in ("f1", "accuracy", "relative_brier_index"):
             metric = Metric.of_classes(name, self.content.classes)
             sums = (
                 forecast_sums(labels, np.stack([1 - share, share], axis=1), together)

@@ -82,7 +82,7 @@ def fit_votes(path: Path) -> tuple[pl.DataFrame, Round]:
     except ValueError as error:
         raise SourceError(f"too little to fit: {error}", where=str(path), code="too-few-ratings") from error
     redrawn = np.array(
-        [fit_round(draw_raters(votes, raters, s)[0], len(items), raters).note_intercept for s in range(_DRAWS)]
+        [fit_round(votes, len(items), raters, drawn=draw_raters(raters, s)).note_intercept for s in range(_DRAWS)]
     )
     known = np.isfinite(redrawn).sum(axis=0) > _DRAWS / 2
     spread = np.full(len(items), np.nan)

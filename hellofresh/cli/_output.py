@@ -28,6 +28,11 @@ _LINE_S = 30.0
 _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
 
 
+def readable(text: str) -> str:
+    """The text with everything that could steer a terminal written out; lines stay lines."""
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
 class CommandOutput:
     """Prints for people, or, with `--json`, collects results and prints them as one JSON document."""
 
@@ -45,12 +50,14 @@ class CommandOutput:
 
     def say(self, line: str) -> None:
         """A line about what goes on, to standard error."""
-        self._err.print(Text(line))
+        self._err.print(Text(readable(line)))
 
     def error(self, error: HelloFreshError) -> None:
         """An error: its message and its code."""
         self._err.print(
-            Text("error: ", style="bold red").append(Text(f"{error} [{error.code}]", style="not bold default"))
+            Text("error: ", style="bold red").append(
+                Text(readable(f"{error} [{error.code}]"), style="not bold default")
+            )
         )
 
     def result(self, value: object) -> None:

@@ -1,21 +1,28 @@
 """A strange program, run by bubblewrap in a root of its own: it sees the system's libraries, itself and the endpoint.
 
 Nothing else of this machine is there: no home, workspace, submissions, process, device, socket or network. It can write
-to `/tmp` and `/dev/shm` alone, which are memory and gone afterwards. Source: bubblewrap's manual, `bwrap(1)`.
+to `/tmp` and `/dev/shm` alone, which are memory and gone afterwards. What namespaces do not part, a filter of system
+calls refuses: keyrings, sockets of other families (such as vsock, to the machine's host), memory that is of no file and
+no process. Sources: bubblewrap's manual, `bwrap(1)`; `seccomp(2)`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import platform
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.runs.regimes.endpoint import relay
@@ -27,6 +34,15 @@ _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "
 """What programs need of the system; nothing there is of a user."""
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _POLL_S = 0.1
+_FAMILIES = (1, 2, 10, 16)
+"""Families of sockets that namespaces part: Unix, IPv4, IPv6, netlink."""
+_CALLS = {
+    "x86_64": (0xC000003E, (41, 53), (29, 248, 249, 250, 298, 304, 319, 321, 323, 425, 447)),
+    "aarch64": (0xC00000B7, (198, 199), (194, 217, 218, 219, 241, 265, 279, 280, 282, 425, 447)),
+}
+"""By machine: its number, calls that make sockets (socket, socketpair), and those that are refused (shmget, add_key,
+request_key, keyctl, perf_event_open, open_by_handle_at, memfd_create, bpf, userfaultfd, io_uring_setup, memfd_secret).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +83,12 @@ def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
     if shutil.which("bwrap") is None:
         what, expected = "a program cannot be confined here: bwrap is missing", "Linux with bubblewrap"
         raise UsageError(what, expected=expected, fix=fix, code="not-confined")
-    probe = subprocess.run([*_bwrap([], ProcessLimits()), "true"], capture_output=True, check=False)  # noqa: S603 - no shell
+    if platform.machine() not in _CALLS:
+        what = f"system calls of a program cannot be refused on {platform.machine()[:40]}"
+        raise UsageError(what, expected=" or ".join(_CALLS), fix="Replay on another machine.", code="not-confined")
+    with _refused_calls() as calls:
+        words = [*_bwrap([], ProcessLimits(), calls.fileno()), "true"]
+        probe = subprocess.run(words, capture_output=True, check=False, pass_fds=[calls.fileno()])  # noqa: S603 - no shell
     if probe.returncode:
         said = probe.stderr.decode(errors="replace").strip()[:200]
         raise UsageError(f"a program cannot be confined here ({said})", fix=fix, code="not-confined")
@@ -100,10 +121,40 @@ def _interpreter(program: Path) -> Iterator[Path]:
         yield real.parent.parent
 
 
-def _bwrap(shown: Sequence[Path], limits: ProcessLimits, *more: str) -> list[str]:
-    """The words before those of a program: an empty root, read-only parts of the system, and what is shown."""
+def _refused_calls() -> IO[bytes]:
+    """An open file that holds the filter of system calls, in the kernel's form (`linux/filter.h`), for `--seccomp`."""
+    machine, sockets, refused = _CALLS[platform.machine()]
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
+    refuse, allow = 0x50000 | errno.ENOSYS, 0x7FFF0000
+    # What to do, with which value, and where to go on if it is so, and if not; without a place, at the next line.
+    lines = [(load, 4, "", ""), (equal, machine, "", "refuse"), (load, 0, "", ""), (at_least, 1 << 30, "refuse", "")]
+    lines += [(equal, call, "refuse", "") for call in refused] + [(equal, call, "family", "") for call in sockets]
+    lines.append((give, allow, "", ""))
+    places = {"": 0, "family": len(lines), "refuse": len(lines) + len(_FAMILIES) + 1}
+    lines += [(load, 16, "", ""), *((equal, one, "allow", "") for one in _FAMILIES)]
+    lines += [(give, refuse, "", ""), (give, allow, "", "")]
+    places["allow"] = len(lines) - 1
+    steps = (
+        (code, *(max(places[name] - line - 1, 0) for name in ends), value)
+        for line, (code, value, *ends) in enumerate(lines)
+    )
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by the caller
+    file.write(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    file.seek(0)
+    return file
+
+
+def _bwrap(shown: Sequence[Path], limits: ProcessLimits, calls: int, *more: str) -> list[str]:
+    """The words before those of a program: an empty root, read-only parts of the system, what is shown, refused calls.
+
+    Args:
+        shown: files and folders.
+        limits: what a process may use.
+        calls: number of the open file of `_refused_calls`.
+        more: further words.
+    """
     words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL", "--hostname", "replay", "--proc", "/proc", "--dev", "/dev"]
+    words += ["--seccomp", str(calls), "--cap-drop", "ALL", "--hostname", "replay", "--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - within the confinement
         words += ["--size", str(limits.disk), "--tmpfs", folder]
     words += [word for name in ("/home", "/run", "/var") for word in ("--tmpfs", name)]
@@ -134,23 +185,24 @@ class ConfinedProgram:
         """Start it in the loop that runs; it ends with that."""
         self._task = asyncio.get_running_loop().create_task(self._live(server))
 
-    def words(self, server: EndpointServer) -> list[str]:
+    def _words(self, server: EndpointServer, calls: int) -> list[str]:
         """The whole command that starts it."""
         binds = ["--ro-bind", str(relay.__file__), _RELAY, "--ro-bind", str(server.socket), _SOCKET]
         own = Path(sys.executable)
         shown = [*_shown(self._command), *_interpreter(own)]
         script = [str(own), "-I", "-S", _RELAY, _SOCKET, str(server.port)]
-        return [*_bwrap(shown, self._limits, *binds), *script, *self._command]
+        return [*_bwrap(shown, self._limits, calls, *binds), *script, *self._command]
 
     async def _live(self, server: EndpointServer) -> None:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("wb") as log:
+        with self._log.open("wb") as log, _refused_calls() as calls:
             # A plain process, which is waited for after the loop has been closed, too.
             process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by who replays
-                self.words(server),
+                self._words(server, calls.fileno()),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                pass_fds=[calls.fileno()],
                 env=self._environment(server),
                 start_new_session=True,
             )

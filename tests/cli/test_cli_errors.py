@@ -17,6 +17,7 @@ pytestmark = pytest.mark.usefixtures("place")
     [
         (("evalute",), 2, "Did you mean 'evaluate'?"),
         (("evalute", "--model", "coin"), 2, "Did you mean 'evaluate'?"),
+        (("release", "reveal"), 2, "'hellofresh release run' reveals what is due."),
         (("serve",), 2, "Did you mean 'board serve' or 'rate serve'?"),
         (("runs", "shw"), 2, "Did you mean 'show'?"),
         (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),

@@ -12,7 +12,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.cli.runs import readable
+from hellofresh.cli._output import CommandOutput, readable
+from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
@@ -102,7 +103,8 @@ def test_a_sample_is_shown_with_all_that_was_said_and_nothing_that_steers_a_term
     shown = cli.json("runs", "show", run_id[-8:], "xn-4001")
     assert [row["label"] for row in shown["outputs"]] == [1]
     assert shown["outputs"][0]["probabilities"][1] == pytest.approx(0.9168, abs=1e-4)
-    assert cli.json("runs", "show", run_id)["answers"] == 12
+    whole = cli.json("runs", "show", run_id)
+    assert (whole["answers"], whole["score"]) == (12, None)  # labels that are not public
     assert "unknown-sample" in cli("runs", "show", run_id, "xn-1", code=2)
     assert "unknown-name" in cli("runs", "show", "nothing", code=2)
 
@@ -147,5 +149,9 @@ def test_no_text_of_a_run_becomes_markup() -> None:
     assert page.count("<script") == 1 and '"onload=' not in page
 
 
-def test_what_steers_a_terminal_is_written_out() -> None:
+def test_what_steers_a_terminal_is_written_out(capsys: pytest.CaptureFixture[str]) -> None:
+    output = CommandOutput(as_json=False)
+    output.error(RunError("a \x1b[2J", code="x"))
+    output.say("\x1b]0;x")
+    assert capsys.readouterr().err == "error: a \\x1b[2J. [x]\n\\x1b]0;x\n"
     assert readable("a\n\x1b]0;x\x07\u202eb\u00e9") == "a\n\\x1b]0;x\\x07\\u202eb\u00e9"

@@ -281,6 +281,22 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
     assert len(world.asked) == 2
 
 
+@pytest.mark.parametrize("line", [b"GET file:///etc/passwd HTTP/1.1", b"G\xffT / HTTP/1.1", b"GET / HTTP/9.9"])
+def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes, caplog) -> None:
+    async def ask() -> bytes:
+        server = EndpointServer()
+        await server.start()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(line + b"\r\nHost: x\r\n\r\n")
+        answer = await asyncio.wait_for(reader.readline(), 20)
+        writer.close()
+        await server.close()
+        return answer
+
+    assert b" 400 " in asyncio.run(ask())
+    assert not caplog.records
+
+
 @pytest.mark.parametrize("port", [-1, 65_536])
 def test_a_port_that_is_none_is_refused(port: int) -> None:
     with pytest.raises(UsageError, match=f"port {port} cannot be opened"):

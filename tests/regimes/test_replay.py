@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import itertools
 import json
 import os
+import platform
 import shutil
 import socket
 import stat
@@ -108,8 +110,18 @@ try:
     found["sockets"].append("abstract")
 except OSError:
     pass
+libc = ctypes.CDLL(None)
+key = libc.syscall(KEYCTL, 10, -3, b"user", ABSTRACT[1:].encode(), 0)
+found["kernel"] = ["key"] if key > 0 else []
+found["kernel"] += ["shared memory"] if libc.shmget(0, 4096, 0o1600) >= 0 else []
+found["kernel"] += ["memory of no process"] if libc.memfd_create(b"held", 0) >= 0 else []
+for family in set(range(46)) - {1, 2, 10, 16}:
+    found["kernel"] += [family] if libc.socket(family, 1, 0) >= 0 or libc.socket(family, 2, 0) >= 0 else []
+found["paths"] = socket.socketpair() and libc.socket(16, 3, 0) >= 0
 print(json.dumps(found))
 """
+_KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}
+"""The numbers of the calls add_key and keyctl."""
 
 
 def brute(given, repeated) -> float:
@@ -207,7 +219,9 @@ def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_th
         one.listen()
     (tmp_path / "theirs").mkdir(exist_ok=True)
     monkeypatch.chdir(tmp_path / "data")
-    values = {"SECRET": secret[::-1], "PYTHON": sys.base_prefix, "WANTED": list(map(str, outside)),
+    add_key, keyctl = _KEYS[platform.machine()]
+    ctypes.CDLL(None).syscall(add_key, b"user", abstract[1:].encode(), b"held", 4, -3)  # in the session's keyring
+    values = {"SECRET": secret[::-1], "PYTHON": sys.base_prefix, "WANTED": list(map(str, outside)), "KEYCTL": keyctl,
               "OUTSIDE": os.getpid(), "OPEN": [listening[2].getsockname()[1]], "ABSTRACT": abstract}  # fmt: skip
     try:
         said, _ = confined("".join(f"{name} = {value!r}\n" for name, value in values.items()) + HOSTILE)
@@ -221,7 +235,7 @@ def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_th
     assert found["wrote"] == [str(tmp_path / "theirs")] and [*(tmp_path / "theirs").iterdir()] == [
         tmp_path / "theirs" / "agent.py"
     ]
-    assert found["sockets"] == ["/run/endpoint"]
+    assert found["sockets"] == ["/run/endpoint"] and found["kernel"] == [] and found["paths"]
     assert all("relay" in one or "agent.py" in one for one in found["parents"]), found["parents"]
     opened = {one for one in found["inherited"] if one.startswith("/") and not one.startswith(("/dev/", "/proc/"))}
     assert opened <= {str(tmp_path / "log")}

@@ -85,6 +85,27 @@ def test_what_lies_beside_the_tasks_of_an_edition_and_belongs_to_none_is_found(
     assert len(beside_checks([folder])[0].faults) == 1
 
 
+@pytest.mark.parametrize(("lineages", "told"), [
+    ((["1.a"], ["2.b"], ["3.c"]), set()),
+    ((["1.a"], ["1.a", "2.b"], ["3.c"]), {"we-1", "we-2"}),  # in one split
+    ((["1.a"], ["2.b"], ["0.x", "2.b"]), {"we-2", "we-3"}),  # over splits
+    ((["1.a"], ["1.a"], ["1.a"]), {"we-1", "we-2", "we-3"}),
+])  # fmt: skip
+def test_two_samples_of_one_lineage_are_found_in_a_split_and_over_splits(
+    scored: Workspace, quarter: Any, tmp_path: Path, lineages: Any, told: set[str]
+) -> None:
+    manifest = read_json(scored.release(quarter, "x-notes") / "manifest.json")
+    rows = [{"id": f"we-{number}", "lineage": names} for number, names in enumerate(lineages, start=1)]
+    folders = [tmp_path / edition / "wikipedia-edits" for edition in ("2023Q2", "2023Q3", "copy")]
+    for folder, mine, edition in zip(
+        folders, (rows[:2], rows[2:], rows[:2]), ("2023Q2", "2023Q3", "2023Q2"), strict=True
+    ):
+        write_jsonl(folder / "samples.jsonl", mine)
+        write_json(folder / "manifest.json", manifest | {"edition": edition, "task": "wikipedia-edits"})
+    (check,) = repeat_checks(folders[:2], [folders[2].resolve()])
+    assert {fault.split("'")[1] for fault in check.faults} == told
+
+
 def test_versions_of_a_data_set_are_said_to_share_what_they_share(
     scored: Workspace, quarter: Any, tmp_path: Path
 ) -> None:
@@ -97,7 +118,7 @@ def test_versions_of_a_data_set_are_said_to_share_what_they_share(
     (check,) = repeat_checks(folders, [])
     assert check.ok
     shared = "fever@300/fever and fever@400/fever share 18"
-    assert check.said == f"no sample of these is in another of 0 releases of quarters at hand; {shared}"
+    assert check.said == f"no sample or lineage of these is in another of 0 releases of quarters at hand; {shared}"
     (check,) = repeat_checks([*folders, scored.release(quarter, "x-notes")], [])
     assert not check.ok
 

@@ -78,6 +78,7 @@ class CommandParser(argparse.ArgumentParser):
         what = action.metavar.lower() if isinstance(action.metavar, str) else "value"
         close = _close(str(value), choices)
         known = f"Did you mean {close!r}?" if close else f"Known are: {', '.join(choices)}."
+        known = _ELSEWHERE.get(str(value), known)
         raise argparse.ArgumentError(action if action.option_strings else None, f"no {what} {value!r}. {known}")
 
     def _mistyped(self) -> Iterable[str]:
@@ -149,6 +150,10 @@ class Variants:
                     missing.append(flag)
                 setattr(found, name, of.get(chosen))
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
+
+
+_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
+"""Words that people type for what another command does."""
 
 
 def _close(word: str, known: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ Nothing here sends a request twice by itself: who asks decides by a policy wheth
 
 from __future__ import annotations
 
+import logging
 from urllib.parse import urlsplit
 
 _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -25,3 +26,12 @@ def may_carry_key(url: str) -> bool:
     """Whether what is sent cannot be read on the way: the connection is encrypted, or does not leave this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in _THIS_MACHINE
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether something of ours failed: a client that sends what is no request gets status 400, and fills no log."""
+    error = record.exc_info[1] if record.exc_info else None
+    return type(error).__module__ != "aiohttp.http_exceptions"
+
+
+logging.getLogger("aiohttp.server").addFilter(_is_ours)

@@ -131,7 +131,7 @@ def test_order_shards_and_workers_change_no_byte_and_parts_are_read_once(made: P
     assert outputs(tmp_path / "a")[0] == first[0]
 
 
-def test_twenty_keys_give_the_same_bytes(tmp_path: Path) -> None:
+def test_every_key_gives_the_same_bytes(tmp_path: Path, thorough: bool) -> None:
     made = write_dump(tmp_path / "dump", draw_voters(VotersWorld.make(30, 4), 60, 900, 4), shards=2)
 
     def written(key: int) -> dict[str, bytes]:
@@ -141,7 +141,7 @@ def test_twenty_keys_give_the_same_bytes(tmp_path: Path) -> None:
         return {name: (place / name).read_bytes() for name in names}
 
     first = written(0)
-    for key in range(1, 20):
+    for key in range(1, 20 if thorough else 4):
         assert written(key) == first
 
 
