@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _REPORTS = {
     r"the following arguments are required: (?P<names>.*)": "missing: {names}",
@@ -22,8 +22,18 @@ REQUIRED = object()
 """In place of a default: the option must be given."""
 
 
+class _Help(argparse.HelpFormatter):
+    """Wraps each line of what stands around the options by itself, so that examples stay apart."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(_Help, self)._fill_text(line, width, indent) for line in text.splitlines())
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors say what may have been meant."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**{"formatter_class": _Help, **words})
 
     _given: tuple[str, ...] = ()
     variants: Variants | None = None
