@@ -61,11 +61,11 @@ from hellofresh.stats.metrics import (
     LEAST_CHANCE,
     Metric,
     balanced_accuracy,
-    brier_index,
     forecast_metrics,
     macro_f1,
     matthews,
     rank_correlation,
+    relative_brier_index,
     two_class_metrics,
     weighted_f1,
 )
@@ -598,7 +598,7 @@ def expected_forecasts(said: Array, true: Array) -> list[float]:
     error = float((true * (1 - said) ** 2 + (1 - true) * said**2).mean())
     logs = true * np.log(np.maximum(said, LEAST_CHANCE)) + (1 - true) * np.log(np.maximum(1 - said, LEAST_CHANCE))
     uninformed = float(true.mean() * (1 - true.mean()))
-    return [100 * (1 - (error / uninformed) ** 0.5 / 2), float(logs.mean())]
+    return [100 * (1 - (error / uninformed) ** 0.5 / 2), 100 * (1 - error**0.5), float(logs.mean())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,7 +670,7 @@ class QuartersWorld:
 
     def draw(self, random: np.random.Generator) -> tuple[Array, Array]:
         """The Brier indices of all systems in all quarters, shape (systems, quarters), and their variances."""
-        metric, groups = brier_index(2), np.repeat(np.arange(100), 2)
+        metric, groups = relative_brier_index(2), np.repeat(np.arange(100), 2)
         found = np.zeros((2, 6, self.quarters))
         for quarter, hard in enumerate(np.linspace(0.7, 1.3, self.quarters)):
             probits = 2 * hard * (0.5 * random.standard_normal(100)[groups] + 0.87 * random.standard_normal(200))
@@ -703,7 +703,7 @@ def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.
         found = two_way(value[which], *which, variances=variance[which])
         limits = [found.limits_within(system, (0.0, 100.0)) for system in range(len(truth))]
         held += sum(low <= one <= high for (low, high), one in zip(limits, truth.tolist(), strict=True))
-    yield Share(world.name, "brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
+    yield Share(world.name, "relative_brier_index over quarters: limits", held / repeats / 6, 0.93, 0.975)
 
 
 _PARTS = ("intervals", "classes", "tests", "ranks", "calibration", "quarters", "correlation")

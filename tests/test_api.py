@@ -104,8 +104,12 @@ def test_what_was_answered_is_not_asked_again_and_a_running_loop_is_no_obstacle(
 
     asyncio.run(notebook())
     asked = model.asked
-    hf.evaluate(edition, "half", limit=3, progress=False)
+    scored = hf.evaluate(edition, "half", limit=3, progress=False).score()
     assert model.asked == asked == 15
+    assert set(scored.table["n"]) == {3} and set(scored.table["system"]) > {"always helpful"}
+    for shown in (repr(scored), scored._repr_html_()):
+        assert "3 of 12 samples: not comparable with the board" in shown
+    assert not hf.evaluate(edition, "half", progress=False).score().note
 
 
 def test_predictions_are_scored_beside_always_the_same_answer(revealed) -> None:

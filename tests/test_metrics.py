@@ -28,6 +28,7 @@ from hellofresh.stats.metrics import (
 )
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Response
+from verifier.statistics import Metric as Theirs
 
 Panels = list[tuple[int, NDArray[np.int8], NDArray[np.int8]]]
 
@@ -275,7 +276,7 @@ def _forecasts(classes: int, seed: int, n: int = 60) -> tuple[NDArray[np.int8], 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_forecasts_are_scored_as_scikit_learn_and_a_loop_do(classes: int) -> None:
     labels, chances = _forecasts(classes, classes)
-    index, logs = forecast_metrics(classes)
+    index, _, logs = forecast_metrics(classes)
     sums = index.statistics(labels, chances).sum(axis=0)
     errors = [
         sum((p - (k == label)) ** 2 for k, p in enumerate(row)) / 2 for label, row in zip(labels, chances, strict=True)
@@ -294,7 +295,7 @@ def test_forecasts_are_scored_as_scikit_learn_and_a_loop_do(classes: int) -> Non
 @pytest.mark.parametrize("classes", [2, 4])
 def test_the_index_is_100_for_the_truth_and_50_for_shares_and_silence_is_the_worst_forecast(classes: int) -> None:
     labels, chances = _forecasts(classes, 7)
-    index, logs = forecast_metrics(classes)
+    index, _, logs = forecast_metrics(classes)
 
     def value(metric: Metric, said: NDArray[np.float64]) -> float:
         return float(metric.value(metric.statistics(labels, said).sum(axis=0)))
@@ -314,6 +315,30 @@ def test_the_index_is_100_for_the_truth_and_50_for_shares_and_silence_is_the_wor
     assert float(forecast_metrics(2)[0].value(table.sum(axis=0))) == 0.0  # the scale's end, without a cut
     one_class = index.statistics(np.zeros(5, dtype=np.int8), np.tile(truth[:1], (5, 1)))
     assert float(index.value(one_class.sum(axis=0))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("positives", "said", "relative", "absolute"),
+    [
+        (0.1, 0.1, 50.0, 70.0),  # the shares, of which one class is rare
+        (0.1, 0.5, 100 - 50 * (0.25 / 0.09) ** 0.5, 50.0),
+        (0.5, 0.5, 50.0, 50.0),
+        (0.5, 0.2, 100 - 100 * 0.34**0.5, 100 - 100 * 0.34**0.5),
+    ],
+)
+def test_the_two_brier_indices_have_50_for_shares_and_for_equal_chances(
+    positives: float, said: float, relative: float, absolute: float
+) -> None:
+    labels = np.array([1] * round(100 * positives) + [0] * round(100 - 100 * positives))
+    chances = np.tile([1 - said, said], (100, 1))
+    for metric, value in zip(forecast_metrics(2), (relative, absolute), strict=False):
+        sums = metric.statistics(labels, chances).sum(axis=0)
+        assert float(metric.value(sums)) == pytest.approx(value)
+        assert float(Theirs.of_classes(metric.name, ("no", "yes")).value(sums)) == pytest.approx(value)
+    even = forecast_metrics(3)[1]
+    thirds = even.statistics(np.array([0, 0, 2]), np.full((3, 3), 1 / 3)).sum(axis=0)
+    assert float(even.value(thirds)) == pytest.approx(50)
+    assert float(Theirs.of_classes("brier_index", ("a", "b", "c")).value(thirds)) == pytest.approx(50)
 
 
 def test_forecasts_that_are_not_probabilities_are_refused() -> None:

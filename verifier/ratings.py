@@ -463,9 +463,10 @@ class CeilingCheck(_BesideCheck):
         """By metric the mean and the limits over draws of the shares that voters have for the second class."""
         weight = np.maximum(chance * (1 - chance), _TINY) / np.maximum(error * error, _TINY) - 1
         weight = np.maximum(weight, _LEAST_WEIGHT)
-        sides = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
-        shares, together = np.random.default_rng(0).beta(*sides, (_DRAWS, labels.size)), np.zeros(labels.size, np.int32)
-        for name in ("f1", "accuracy", "brier_index"):
+        one, two = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
+        shares = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
+        together = np.zeros(labels.size, np.int32)
+        for name in ("f1", "accuracy", "relative_brier_index"):
             metric = Metric.of_classes(name, self.content.classes)
             sums = (
                 forecast_sums(labels, np.stack([1 - share, share], axis=1), together)

@@ -28,10 +28,11 @@ RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in 
 """Metrics of rankings, means over queries."""
 RANK = "rank_correlation"
 """Spearman's, of stated probabilities of class 1 with a fact of labels."""
-FORECAST = ("brier_index", "log_score")
+FORECAST = ("relative_brier_index", "brier_index", "log_score")
 """Metrics of forecasts, of which a prospective split has the first as its headline."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
 _LEAST_CHANCE = 0.01
+_LOG_LIMITS = (log(_LEAST_CHANCE), 0.0)
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
 """The methods that a score may name."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
@@ -58,7 +59,7 @@ class Metric:
     @classmethod
     def of_classes(cls, name: str, classes: Sequence[str]) -> Metric:
         """The metric of choices between classes."""
-        limits = {"matthews": (-1.0, 1.0), "brier_index": (0.0, 100.0), "log_score": (log(_LEAST_CHANCE), 0.0)}
+        limits = {"matthews": (-1.0, 1.0), **dict.fromkeys(FORECAST[:2], (0.0, 100.0)), FORECAST[2]: _LOG_LIMITS}
         return cls(name, classes, limits.get(name, (0.0, 1.0)))
 
     @property
@@ -121,7 +122,7 @@ class Metric:
         the log score an eighth, below 96.
         """
         worth = kish(self.size(table))
-        if self.name == FORECAST[1] and worth < _LEAST_OF_LOGS and len(table) > 1:
+        if self.name == FORECAST[2] and worth < _LEAST_OF_LOGS and len(table) > 1:
             return worth * _LEAST_OF_CLASS / _LEAST_OF_LOGS
         if not self.classes or self.of_forecasts or self.share(table) is not None or len(table) == 1:
             return worth
@@ -139,7 +140,7 @@ class Metric:
         kind, _, of = self.name.partition(":")
         if self.of_forecasts:
             n = self.size(sums)
-            return None if kind == "brier_index" else (np.clip(n - sums[..., 1] / self.limits[0], 0, n), n)
+            return None if kind in FORECAST[:2] else (np.clip(n - sums[..., 1] / self.limits[0], 0, n), n)
         right, wrong, missed = self._cells(sums)
         if kind == "accuracy":
             return right.sum(axis=-1), self.size(sums)
@@ -178,6 +179,8 @@ class Metric:
         if self.name == "log_score":
             return _ratio(sums[..., 1], n)
         uninformed = (n - _ratio((of_class * of_class).sum(axis=-1), n)) / 2
+        if self.name == "brier_index":
+            uninformed = n * (1 - 1 / of_class.shape[-1]) / 2
         there = uninformed > 1e-9  # else all samples are of one class
         index = 100 - 50 * np.sqrt(_ratio(np.maximum(sums[..., 0], 0), np.where(there, uninformed, 0)))
         return np.asarray(np.where(there, index.clip(0, 100), 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib.util import find_spec
 from typing import Any, overload
 
@@ -48,9 +49,11 @@ class ScoreTable(_Shown):
     Attributes:
         table: one row a system, prompt and metric, the headline metric first.
         headline: the metric that systems are ranked by.
+        note: what keeps them from the leaderboard's, empty where nothing does.
     """
 
     headline: str
+    note: str = ""
 
     def chart(self, metric: str = "") -> ScoreChart:
         """A chart of one metric, the headline metric if none is named."""
@@ -61,21 +64,22 @@ class ScoreTable(_Shown):
         return self.table.filter(pl.col("metric") == self.headline)
 
     def __rich__(self) -> Table:
-        shown = Table("system", "prompt", self.headline, "95% interval", "samples")
+        shown = Table("system", "prompt", self.headline, "95% interval", "samples", caption=self.note or None)
         for row in self._headlines.iter_rows(named=True):
             interval = f"{row['low']:.3f} to {row['high']:.3f}"
             shown.add_row(row["system"], row["prompt"], f"{row['value']:.3f}", interval, f"{row['n']:,}")
         return shown
 
     def __repr__(self) -> str:
-        return "\n".join(
+        lines = [
             f"{row['system']}, {row['prompt']}: {self.headline} {row['value']:.3f} "
             f"(95% interval {row['low']:.3f} to {row['high']:.3f}, {row['n']:,} samples)"
             for row in self._headlines.iter_rows(named=True)
-        )
+        ]
+        return "\n".join([*lines, *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
-        return str(self._headlines._repr_html_())
+        return f"{self._headlines._repr_html_()}<p>{escape(self.note)}</p>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +261,9 @@ def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:
     everyone = [*entries, *always]
     order = {entry.origin: number for number, entry in enumerate(everyone)}
     rows = sorted(_rows(_panel(edition, everyone)), key=lambda row: order[str(row["origin"])])
-    return ScoreTable(pl.DataFrame(rows).drop("origin"), edition.task.headline.name)
+    part, every = len(ids), len(edition.release.samples)
+    note = f"{part} of {every} samples: not comparable with the board" if part < every else ""
+    return ScoreTable(pl.DataFrame(rows).drop("origin"), edition.task.headline.name, note)
 
 
 def _panel(edition: LoadedEdition, entries: Sequence[Entry]) -> Panel:

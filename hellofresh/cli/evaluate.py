@@ -178,7 +178,7 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
         ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
-    output.table(f"{what}: to come", ("", ""), rows)
+    output.table(f"Planned run: {what}", ("", ""), rows)
     by_role = [
         (
             role,
@@ -229,7 +229,9 @@ def _show_examples(
         if name:
             del left[name]
             answer = str(given.status) if given.label is None else task.classes[given.label]
-            output.text(f"{name}: {row.id}: {one_line(task.text(samples[row.id]), _SHOWN)}")
+            output.text(f"{name}: {row.id}")
+            for part in task.page_of(samples[row.id]).parts:
+                output.text(f"  {part.name}: {one_line(part.text, _SHOWN)}")
             words = one_line(said.get((row.id, row.prompt), ""), _SHOWN)
             output.text(f"  people decided: {task.classes[labels[row.id].label]}; the answer: {answer} ({words!r})")
         if not left:

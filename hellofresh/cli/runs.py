@@ -24,6 +24,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.scores import beside_others
+from hellofresh.results.tables import Score
 from hellofresh.runs.evaluate import resumed
 from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import usage_by_step
@@ -139,10 +140,15 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     record = _record(folder)
     with snapshot(folder) as journal:
         answers = len(journal)
-    whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record)}
+    scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []
+    own = next((one for one in scores if one.origin == folder.name), None)
+    score = own and {name: getattr(own, name) for name in ("metric", "value", "low", "high", "n")}
+    whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record), "score": score}
     steps, samples = usage_by_step(folder)
     output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps)})
     # What both name is shown as the run knows it: with parameters and hashes.
+    if own:
+        whole["score"] = f"{own.metric} {estimate(own.value, own.low, own.high)} on {own.n} of {own.n_split} samples"
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
@@ -275,16 +281,26 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
     return 0
 
 
+def _is_public(workspace: Workspace, record: RunRecord) -> bool:
+    """Whether the labels of the samples that a run judged are public, and here."""
+    named = record.evaluation.edition, record.evaluation.task.name
+    return record.evaluation.split == "main" and named in workspace.released() and labels_are_public(workspace, *named)
+
+
+def _beside_others(workspace: Workspace, record: RunRecord, name: str) -> list[Score]:
+    if not _is_public(workspace, record):
+        return []
+    return beside_others(workspace, record.evaluation.edition, record.evaluation.task, name)
+
+
 def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOutput) -> int:
     """Write the run as one HTML file, which only its owner may read: it may hold texts that are not public."""
     if path.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(f"{path} does not name a page", expected="a name that ends with .html", code="bad-name")
     workspace = Workspace.from_environment()
     said, edition, task = stored_form(record.evaluation), record.evaluation.edition, record.evaluation.task
-    is_open = record.evaluation.split != "main" or (edition, task.name) not in workspace.released()
-    public = not is_open and labels_are_public(workspace, edition, task.name)
-    labels = load_labels(workspace, edition, task) if public else {}
-    scores = beside_others(workspace, edition, task, folder.name) if public else []
+    labels = load_labels(workspace, edition, task) if _is_public(workspace, record) else {}
+    scores = _beside_others(workspace, record, folder.name)
     spent = []
     for item in usage_by_step(folder)[0]:
         tokens = known(item.tokens_in), known(item.tokens_out)

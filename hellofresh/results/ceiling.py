@@ -25,7 +25,7 @@ from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.results.build import panel_of
 from hellofresh.results.panel import Panel
 from hellofresh.results.tables import CeilingRow
-from hellofresh.stats.metrics import brier_index
+from hellofresh.stats.metrics import relative_brier_index
 from hellofresh.tasks import Task
 
 _DRAWS, _METRICS = 1_000, ("f1", "accuracy")
@@ -50,13 +50,11 @@ def reached(
     for metric in (metric for metric in task.metrics if metric.name in _METRICS):
         first, second = (metric.statistics(labels, np.full_like(labels, said)) for said in (0, 1))
         found[metric.name] = metric.value((1 - chosen) @ first + chosen @ second)
-    metric = brier_index(2)
+    metric = relative_brier_index(2)
     sums = [metric.statistics(labels, np.column_stack([1 - each, each])).sum(axis=0) for each in drawn]
     found[metric.name] = metric.value(np.array(sums))
-    return {
-        name: (float(values.mean()), *(float(end) for end in np.quantile(values, _LIMITS)))
-        for name, values in found.items()
-    }
+    limits = {name: np.quantile(values, _LIMITS).tolist() for name, values in found.items()}
+    return {name: (float(values.mean()), limits[name][0], limits[name][1]) for name, values in found.items()}
 
 
 def ceilings(panel: Panel) -> Iterator[CeilingRow]:

@@ -63,6 +63,9 @@ def evaluate(
         if prepared.plan is None:
             for note in unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity):
                 tell(note)
+        part, every = prepared.evaluation.limit or 0, len(prepared.release.samples)
+        if part < every and prepared.classes is None and evaluation.task.classes:
+            tell(f"{part} of {every} samples, drawn without a look at labels: classes may be uneven")
         for note in sampling_notes(specs, evaluation.repeat, evaluation.temperature):
             tell(note)
         spec = specs[MAIN]
@@ -76,6 +79,7 @@ def evaluate(
             started=utc_text(now()) if before is None else before.started,
             identity=dict(prepared.identity),
             evaluation=prepared.evaluation,
+            balanced=prepared.classes is not None,
         )
         plan.write(prepared.folder)
         assignment = replace(prepared.equipped(workspace, web), watch=watch)

@@ -95,6 +95,7 @@ class RunPlan(Strict):
         started: a UTC time (ISO 8601).
         identity: all that must not change within the run.
         evaluation: with the ids of its prompts, and how many samples are judged.
+        balanced: whether a part of the samples has the classes' shares, as labels were public when the run began.
     """
 
     version: Literal[1] = 1
@@ -102,6 +103,7 @@ class RunPlan(Strict):
     started: str
     identity: dict[str, object]
     evaluation: StoredEvaluation
+    balanced: bool = False
 
     def write(self, folder: Path) -> None:
         """Write it into the run's folder, if it says something new."""

@@ -57,6 +57,7 @@ class PreparedRun:
         shared: answers of earlier runs.
         plan: of the run, None where it was not begun.
         done: its record, None where it was not finished.
+        classes: public labels, in whose shares a part of the samples is drawn; None where they must not be used.
     """
 
     folder: Path
@@ -68,6 +69,7 @@ class PreparedRun:
     shared: SharedAnswers
     plan: RunPlan | None
     done: RunRecord | None
+    classes: Mapping[str, int] | None = None
 
     def equipped(self, workspace: Workspace, web: Web | None) -> Assignment:
         """The assignment with the opened web, and with the pictures and facts that its regime needs."""
@@ -83,7 +85,7 @@ class PreparedRun:
 
     @property
     def samples(self) -> Sequence[Sample]:
-        return self.release.first(self.evaluation.limit)
+        return self.release.first(self.evaluation.limit, self.classes)
 
 
 def prepare(
@@ -141,7 +143,17 @@ def prepare(
             fix="State its price in the catalogue of models, or leave out --budget.",
             code="unknown-price",
         )
-    return PreparedRun(folder, evaluation, identity, release, assignment, web, shared, read_plan(folder), done)
+    plan = read_plan(folder)
+    classes = _public_classes(workspace, release, evaluation.split) if plan is None or plan.balanced else None
+    return PreparedRun(folder, evaluation, identity, release, assignment, web, shared, plan, done, classes)
+
+
+def _public_classes(workspace: Workspace, release: Release, split: str) -> Mapping[str, int] | None:
+    """The class of each sample, None where labels are not public: what is drawn by a secret label tells it."""
+    edition, task = release.edition, release.task
+    if split != MAIN_SPLIT or not task.classes or not labels_are_public(workspace, edition, task.name):
+        return None
+    return {key: label.label for key, label in load_labels(workspace, edition, task).items()}
 
 
 def _check(evaluation: Evaluation, regime: Regime) -> None:

@@ -403,6 +403,7 @@ class _Runner:
                 return await lane.model.ask(request)
         except TimeoutError:
             what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
+            start -= left_s  # a loop's clock may end the limit a hair early; nothing is left of it
             raise CallError(what, where=lane.model.spec.name, code="timeout", retryable=True) from None
         finally:
             spent.append(asyncio.get_running_loop().time() - start)

@@ -343,35 +343,60 @@ class Forecasts:
 
 
 @cache
-def brier_index(classes: int) -> Metric:
+def relative_brier_index(classes: int) -> Metric:
     """100 for perfect forecasts, 50 for always giving the share that each class has; never below 0.
 
     100 * (1 - sqrt(B / C) / 2), where B is the mean squared error of the forecasts (see `Forecasts`) and C that of the
     forecast which gives each class its share among the samples. The root makes it a ratio of two distances, in the unit
-    of probabilities. With two classes of as many samples it is the Brier index of ForecastBench, 100 * (1 - sqrt(B)):
-    forecasts that are certain and always wrong have 0. With three such classes these have 13, with more a little more.
-    Where shares are uneven, what is worse than twice the distance of that forecast counts as 0. Samples of one class
-    only have no C, and 0.
+    of probabilities. Where classes are equally frequent it is `brier_index`; where shares are uneven, what is worse
+    than twice the distance of that forecast counts as 0. Samples of one class only have no C, and 0.
 
-    Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index).
+    Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index), for its form.
     """
 
-    def value(sums: FloatArray) -> FloatArray:
+    def base(sums: FloatArray) -> FloatArray:
         of_class = sums[..., 2:]
         n = of_class.sum(axis=-1)
-        base = (n - ratio((of_class**2).sum(axis=-1), n)) / 2
-        apart = np.sqrt(ratio(np.maximum(sums[..., 0], 0.0), np.where(base > 1e-9, base, 0.0))) / 2
-        return np.where(base > 1e-9, 100 * np.clip(1 - apart, 0.0, 1.0), 0.0)
+        found: FloatArray = (n - ratio((of_class**2).sum(axis=-1), n)) / 2
+        return found
 
     return Metric(
-        "brier_index",
+        "relative_brier_index",
         Forecasts(classes),
-        value,
+        lambda sums: _index_over(sums, base(sums)),
         (0.0, 100.0),
-        title="Brier index",
+        title="Relative Brier index",
         meaning="100 for perfect forecasts, 50 for always giving the share that each class has among the samples: "
         "100 * (1 - half the ratio of the two root mean squared errors), at least 0",
     )
+
+
+@cache
+def brier_index(classes: int) -> Metric:
+    """ForecastBench's: 100 for perfect forecasts, 50 for always giving every class the same chance; never below 0.
+
+    100 * (1 - sqrt(B)) of the Brier score B of two classes, where always saying 0.5 has 50 and always being certain and
+    wrong 0. With K classes 100 * (1 - sqrt(B / U) / 2), where U = (1 - 1 / K) / 2 is the error of equal chances; with
+    three classes certain and wrong has 13, with more a little more.
+
+    Source: forecastbench.org (Brier index).
+    """
+    even = (1 - 1 / classes) / 2
+    return Metric(
+        "brier_index",
+        Forecasts(classes),
+        lambda sums: _index_over(sums, even * sums[..., 2:].sum(axis=-1)),
+        (0.0, 100.0),
+        title="Brier index",
+        meaning="as ForecastBench has it: 100 for perfect forecasts, 50 for always giving every class the same chance; "
+        "of two classes 100 * (1 - the root of the Brier score)",
+    )
+
+
+def _index_over(sums: FloatArray, base: FloatArray) -> FloatArray:
+    """100 less 50 times the ratio of the forecasts' distance from the truth to one whose squares add to `base`."""
+    apart = np.sqrt(ratio(np.maximum(sums[..., 0], 0.0), np.where(base > 1e-9, base, 0.0))) / 2
+    return np.where(base > 1e-9, 100 * np.clip(1 - apart, 0.0, 1.0), 0.0)
 
 
 @cache
@@ -400,8 +425,8 @@ def log_score(classes: int) -> Metric:
 
 
 def forecast_metrics(classes: int) -> tuple[Metric, ...]:
-    """How forecasts are scored; the Brier index is the headline."""
-    return brier_index(classes), log_score(classes)
+    """How forecasts are scored; the relative Brier index is the headline."""
+    return relative_brier_index(classes), brier_index(classes), log_score(classes)
 
 
 def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = True, title: str = "") -> Metric:

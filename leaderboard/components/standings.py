@@ -407,7 +407,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     entries = [line.result.entry for line in lines]
     kinds = [GROUPS[group_of(line.result)][0] for line in lines]
     metrics = [line.result.headline for line in lines]
-    provenances = [entry.provenance for entry in entries]
+    provenances = [PROVENANCES.get(entry.provenance, entry.provenance) for entry in entries]
     narrow = len(usual(lines)) < len(lines)
     ours = "".join(str(int(source != "uploaded")) for source in provenances)
     chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
@@ -469,7 +469,8 @@ def _plain_value(line: Line, column: BoardColumn, metric: str | None) -> Value:
         return found.value if found else None
     given = column.plain(line)
     if given:
-        value = next(iter(given.values()))
+        name, value = next(iter(given.items()))
+        value = PROVENANCES.get(str(value), value) if name == "provenance" else value
         return None if value == "none" else value
     content = column.cell(line)
     return content if isinstance(content, str) and content != DASH else None

@@ -78,9 +78,10 @@ def _compose(visit: Visit) -> None:
     visit.show(dataset)
     if dataset is None and split.kind == MAIN:
         visit.show(_funnel(board, split), _balance(board, split))
-    files = board.released(split)
-    addresses = {name: visit.attach(f"released/{name}", path) for name, path in files.items()}
-    visit.show(_get_samples(board, split, addresses) if files else None)
+    if files := board.released(split):
+        visit.show(heading("Get the samples", "The released files, with their hashes below."))
+        addresses = {name: visit.attach(f"released/{name}", path) for name, path in files.items()}
+        visit.show(_get_samples(board, split, addresses))
     release, found = board.first(ReleaseFacts, split), board.rows(Distribution, split)
     revealed = release is not None and release.revealed
     later = "" if release is None or revealed else " They are shown by class once the labels are revealed."
@@ -353,7 +354,6 @@ def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str | No
         el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)
         for name, address in addresses.items()
     )
-    said = "The released files, with their hashes below."
     config = split.task if split.kind == MAIN else f"{split.task}-{split.kind}"
     name = board.addresses.dataset
     loading = (
@@ -363,7 +363,6 @@ def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str | No
     )
     return el(
         "section",
-        heading("Get the samples", said),
         el("ul", *listed),
         el("p", "The same in Python:"),
         el("pre", loading),

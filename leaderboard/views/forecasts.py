@@ -36,11 +36,12 @@ from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "How well systems forecast what people will decide: probabilities handed in before anyone had decided."
 _INDEX = (
-    "The Brier index is 100 for perfect forecasts and 50 for always giving each class its share among the samples that "
-    "were decided: it is 100 less 50 times the ratio of the two root mean squared errors, and at least 0. The log "
-    "score is the mean logarithm of the probability that was given to what came true, taken as 1% where it is lower. "
-    "Systems that state no probabilities count by the certainty of their answer, or by how their repeated answers are "
-    "divided."
+    "The relative Brier index is 100 for perfect forecasts and 50 for always giving each class its share among the "
+    "samples that were decided: 100 (1 - √(B/C)/2) with the Brier scores B of the forecasts and C of those shares, and "
+    "at least 0. The Brier index, as ForecastBench has it, is 50 for always giving every class the same chance: with "
+    "two classes 100 (1 - √B). The log score is the mean logarithm of the probability that was given to what came "
+    "true, taken as 1% where it is lower. Systems that state no probabilities count by the certainty of their answer, "
+    "or by how their repeated answers are divided."
 )
 _PARTS = (
     "The Brier score is reliability less resolution plus uncertainty, but for what differs within a bin. Reliability "
@@ -99,13 +100,15 @@ def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, Calib
         DataColumn(name.capitalize(), [getattr(one, name, None) for one in found], "%.3f")
         for name in ("reliability", "resolution", "uncertainty")
     ]
-    return replace(usual, title="Systems by Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]])
+    return replace(
+        usual, title="Systems by relative Brier index", columns=[*usual.columns[:4], *added, *usual.columns[4:]]
+    )
 
 
 def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> Html:
     scale = view.scale
-    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Log score")]
-    columns += [("number", name) for name in ("Reliability", "Resolution", "Uncertainty")]
+    columns: list[Column] = [("rank", "#"), ("name", "System"), *headline_columns(scale), ("number", "Brier index")]
+    columns += [("number", name) for name in ("Log score", "Reliability", "Resolution", "Uncertainty")]
     rows: list[list[Cell]] = []
     for line in lines:
         entry, found = line.result.entry, parts.get(line.result.entry.origin)
@@ -113,8 +116,9 @@ def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRo
         own = [_part(found, name) for name in ("reliability", "resolution", "uncertainty")]
         name = inner_link(address, named(entry.name)), named(entry.team, 60)
         place = str(line.rank) if line.rank and group_of(line.result) == "system" else DASH
-        rows.append([place, name, *headline_cells(line.result, scale), score(line.result.metric("log_score")), *own])
-    return scrolled(table("Systems by Brier index", columns, rows, "hf-standings"))
+        others = [score(line.result.metric(metric)) for metric in ("brier_index", "log_score")]
+        rows.append([place, name, *headline_cells(line.result, scale), *others, *own])
+    return scrolled(table("Systems by relative Brier index", columns, rows, "hf-standings"))
 
 
 def _curves(board: Board, split: SplitKey, lines: Sequence[Line], parts: Mapping[str, CalibrationRow]) -> Html | None:

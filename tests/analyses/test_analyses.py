@@ -259,7 +259,7 @@ def test_known_when_counts_answers_that_it_is_too_early_and_scores_all_as_foreca
     panel = build.panel(entries, release)
     result = answer("known-when", panel)
     assert result.table["known"].to_list() == ["no search", "until the post", "until the note"]
-    assert result.table["too_early"].to_list() == [0, 30, 0] and set(result.table["metric"]) == {"brier_index"}
+    assert result.table["too_early"].to_list() == [0, 30, 0] and set(result.table["metric"]) == {"relative_brier_index"}
     (system,) = (one for one in panel.systems if "before=post" in one.settings)
     said, labels = system.headline, panel.labels
     missed = np.where(said.answers < 0, 1.0, said.answers != labels)

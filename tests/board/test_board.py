@@ -125,7 +125,9 @@ def test_scores_under_another_headline_metric_are_not_shown_under_that_of_today(
     forecasts = scored.scores(Quarter(2023, 2), PROSPECTIVE)  # as versions wrote them that had F1 first on this split
     forecasts.parent.mkdir(parents=True)
     forecasts.write_bytes(path.read_bytes())
-    with pytest.raises(DataError, match="scored with f1 as its headline metric, which is brier_index now") as caught:
+    with pytest.raises(
+        DataError, match="scored with f1 as its headline metric, which is relative_brier_index now"
+    ) as caught:
         build_board(scored)
     assert caught.value.fix == "Recreate it: hellofresh score --edition 2023Q2 --split prospective"
 

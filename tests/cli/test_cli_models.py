@@ -208,6 +208,9 @@ def test_one_command_in_an_empty_folder_gives_a_first_result(
     assert all("[" in line for line in table[2:5])
     lines = [line.split(":")[0] for line in table if not line.startswith(" ")]
     assert sorted(lines[-5:-3]) == ["right", "wrong"] and lines[-3:] == ["next"] * 3
+    parts = [line.split(":")[0].strip() for line in table if line.startswith("  ") and ":" in line]
+    assert parts == ["post", "note", "people decided"] * 2
+    assert "note: 20 of 86 samples: not comparable with the board; others are scored on the same samples." in cli.err
     asked = len(chat.bodies)
     again = cli(*command)  # the same run goes on, on the edition that is there now
     assert "x-notes 2026Q2: the newest with public labels in" in again and len(chat.bodies) == asked

@@ -134,6 +134,18 @@ def test_a_sample_is_opened_with_what_each_system_said() -> None:
     assert {*rows(test)["Label"]} == {"helpful"} and rows(test).height * 2 == found.height
 
 
+def test_words_are_the_same_everywhere_and_files_stand_below_their_title() -> None:
+    test = app(provenance="all")
+    assert {*rows(test)["Provenance"]} == {"run here", "uploaded"}
+    assert {"run here", "uploaded"} < {*box(test, "Provenance").options}  # type: ignore[attr-defined]
+    opened = app("samples", **QUARTER, sample=rows(app("samples", **QUARTER))["Sample"][0])
+    assert "in these words." in text(shown(opened)) and "1 wordings" not in text(shown(opened))
+    page = [(node.type, str(node.proto)) for node in app("data", **QUARTER).main]
+    title = next(at for at, (_, said) in enumerate(page) if "Get the samples" in said)
+    files = [at for at, (kind, said) in enumerate(page) if kind == "download_button" and "json" in said]
+    assert files and min(files) > title
+
+
 def test_hostile_names_stay_texts_and_are_no_formulas(hostile: Sequence[str]) -> None:
     test = app(provenance="all")
     names = rows(test)["System"].to_list()

@@ -98,4 +98,4 @@ def test_a_table_with_metrics_of_facts_and_comparisons_of_forecasts_have_their_s
     assert all(f".{kind} td" in style for kind in re.findall(r"hf-ranked-\w+", page))
     export_board(prospective_board.board, tmp_path / "forecasts")
     (listed,) = (tmp_path / "forecasts").glob("x-notes/*-prospective/compare/list.js")
-    assert '"metric":"Brier index"' in listed.read_text() and '"span":100.0' in listed.read_text()
+    assert '"metric":"Relative Brier index"' in listed.read_text() and '"span":100.0' in listed.read_text()

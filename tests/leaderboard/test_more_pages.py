@@ -253,7 +253,7 @@ def test_all_pages_keep_to_the_prospective_samples(forecasts: dict[str, str]) ->
         opened("samples", **forecasts)  # the quarter has not opened
     compare = opened("compare", **split)
     assert "seer is better than guesser" in text(compare)
-    assert data_of(compare, "compare/list")["metric"] == "Brier index"
+    assert data_of(compare, "compare/list")["metric"] == "Relative Brier index"
     data = text(opened("data", **split))
     assert "20 samples that were undecided" in data and "From source rows" not in data
     assert "hellofresh release verify data/releases/2026Q4/x-notes/prospective" in data

@@ -64,7 +64,9 @@ def test_every_ranked_system_has_a_badge_and_a_record_that_say_what_the_table_sa
     for path in (hostile_copy / "x-notes/2026Q4-prospective/systems").glob("*.svg"):
         assert path.with_suffix(".html").is_file()
         title = ElementTree.fromstring(path.read_text()).findtext("{http://www.w3.org/2000/svg}title")
-        said_there = r"HelloFresh x-notes 2026Q4, prospective: rank (\d+)(?: \(.*\))? of (\d+), Brier index (\d+\.\d)"
+        said_there = (
+            r"HelloFresh x-notes 2026Q4, prospective: rank (\d+)(?: \(.*\))? of (\d+), Relative Brier index (\d+\.\d)"
+        )
         found = re.fullmatch(said_there, str(title))
         assert found is not None and int(found[2]) == len(ranked)
         said.append((int(found[1]), found[3]))
@@ -75,7 +77,8 @@ def test_every_ranked_system_has_a_badge_and_a_record_that_say_what_the_table_sa
     assert len(mine) == len(ranked)
     for record in mine:
         metrics = [one["metric_config"] for one in record["evaluation_results"]]
-        assert [(one["metric_name"], one["min_score"], one["max_score"]) for one in metrics[:2]] == [
+        assert [(one["metric_name"], one["min_score"], one["max_score"]) for one in metrics[:3]] == [
+            ("Relative Brier index", 0.0, 100.0),
             ("Brier index", 0.0, 100.0),
             ("Log score", pytest.approx(math.log(0.01)), 0.0),
         ]
@@ -108,5 +111,5 @@ def test_results_for_the_hub_name_the_task_of_eval_yaml_and_are_read_by_its_libr
     assert {(entry.dataset_id, entry.task_id, entry.source_url) for entry in entries} == {
         ("owner/hellofresh", TASK, "https://example.org/hellofresh")
     }
-    assert all("Brier index" in str(entry.notes) and "uploaded" in str(entry.notes) for entry in entries)
-    assert "ranked systems; first by Brier index: " in files["feed.xml"]
+    assert all("Relative Brier index" in str(entry.notes) and "uploaded" in str(entry.notes) for entry in entries)
+    assert "ranked systems; first by Relative Brier index: " in files["feed.xml"]

@@ -33,14 +33,14 @@ DAYS = CalendarRule().of(QUARTER)
 def test_what_an_oracle_reaches_is_that_of_a_hand_computation() -> None:
     labels = np.array([1, 1, 0, 0] * 50, np.int8)
     sure = reached(NOTES, labels, np.where(labels == 1, 1.0, 0.0), np.zeros(200))
-    assert all(abs(end - top) < 1e-3 for name, top in (("f1", 1), ("accuracy", 1), ("brier_index", 100))
+    assert all(abs(end - top) < 1e-3 for name, top in (("f1", 1), ("accuracy", 1), ("relative_brier_index", 100))
                for end in sure[name])  # fmt: skip
     # Shares that are known exactly: a quarter of the labels lie on the other side of a share of 0.8 or 0.2.
     said = np.where(np.arange(200) % 4 == 0, 1 - labels, labels)
     known = reached(NOTES, labels, np.where(said == 1, 0.8, 0.2), np.zeros(200))
     right, errors = 0.75, 0.75 * 0.2**2 + 0.25 * 0.8**2
     assert np.allclose(known["accuracy"], right) and np.allclose(
-        known["brier_index"], 100 - 100 * errors**0.5, atol=0.1
+        known["relative_brier_index"], 100 - 100 * errors**0.5, atol=0.1
     )
     # A share of which nothing is known is as often above as below one half.
     open_ = reached(NOTES, labels, np.full(200, 0.5), np.full(200, 12**-0.5))
@@ -77,12 +77,14 @@ def open_and_revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Ma
     return before, make
 
 
-def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(open_and_revealed) -> None:
+def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(
+    open_and_revealed: tuple[str, Maker],
+) -> None:
     before, make = open_and_revealed
     assert "Ceiling" not in before and "chance_error" not in before
     workspace, site = make.workspace(), make.folder / "site"
     rows = load_board(workspace.board).rows(CeilingRow, SplitKey("2023Q2", "x-notes"))
-    assert [row.metric for row in rows] == ["f1", "accuracy", "brier_index"]
+    assert [row.metric for row in rows] == ["f1", "accuracy", "relative_brier_index"]
     assert all(row.low <= row.value <= row.high and (row.samples, row.of) == (64, 72) for row in rows)
     export_board(workspace.board, site)
     folder = site / "x-notes" / "2023Q2"
@@ -93,7 +95,9 @@ def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(ope
     assert line["f1"] == rows[0].value and line["accuracy_high"] == rows[1].high and line["rank"] is None
 
 
-def test_a_stranger_recomputes_the_ceiling_and_finds_what_was_changed(open_and_revealed, tmp_path: Path) -> None:
+def test_a_stranger_recomputes_the_ceiling_and_finds_what_was_changed(
+    open_and_revealed: tuple[str, Maker], tmp_path: Path
+) -> None:
     workspace = open_and_revealed[1].workspace()
     folder = workspace.release(QUARTER, "x-notes")
     path = folder.parent / "ratings" / "x-notes.ceiling.jsonl"

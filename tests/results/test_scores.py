@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -455,6 +456,10 @@ def test_an_evaluation_shows_its_score_beside_the_baselines_and_the_next_command
     shown = " ".join(capsys.readouterr().out.split())
     assert "F1 beside the baselines" in shown
     assert shown.index("sampler", shown.index("beside")) < shown.index("always-yes", shown.index("beside"))
+    run = shown.split("hellofresh runs show ")[1].split()[0]
+    assert main(["runs", "show", run]) == 0
+    (said,) = re.findall(r"f1 (0\.[0-9]+ \[.*?\]) on", " ".join(capsys.readouterr().out.split()))
+    assert said in shown
 
 
 @pytest.mark.parametrize("known", [True, False])

@@ -10,13 +10,14 @@ from typing import ClassVar
 
 import pytest
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
-from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.runs import prepare
 from hellofresh.runs.evaluate import evaluate, resumed
@@ -124,6 +125,34 @@ def test_a_larger_limit_goes_on_with_the_same_run_and_a_smaller_one_loses_nothin
     assert max(parrot.asked.values()) == 1
 
 
+def test_a_part_is_balanced_by_public_labels_only_and_a_run_keeps_the_draw_that_it_began_with(
+    make, workspace, quarter, notes_task, monkeypatch
+) -> None:
+    said: list[str] = []
+
+    def drawn(limit: int, model: str = "always-yes") -> Counter[int]:
+        done = evaluate(workspace, Evaluation(quarter, notes_task, model, limit=limit), progress, said.append)
+        labels = load_labels(workspace, quarter, notes_task)
+        return Counter(labels[row["id"]].label for row in read_jsonl(done.folder / "predictions.jsonl"))
+
+    blind = [sample.id for sample in load_release(workspace, quarter, notes_task).first(7)]
+    open_draw = drawn(7)
+    assert "7 of 24 samples, drawn without a look at labels: classes may be uneven" in said
+    labels = load_labels(workspace, quarter, notes_task)
+    assert open_draw == Counter(labels[key].label for key in blind) and set(open_draw.values()) != {3, 4}
+    assert reveal(workspace, quarter, notes_task, now())
+    said.clear()
+    for limit in range(1, 12):
+        counts = drawn(limit, "coin")
+        assert abs(counts[0] - counts[1]) <= 1 and counts.total() == limit
+    assert not [note for note in said if "drawn" in note]
+    assert drawn(7) == open_draw and drawn(9).total() == 9
+    release = load_release(workspace, quarter, notes_task)
+    skewed = {sample.id: number % 4 == 0 for number, sample in enumerate(release.samples)}
+    ids = [sample.id for sample in release.first(None, skewed)]
+    assert all(sum(skewed[key] for key in ids[:n]) in (n // 4, n // 4 + 1) for n in range(25))
+
+
 def test_more_prompts_go_on_with_the_same_run(judge, parrot) -> None:
     first = judge("parrot", prompts="manual")
     assert parrot.asked.total() == 4
@@ -202,7 +231,7 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
         notes: list[str] = []
         run = evaluate(workspace, Evaluation(quarter, notes_task, "parrot", **options), progress, notes.append)
         assert notes[0] == "parrot: asked at this machine, nothing is sent away"
-        told.extend(notes[1:])
+        told.extend(note for note in notes[1:] if "drawn without" not in note)
         return run.run_id
 
     first = begin(limit=1)

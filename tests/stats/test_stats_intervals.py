@@ -175,7 +175,7 @@ def test_macro_f1_without_a_sample_of_a_class_is_few() -> None:
 def test_a_log_score_of_few_clusters_is_few_and_a_brier_index_is_not(clusters: int, few: bool) -> None:
     random = np.random.default_rng(0)
     labels, chances = np.arange(2 * clusters) % 2, random.uniform(0.2, 0.8, 2 * clusters)
-    index, log = forecast_metrics(2)
+    index, _, log = forecast_metrics(2)
     table = cluster_tables(
         index.statistics(labels, np.stack([1 - chances, chances], axis=1)), np.arange(labels.size) // 2
     )

@@ -38,6 +38,7 @@ from verifier.scores import FigureName
 QUARTER = Quarter(2026, 4)
 MOMENT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
+FORECAST = ["relative_brier_index", "brier_index", "log_score"]
 DEADLINE = MOMENT + timedelta(days=5)
 LATER = MOMENT + timedelta(days=30)
 MAIN_OPEN, MAIN_OVER = datetime(2027, 1, 25, tzinfo=UTC), datetime(2027, 6, 1, tzinfo=UTC)
@@ -159,7 +160,9 @@ def test_a_choice_without_probabilities_is_refused_and_one_that_was_received_bef
     (entry,) = standings(lane.root, lane.due, LATER).entries
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
     lane.decide()
-    index = next(score for score in lane.score().scores if score.metric == "brier_index" and score.period == "all")
+    index = next(
+        score for score in lane.score().scores if score.metric == "relative_brier_index" and score.period == "all"
+    )
     assert index.value == pytest.approx(100 * (1 - math.sqrt(3 / 4 / 0.25) / 2))  # each answer is certain
 
 
@@ -257,8 +260,9 @@ def test_it_is_scored_with_its_counts_and_leaves_the_main_split_as_it_is(lane) -
     assert values == pytest.approx([1 / 3, 1 / 2, 1 / 4])
     # xn-10 came true at 0.75, xn-11 at 0.125, xn-12 not at 0.75, and xn-13 has no forecast.
     errors = [0.25**2, 0.875**2, 0.75**2, 1.0]
-    assert [score.metric for score in scored.scores if score.period == "all"][:2] == ["brier_index", "log_score"]
-    assert whole["brier_index"].value == pytest.approx(100 * (1 - math.sqrt(sum(errors) / 4 / 0.25) / 2), abs=1e-12)
+    assert [score.metric for score in scored.scores if score.period == "all"][:3] == FORECAST
+    for name in FORECAST[:2]:  # classes are equally frequent
+        assert whole[name].value == pytest.approx(100 * (1 - math.sqrt(sum(errors) / 4 / 0.25) / 2), abs=1e-12)
     logs = [math.log(0.75), math.log(0.125), math.log(0.25), math.log(0.01)]
     assert whole["log_score"].value == pytest.approx(sum(logs) / 4, abs=1e-12)
     assert [note for note in scored.notes if "not scored" in note] == [
@@ -366,9 +370,7 @@ def faults(folder: Path, *figures: str) -> dict[str, tuple[str, ...]]:
 
 
 def test_published_forecasts_can_be_verified_and_computed_again(lane, published) -> None:
-    found = faults(
-        published, *(f"system=System,metric={name},period=all" for name in ("f1", "brier_index", "log_score", "rank"))
-    )
+    found = faults(published, *(f"system=System,metric={name},period=all" for name in ("f1", *FORECAST, "rank")))
     assert {"outcomes", "predictions", "scores", "figure"} <= found.keys()
     assert set(found.values()) == {()}
     assert set(faults(published.parent).values()) == {()}

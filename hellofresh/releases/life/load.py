@@ -5,6 +5,7 @@ The texts that a release could not publish are filled in on a reader's machine, 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -81,12 +82,19 @@ class Release:
         """Whether what was handed in may be scored: the deadline has passed, or labels are public by the record."""
         return self.revealed or (self.calendar is not None and moment >= self.calendar.deadline)
 
-    def first(self, limit: int | None) -> Sequence[Sample]:
+    def first(self, limit: int | None, classes: Mapping[str, int] | None = None) -> Sequence[Sample]:
         """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
 
-        Those among them whose texts are not at hand are left out, not replaced by later ones.
+        Those among them whose texts are not at hand are left out, not replaced by later ones. With `classes` by id,
+        where these are public, classes take turns in that order, so that any number has about the shares of all.
         """
         ordered = sorted(self.samples, key=lambda sample: sha256_text(f"limit:{sample.id}"))
+        if classes is not None:
+            of_class = defaultdict(list)
+            for sample in ordered:
+                of_class[classes.get(sample.id)].append(sample.id)
+            turns = {key: (n + 0.5) / len(ids) for ids in of_class.values() for n, key in enumerate(ids)}
+            ordered.sort(key=lambda sample: turns[sample.id])
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
 
     def with_texts(self) -> Sequence[Sample]:
