@@ -32,7 +32,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
 from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
-from verifier.content import NOT_ASKED, Content, _take_chances, _vote_faults, majority
+from verifier.content import NOT_ASKED, Content, _check_drawn, _take_chances, _vote_faults, majority
 from verifier.manifest import Manifest
 from verifier.reading import MOST_SHOWN, quoted, short
 from verifier.scores import BadFigureError, FigureName
@@ -584,6 +584,26 @@ def test_every_fault_of_predictions_is_named_and_none_ends_the_search(revealed: 
     found = tampered(revealed / "predictions.jsonl", change)["predictions"]
     for fault in ("line 2 is not in its place", "'xn-9999' is not a sample"):
         assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize(("has", "gone", "faults"), [
+    ([2, 2], 0, 0), ([1, 2], 0, 2), ([3, 2], 0, 1), ([2, 1], 1, 0), ([1, 1], 1, 1), ([3, 1], 1, 1),
+])  # fmt: skip
+def test_periods_have_as_many_samples_as_were_drawn_but_for_takedowns(has: list[int], gone: int, faults: int) -> None:
+    periods = {name: {"taken_per_class": 1} for name in ("2023-04", "2023-05")}
+    content = Content(Manifest({"edition": "2023Q2", "selection": {"periods": periods}}, ""), period_names=[*periods])
+    content.periods = np.repeat(np.arange(2, dtype=np.int32), has)
+    content.tombstones = {str(number): {} for number in range(gone)}
+    _check_drawn(content)
+    assert len(content.of("samples.jsonl")) == faults
+
+
+def test_every_label_of_no_sample_is_named_and_the_others_are_read_on(revealed: Path) -> None:
+    strange = [{"id": f"xn-{number}", "label": 0, "salt": "0" * 64} for number in (1, 2)]
+    found = tampered(revealed / "labels.jsonl", lambda rows: rows.__setitem__(slice(0, 0), strange))["labels"]
+    assert [fault for fault in found if "and no commitment" in fault or "has no label" in fault] == [
+        f"'xn-{number}' has a label and no commitment" for number in (1, 2)
+    ]
 
 
 @pytest.mark.parametrize(("stated", "good"), [
