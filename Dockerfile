@@ -1,7 +1,8 @@
 # The leaderboard with the board that lies in data/board, as built by `make release`:
 #   docker build -t hellofresh-board . && docker run --rm -p 7860:7860 hellofresh-board
 # A newer board without a new image: add -v "$PWD/data/board:/app/data/board:ro".
-FROM python:3.12-slim
+# By digest, so that an image is the same tomorrow. A newer one: docker buildx imagetools inspect python:3.12-slim
+FROM python:3.12-slim@sha256:78387bc3881b8273120a12ebe6c1ab22b018ccc2c9adf565ae1ac9b536e184ea
 
 # The user and the port are those that a Hugging Face Space expects.
 RUN useradd --create-home --uid 1000 site

@@ -38,8 +38,8 @@ def measure(settings: BridgingSettings, options: argparse.Namespace) -> None:
     held: dict[str, list[tuple[bool, float, float, float]]] = {}
     for seed in range(options.worlds):
         world = VotersWorld.make(options.notes, seed)
-        size = (2 * options.notes, 40 * options.notes)
-        drawn = (draw_voters(world, *size, 1000 * seed + k) for k in range(_KNOWN))
+        crowd = (2 * options.notes, 40 * options.notes)
+        drawn = (draw_voters(world, *crowd, 1000 * seed + k) for k in range(_KNOWN))
         fits = [fit_bridging(*voters, settings) for voters in drawn]
         status = np.array([statuses(fit) for fit in fits])
         decided, middle = status != NoteStatus.NEEDS_MORE_RATINGS, np.mean([fit.intercept for fit in fits], axis=0)

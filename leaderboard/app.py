@@ -4,13 +4,19 @@ import sys
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
 
 ROOT = str(Path(__file__).resolve().parents[1])
 if ROOT not in sys.path:  # a host that is pointed at this file has installed its requirements, and no package
     sys.path.insert(0, ROOT)
 
-from leaderboard.live import main  # noqa: E402
+from leaderboard.headers import SiteHeaders  # noqa: E402
 
 # Whatever configuration it is started with: nothing is reported about visitors.
 st.config.set_option("browser.gatherUsageStats", False)
-main()
+if st.runtime.exists():
+    from leaderboard.live import main
+
+    main()
+else:  # `streamlit run` looks for this, serves it, and runs the file anew for each visit
+    app = st.App(__file__, middleware=[Middleware(SiteHeaders)])

@@ -88,6 +88,12 @@ def needed() -> Callable[[bool, str], None]:
 
 
 @pytest.fixture(scope="session")
+def thorough() -> bool:
+    """Whether tests do all that they can (`HELLOFRESH_THOROUGH=1`, as CI does), or a part that takes less long."""
+    return THOROUGH
+
+
+@pytest.fixture(scope="session")
 def root() -> Path:
     """The project's folder."""
     return ROOT

@@ -35,7 +35,7 @@ from verifier.manifest import (
     unlisted,
 )
 from verifier.ratings import CeilingCheck, PeopleCheck, StudyCheck
-from verifier.reading import MOST_LINE_BYTES, Row, first_of, strict_json
+from verifier.reading import MOST_LINE_BYTES, Row, first_of, quoted, short, strict_json
 from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
@@ -130,7 +130,7 @@ def verify_release(
     if EDITION.fullmatch(above) and above != manifest.edition:
         faults.append(f"it says {manifest.edition}, and its folder says {above}")
     if known is not None and known not in {manifest.sha256, *hashes}:
-        faults.append(f"neither this manifest nor one before it has the SHA-256 {known[:64]}")
+        faults.append(f"neither this manifest nor one before it has the SHA-256 {short(known)}")
     version = f"version {manifest['version']}, SHA-256 {manifest.sha256}"
     unseen = [] if listing else ["whether there are files that nothing lists"]
     checks = [
@@ -200,7 +200,7 @@ def _score_checks(
     for wanted in figures:
         if wanted.may_be_of(manifest) and (content.has_labels or "edition" in wanted.wanted):
             missing = "no score is" if content.has_labels else "labels are not public yet for"
-            yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {wanted.text[:200]!r}")
+            yield _figure_check(manifest.name, found.get(wanted.text, ()), f"{missing} {quoted(wanted.text)}")
 
 
 def _survive(work: Callable[[], object], faults: list[str]) -> None:
@@ -208,7 +208,7 @@ def _survive(work: Callable[[], object], faults: list[str]) -> None:
     try:
         work()
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        faults.append(f"cannot be computed ({type(error).__name__}: {str(error)[:200]})")
+        faults.append(f"cannot be computed ({type(error).__name__}: {short(str(error))})")
 
 
 def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> Check:
@@ -288,7 +288,7 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
             for folder in places if not ("@" in one and "@" in two) else ():
                 if names[folder] in {one, two}:
                     other = two if names[folder] == one else one
-                    found.setdefault(folder, []).append(f"{key[:80]!r} is a sample of {other}, too")
+                    found.setdefault(folder, []).append(f"{quoted(key)} is a sample of {other}, too")
     faults = [f"{checked[path].as_posix()}: {fault}" for path in checked for fault in first_of(found.get(path, ()))]
     versions = (f"; {one} and {two} share {number:,}" for (one, two), number in sorted(shared.items()) if number)
     living = sum("@" not in name for name in names.values())
@@ -311,7 +311,7 @@ def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
     for name, there in sorted(places.items()):
         for release, key in sorted(there) if len(there) > 1 else ():
             place, other = min(there - {(release, key)})
-            what = f"{key[:80]!r} is of the lineage {name[:80]!r}, as is {other[:80]!r} of {place}"
+            what = f"{quoted(key)} is of the lineage {quoted(name)}, as is {quoted(other)} of {place}"
             told.setdefault(release, []).append(what)
     return {folder: list(told[name]) for folder, name in names.items() if name in told}
 

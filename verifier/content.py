@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLES, TOMBSTONES, Manifest
-from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, rows, text_hash
+from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, quoted, rows, short, text_hash
 from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
 
 RUN, REPLAYED, UPLOADED = "run", "replayed", "uploaded"
@@ -187,7 +187,7 @@ class Content:
         """Keep the label of a sample, if it is one of the task's."""
         many = max(1, len(self.classes))
         if label >= many:
-            self.of(file).append(f"{key[:80]!r} has the label {label}, and the task has {many} classes")
+            self.of(file).append(f"{quoted(key)} has the label {label}, and the task has {many} classes")
         if key in self.places:
             self.labels[self.places[key]] = min(label, many - 1)
 
@@ -230,13 +230,13 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
 def _read_samples(folder: Path, content: Content) -> None:
     manifest, faults, task = content.manifest, content.of(SAMPLES), TASKS.get(content.manifest["task"])
     if task is None:
-        content.unchecked[SAMPLES] = [f"the form of samples of {manifest['task'][:80]!r}"]
+        content.unchecked[SAMPLES] = [f"the form of samples of {quoted(manifest['task'])}"]
     periods: dict[str, int] = {}
     groups: dict[str, int] = {}
     period_of, group_of = array("i"), array("i")
     shapes: tuple[dict[str, object], dict[str, object]] = ({}, {})  # those that may be told have other fields
     for key, sample in by_id(folder / SAMPLES, _SAMPLE, faults):
-        faults += (f"{key[:80]!r} {what}" for what in _odd_sample(sample, manifest, task, shapes))
+        faults += (f"{quoted(key)} {what}" for what in _odd_sample(sample, manifest, task, shapes))
         content.places[key] = len(period_of)
         period_of.append(periods.setdefault(sample["period"], len(periods)))
         group_of.append(groups.setdefault(sample["group"], len(groups)))
@@ -260,7 +260,7 @@ def _odd_sample(
     is_withheld = manifest["texts"] == "withheld"
     is_told = is_withheld and manifest["task"] == "claims" and _OPEN.fullmatch(sample["license"]) is not None
     if fields := _other_shape(sample, shapes[is_told], ""):
-        yield f"has other fields than the samples before: {fields[:80]}"
+        yield f"has other fields than the samples before: {short(fields)}"
     if is_withheld and not is_told and (told := _names(sample) & _WITHHELD):
         yield f"has the field {min(told)}, and texts are withheld"
     if manifest["texts"] == "included" and "text_sha256" in _names(sample):
@@ -273,15 +273,15 @@ def _odd_sample(
     period = sample["period"]
     prefixed = task is None or sample["id"].startswith(task.prefix)
     if not prefixed or (sample["task"], sample["edition"]) != (manifest["task"], manifest.edition):
-        yield f"is not a sample of {manifest['task'][:80]} {manifest.edition}"
+        yield f"is not a sample of {short(manifest['task'])} {manifest.edition}"
     year, week, _ = date.isocalendar()
     months, weeks = f"{date:%Y-%m}", f"{year:04d}-W{week:02d}"
     drawn = str((manifest["selection"] or manifest["prospective"] or {}).get("period"))
     if manifest.is_frozen:
         if period != ALL_ROWS:
-            yield f"is of the period {period[:20]}, and a data set has none"
+            yield f"is of the period {short(period)}, and a data set has none"
     elif period not in {"month": {months}, "week": {weeks}}.get(drawn, {months, weeks}):
-        yield f"has a date that is not in its period {period[:20]}"
+        yield f"has a date that is not in its period {short(period)}"
     elif f"{date.year:04d}Q{(date.month + 2) // 3}" != manifest.edition:
         yield f"is dated {date:%Y-%m-%d}, which is not in {manifest.edition}"
 
@@ -315,7 +315,7 @@ def _check_drawn(content: Content) -> None:
     found, faults = Counter({name: int(number) for name, number in pairs}), content.of(SAMPLES)
     for period in sorted(found.keys() | drawn.keys()):
         if found[period] > drawn.get(period, 0) or (not content.tombstones and found[period] != drawn.get(period, 0)):
-            faults.append(f"{period[:20]} has {found[period]} samples, and {drawn.get(period, 0)} were drawn")
+            faults.append(f"{short(period)} has {found[period]} samples, and {drawn.get(period, 0)} were drawn")
     if (missing := sum(drawn.values()) - found.total() - len(content.tombstones)) > 0:
         faults.append(f"{missing} samples fewer than were drawn, besides those that were taken down")
 
@@ -367,7 +367,7 @@ def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:
         if not all(type(value) is int for value in found.values()):
             raise ValueError
     except (KeyError, ValueError, TypeError, AttributeError):
-        faults.append(f"{row['id'][:80]!r} does not say which documents are relevant")
+        faults.append(f"{quoted(row['id'])} does not say which documents are relevant")
         return {}
     return found
 
@@ -381,7 +381,7 @@ def _unbalanced(content: Content) -> Iterator[str]:
         has, number = [found[place, label] for label in range(many)], item["taken_per_class"]
         if max(has) > number or many * number - sum(has) > len(content.tombstones):
             yield (
-                f"{period[:20]} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
+                f"{short(period)} has {' and '.join(map(str, reversed(has)))} samples of the {many} labels, "
                 f"not {number} of each"
             )
 
@@ -409,7 +409,7 @@ def _read_outcomes(folder: Path, content: Content) -> None:
     if outcomes[""] != resolved["labels"]:
         faults.append(f"{outcomes['']:,} samples were decided, and the manifest says {resolved['labels']:,}")
     if stated != dropped:
-        faults.append(f"dropped are {canonical(dropped)[:200]}, and the manifest says {canonical(stated)[:200]}")
+        faults.append(f"dropped are {short(canonical(dropped))}, and the manifest says {short(canonical(stated))}")
 
 
 def _read_predictions(folder: Path, content: Content) -> None:
@@ -427,9 +427,9 @@ def _read_predictions(folder: Path, content: Content) -> None:
         statements = (
             ("a text that may quote the sample, whose texts are withheld",
              withheld and bool(row.get("rationale") or row.get("text"))),
-            (f"{entry[:80]!r} is named otherwise before", content.entries.setdefault(entry, named) != named
+            (f"{quoted(entry)} is named otherwise before", content.entries.setdefault(entry, named) != named
              or content.settings.setdefault(entry, settings) != settings),
-            (f"{key[:80]!r} is not a sample", at is None),
+            (f"{quoted(key)} is not a sample", at is None),
             (f"the label {label}, and the task has {many} classes", (label or 0) >= many),
             ("a label is there or missing otherwise than before", ("label" in row) != labelled),
         )  # fmt: skip
@@ -463,7 +463,7 @@ def _take_chances(content: Content, row: Row, at: int, faults: list[str]) -> Non
     empty = np.full((len(content.places), many), np.nan)
     chances = content.chances.setdefault((row["entry"], row["prompt"]), empty)
     if stated and (len(stated) != many or not all(0 <= one <= 1 for one in stated) or abs(sum(stated) - 1) > 0.02):
-        faults.append(f"{row['entry'][:80]}/{row['id'][:80]}: not a probability of each of {many} classes")
+        faults.append(f"{short(row['entry'])}/{short(row['id'])}: not a probability of each of {many} classes")
     elif stated:
         chances[at] = stated
 
@@ -472,7 +472,9 @@ def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
     """The metrics of a ranking; what ranks nothing finds nothing."""
     documents, scores = row.get("documents", []), row.get("scores", [])
     if (scores and len(scores) != len(documents)) or len(set(documents)) < len(documents):
-        faults.append(f"{row['entry'][:80]}/{row['id'][:80]}: not a ranking of different documents, each with a score")
+        faults.append(
+            f"{short(row['entry'])}/{short(row['id'])}: not a ranking of different documents, each with a score"
+        )
         return
     for name, value in ranking_measures(documents, scores, content.relevance.get(row["id"], {})).items():
         empty = np.full((len(content.places), 2), (np.nan, 1.0))
@@ -490,11 +492,11 @@ def _vote_faults(content: Content) -> Iterator[str]:
     for entry, prompts in by_entry.items():
         vote = prompts.pop(MAJORITY, None)
         if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
-            yield f"{entry[:80]!r}: the majority is not that of its prompts"
+            yield f"{quoted(entry)}: the majority is not that of its prompts"
         # What a vote states in a prospective split is checked as a forecast.
         stated = vote if prompts and content.fact and content.manifest.is_main else None
         if stated is not None and not _is_mean(content, entry, stated, list(prompts)):
-            yield f"{entry[:80]!r}: the majority's probabilities are not the means of those of its prompts"
+            yield f"{quoted(entry)}: the majority's probabilities are not the means of those of its prompts"
 
 
 def _is_mean(content: Content, entry: str, vote: NDArray[np.int8], prompts: Sequence[str]) -> bool:

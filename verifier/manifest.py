@@ -9,7 +9,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from verifier.reading import COUNT, SHA256, UTC_TIME, Form, Row, canonical, file_hash, misfit, strict_json, text_hash
+from verifier.reading import (
+    COUNT,
+    SHA256,
+    UTC_TIME,
+    Form,
+    Row,
+    canonical,
+    file_hash,
+    misfit,
+    quoted,
+    short,
+    strict_json,
+    text_hash,
+)
 
 MANIFEST, PREVIOUS, PROSPECTIVE = "manifest.json", "manifests", "prospective"
 SAMPLES, COMMITMENTS, LABELS = "samples.jsonl", "commitments.jsonl", "labels.jsonl"
@@ -124,7 +137,7 @@ class Manifest:
     @property
     def name(self) -> str:
         """Edition and task, and the split where it is not the main one."""
-        return f"{self.edition}/{self['task'][:80]}" + ("" if self.is_main else f"/{PROSPECTIVE}")
+        return f"{self.edition}/{short(self['task'])}" + ("" if self.is_main else f"/{PROSPECTIVE}")
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
@@ -162,7 +175,7 @@ class Manifest:
         """What it says that nothing confirms."""
         unknown = sorted(self.said.keys() - _KNOWN - {name for names in CLAIMS.values() for name in names})
         found = [what for what, names in CLAIMS.items() if any(self.said.get(name) for name in names)]
-        more = [f"what the manifest says under {', '.join(unknown)[:200]}"] if unknown else []
+        more = [f"what the manifest says under {short(', '.join(unknown))}"] if unknown else []
         return ["whether the sources are genuine", *found, *more]
 
 
@@ -191,7 +204,7 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
     statements = (
         ("a file is listed twice", len(set(paths)) < len(paths)),
         *((f"{name} is not listed", name not in paths) for name in sorted(first)),
-        *((f"{name[:100]!r} is listed, and belongs to no release of this kind", True)
+        *((f"{quoted(name)} is listed, and belongs to no release of this kind", True)
           for name in sorted(set(paths) - {SAMPLES, TOMBSTONES, PREDICTIONS, SCORES, *own})),
         (f"revealed, and {LABELS} is not listed", manifest["revealed"] and LABELS not in paths),
         (f"{OUTCOMES} is listed, and it is not resolved, or the other way round",
@@ -264,7 +277,7 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
     for period, item in drawn["periods"].items() if drawn is not None else ():
         if item["taken"] != min(drawn["cap_per_period"], item["pending"]):
             yield (
-                f"{period[:20]} says that {item['taken']} were taken, of {item['pending']} with a cap of "
+                f"{short(period)} says that {item['taken']} were taken, of {item['pending']} with a cap of "
                 f"{drawn['cap_per_period']}"
             )
 
@@ -280,17 +293,17 @@ def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
     for period, item in selection["periods"].items():
         if (found := (counts or {}).get(period)) is None:
             if manifest["revealed"]:
-                yield f"{period[:20]} does not say how many candidates of each label there were"
+                yield f"{short(period)} does not say how many candidates of each label there were"
             continue
         offered = [found["negatives"], *found.get("others", ())]
         offered += [found["positives"]] if found.get("positives") is not None else []
         if len(offered) != classes:
-            yield f"{period[:20]} has counts of {len(offered)} labels, and there are {classes}"
+            yield f"{short(period)} has counts of {len(offered)} labels, and there are {classes}"
         if (taken := item["taken_per_class"]) != min(cap, *offered):
             offers = " and ".join(map(str, offered))
-            yield f"{period[:20]} says that {taken} of each label were taken, of {offers} with a cap of {cap}"
+            yield f"{short(period)} says that {taken} of each label were taken, of {offers} with a cap of {cap}"
         if kept and sum(offered) > sum(kept.get(period, {}).values()):
-            yield f"{period[:20]} has more candidates by label than the collection kept"
+            yield f"{short(period)} has more candidates by label than the collection kept"
 
 
 def _collection_faults(manifest: Manifest) -> Iterator[str]:
@@ -306,7 +319,7 @@ def _collection_faults(manifest: Manifest) -> Iterator[str]:
 def bad_path(path: str) -> str:
     """What is wrong with a path that a manifest lists; empty if nothing."""
     if not _PATH.fullmatch(path):
-        return f"{path[:100]!r} is not a path of plain names below the release's folder"
+        return f"{quoted(path)} is not a path of plain names below the release's folder"
     if path == MANIFEST or path.startswith(f"{PREVIOUS}/"):
         return f"{path!r} is listed, but is the manifest itself or one of its versions"
     return ""
@@ -351,7 +364,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
         inside = listed_there and (path == beside or beside in path.parents)
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or (not inside and not path.is_dir() and name not in known):
-            yield f"{name[:200]!r} is not listed{' and is a link' if path.is_symlink() else ''}"
+            yield f"{quoted(name)} is not listed{' and is a link' if path.is_symlink() else ''}"
 
 
 def stray(edition: Path) -> Iterator[str]:
@@ -360,11 +373,11 @@ def stray(edition: Path) -> Iterator[str]:
     ratings = there.pop(RATINGS, None)
     for name, path in sorted(there.items()):
         if path.is_symlink() or not _is_of(edition, path):
-            yield f"{name[:100]!r} is not a release, and lies beside the tasks of {edition.name}"
+            yield f"{quoted(name)} is not a release, and lies beside the tasks of {edition.name}"
     rated = {f"{task}.{end}" for task in there for end in RATING_FILES}
     for path in sorted(ratings.rglob("*")) if ratings is not None else ():
         if path.name not in rated or path.is_symlink() or path.parent != ratings:
-            yield f"{path.relative_to(edition).as_posix()[:100]!r} belongs to no task of {edition.name}"
+            yield f"{quoted(path.relative_to(edition).as_posix())} belongs to no task of {edition.name}"
 
 
 def _is_of(edition: Path, folder: Path) -> bool:
@@ -406,10 +419,10 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str
             same = seen.setdefault(entry["sha256"], entry)
             if (same["size"], same["rows"]) != (entry["size"], entry["rows"]):
                 faults.append(
-                    f"version {version - 1}: {entry['path'][:100]!r} has another size or other rows than later"
+                    f"version {version - 1}: {quoted(entry['path'])} has another size or other rows than later"
                 )
             if now.hashes.get(entry["path"]) != entry["sha256"]:
-                gone.add(entry["path"][:100])
+                gone.add(short(entry["path"]))
         newer = older
     faults += ["version 1 names one before it"] if newer["previous"] else []
     faults += ["version 1 is revealed or resolved"] if newer.has_labels and not newer.is_frozen else []
@@ -437,7 +450,7 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
         yield f"the one before says that it is version {older['version']}"
     for name in (*_FIXED, *sorted(older.said.keys() - _KNOWN)):
         if name not in newer.said or canonical(newer[name]) != canonical(older[name]):
-            yield f"{name[:80]} has changed"
+            yield f"{short(name)} has changed"
     for name in ("resolved", "counts", "samples_at_opening"):
         if older[name] is not None and newer[name] != older[name]:
             yield f"{name} has changed"

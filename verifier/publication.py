@@ -34,8 +34,10 @@ from verifier.reading import (
     file_hash,
     first_of,
     misfit,
+    quoted,
     read_table,
     rows,
+    short,
     strict_json,
     text_hash,
 )
@@ -194,7 +196,7 @@ class Publication:
         for name in sorted(there & self.listed.keys()):
             path, entry = self.root / name, self.listed[name]
             if path.is_symlink() or path.stat().st_size != entry["size"] or file_hash(path) != entry["sha256"]:
-                yield f"{name[:200]!r} is other"
+                yield f"{quoted(name)} is other"
         if list(self.listed) != sorted(self.listed, key=Path):
             yield "the files are not listed in their order"
         known = {BENCHMARK, CARD, CROISSANT, *self.documents, *(part.path for part in self.parts)}
@@ -254,7 +256,7 @@ def _tables(made: Publication) -> dict[str, _Columns]:
 
 def card_faults(made: Publication) -> Iterator[str]:
     """What head and tables of the card say otherwise than the releases."""
-    _, head, text = made.card.split("---\n", 2)
+    head, _, text = made.card.removeprefix("---\n").partition("---\n")
     stated: dict[str, list[str]] = {}
     for line in head.replace("'", "").replace('"', "").splitlines():
         name = line.partition(":")[0] if line[:1] not in {" ", "-"} else next(reversed(stated), "")
@@ -269,7 +271,7 @@ def card_faults(made: Publication) -> Iterator[str]:
     differ = [
         (there, here) for there, here in pairs if there != here and not (here[-2:] == "| " and there.startswith(here))
     ]
-    yield from first_of([f"the card says {there[:80]!r}, and not {here[:80]!r}" for there, here in differ])
+    yield from first_of([f"the card says {quoted(there)}, and not {quoted(here)}" for there, here in differ])
     if len(lines) != len(wanted):
         yield f"the card has {len(lines)} lines of tables, and the releases give {len(wanted)}"
 
@@ -414,7 +416,7 @@ def croissant_faults(made: Publication) -> Iterator[str]:
     yield from (f"{name} is not what tables and releases say" for name in expected if said.get(name) != expected[name])
     constant = {name: value for name, value in said.items() if name not in expected}
     if text_hash(canonical(constant)) != _CONSTANT:
-        yield f"{', '.join(sorted(constant))[:200]} are not what every publication says"
+        yield f"{short(', '.join(sorted(constant)))} are not what every publication says"
 
 
 def _distributed(entry: Row) -> Row:
@@ -496,6 +498,6 @@ def publication_checks(root: Path) -> list[Check]:
         try:
             faults = list(faults_of())
         except unreadable as error:
-            faults = [f"cannot be read ({type(error).__name__}: {str(error)[:200]})"]
+            faults = [f"cannot be read ({type(error).__name__}: {short(str(error))})"]
         found.append(Check(name, what, said, faults, unchecked=[unchecked] if unchecked else []))
     return found

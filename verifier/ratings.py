@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, SINGLE, Content
 from verifier.manifest import ASKED, CEILING, LABELS, PEOPLE, RATINGS
-from verifier.reading import COUNT, Row, few, first_of, read_table, rows, text_hash
+from verifier.reading import COUNT, Row, few, first_of, quoted, read_table, rows, short, text_hash
 from verifier.scores import Contender, agree, standings, table_of
 from verifier.statistics import FloatArray, Metric, forecast_sums, interval, kish, t_quantile
 
@@ -102,7 +102,7 @@ class StudyCheck(_BesideCheck):
             ratings, key = (self._table(end) for end in _COLUMNS)
             overall, criteria = self._rubric()
         except (ValueError, OSError, KeyError, TypeError) as error:
-            self.faults.append(str(error)[:300])
+            self.faults.append(short(str(error)))
             return
         self.responses = len(key)
         self.unchecked += [
@@ -150,23 +150,25 @@ class StudyCheck(_BesideCheck):
         """Ratings that cannot be: of no response, off the scale, twice, or with another weight than their share."""
         together: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         known = self.content.places.keys() | self.content.tombstones.keys()
-        faults = [f"{row['response'][:80]!r} is of no sample" for row in systems.values() if row["sample"] not in known]
+        faults = [
+            f"{quoted(row['response'])} is of no sample" for row in systems.values() if row["sample"] not in known
+        ]
         for row in ratings:
             criterion, value = criteria.get(row["criterion"]), row["value"]
             together[row["response"], row["link"], row["criterion"]].append(row)
             if row["response"] not in systems or systems[row["response"]]["sample"] != row["sample"]:
-                faults.append(f"a rating of {row['response'][:80]!r}, which the key does not have for that sample")
+                faults.append(f"a rating of {quoted(row['response'])}, which the key does not have for that sample")
             elif criterion is None or criterion.of_links != bool(row["link"]):
-                faults.append(f"a rating of {row['response'][:80]!r} on {row['criterion'][:40]!r}, not asked")
+                faults.append(f"a rating of {quoted(row['response'])} on {quoted(row['criterion'])}, not asked")
             elif value not in criterion.values:
                 faults.append(
-                    f"a rating of {row['response'][:80]!r} that is not on the scale of {row['criterion'][:40]}"
+                    f"a rating of {quoted(row['response'])} that is not on the scale of {short(row['criterion'])}"
                 )
         for (response, _, criterion_id), some in together.items():
             if _twice(row["judge"] for row in some):
-                faults.append(f"{response[:80]!r} is rated twice on {criterion_id[:40]} by one rater")
+                faults.append(f"{quoted(response)} is rated twice on {short(criterion_id)} by one rater")
             if any(abs(row["weight"] * len(some) - 1) > 1e-9 for row in some):
-                faults.append(f"{response[:80]!r}: the weights on {criterion_id[:40]} are not equal shares of 1")
+                faults.append(f"{quoted(response)}: the weights on {short(criterion_id)} are not equal shares of 1")
         faults += few(systems.keys() - {response for response, _, _ in together}, "is in the key and has no rating")
         yield from first_of(faults)
 
@@ -199,9 +201,11 @@ class StudyCheck(_BesideCheck):
         for (entry, _), system in self._entries(systems).items():
             its = [(key, text) for (one, key), text in self.content.responses.items() if one == entry]
             other = [key for key, text in its if rated.get((system, key)) != text]
-            yield from few(other, f"has another response of {entry[:80]} than was rated")
+            yield from few(other, f"has another response of {short(entry)} than was rated")
             more = {key for name, key in rated if name == system} - {key for key, _ in its}
-            yield from few(more - self.content.tombstones.keys(), f"has no response of {entry[:80]}, and one is rated")
+            yield from few(
+                more - self.content.tombstones.keys(), f"has no response of {short(entry)}, and one is rated"
+            )
 
     def _numbers(
         self, ratings: list[Row], systems: Mapping[str, Row], name: str, criterion: _Criterion
@@ -238,7 +242,7 @@ class StudyCheck(_BesideCheck):
             figures = [[row[name] for name in ("mean", "low", "high")] for row in (said, made)]
             other = sorted(name for name in made if name not in {"mean", "low", "high"} and said[name] != made[name])
             if other or not agree(*figures):
-                where = f"{made['system'][:40]} on {made['criterion'][:40]} {made['value'][:40]}".strip()
+                where = f"{short(made['system'])} on {short(made['criterion'])} {short(made['value'])}".strip()
                 faults.append(
                     f"standings line {number}: {', '.join(other) or 'mean or interval'} of {where} are not "
                     "those of the ratings"
@@ -302,7 +306,7 @@ class PeopleCheck(_BesideCheck):
             answers = table.to_dicts()
             ordered = sorted(answers, key=lambda row: (_number(row["judge"]), row["sample"]))
         except (ValueError, TypeError) as error:
-            self.faults.append(str(error)[:300])
+            self.faults.append(short(str(error)))
             return
         self.answers = len(answers)
         self.unchecked += ["who of the people gave an answer, their certainty, and answers that were not published"]
@@ -324,7 +328,7 @@ class PeopleCheck(_BesideCheck):
         classes, seen = range(len(self.content.classes)), Counter((row["judge"], row["sample"]) for row in answers)
         known = self.content.places.keys() | self.content.tombstones.keys()
         for row in answers:
-            where = f"{row['judge'][:20]} on {row['sample'][:80]}"
+            where = f"{short(row['judge'])} on {short(row['sample'])}"
             is_check = row["asked_label"] is not None
             if is_check == (row["sample"] in known) or (not is_check and row["sample"] not in asked):
                 yield f"{where}: not a sample that people were asked about"
@@ -459,8 +463,9 @@ class CeilingCheck(_BesideCheck):
         """By metric the mean and the limits over draws of the shares that voters have for the second class."""
         weight = np.maximum(chance * (1 - chance), _TINY) / np.maximum(error * error, _TINY) - 1
         weight = np.maximum(weight, _LEAST_WEIGHT)
-        sides = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
-        shares, together = np.random.default_rng(0).beta(*sides, (_DRAWS, labels.size)), np.zeros(labels.size, np.int32)
+        one, two = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
+        shares = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
+        together = np.zeros(labels.size, np.int32)
         for name in ("f1", "accuracy", "relative_brier_index"):
             metric = Metric.of_classes(name, self.content.classes)
             sums = (

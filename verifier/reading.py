@@ -17,6 +17,8 @@ Form = Any
 COUNT = range(2**63)
 SHA256 = re.compile("[0-9a-f]{64}")
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+MOST_SHOWN = 100
+"""Characters of a name or message."""
 MOST_FAULTS = 20
 """Faults named for each file; the others are counted."""
 MOST_LINE_BYTES = 10_000_000
@@ -89,8 +91,8 @@ def misfit(value: object, form: Form, place: str = "") -> str:
         missing = [name for name in form if name[-1] not in "?*" and name not in value]
         strange = [] if "*" in form else sorted(value.keys() - names.keys())
         if missing or strange:
-            return f"{above}{missing[0]}: missing" if missing else f"{above}{strange[0][:80]}: not a field"
-        inside = ((value[key], form[names.get(key, "*")], f"{above}{key[:80]}") for key in value)
+            return f"{above}{missing[0]}: missing" if missing else f"{above}{short(strange[0])}: not a field"
+        inside = ((value[key], form[names.get(key, "*")], f"{above}{short(key)}") for key in value)
         return next(filter(None, (misfit(*item) for item in inside)), "")
     if isinstance(form, list) and isinstance(value, list):
         return next(filter(None, (misfit(item, form[0], f"{place}[{k}]") for k, item in enumerate(value))), "")
@@ -98,7 +100,7 @@ def misfit(value: object, form: Form, place: str = "") -> str:
         found = (misfit(value, one, place) for one in form)
         first = next(found)
         return first if first and all(found) else ""
-    return "" if _is_of(value, form) else f"{place or 'the line'}: {json.dumps(value)[:60]} does not belong here"
+    return "" if _is_of(value, form) else f"{place or 'the line'}: {short(json.dumps(value))} does not belong here"
 
 
 def _is_of(value: object, form: Form) -> bool:
@@ -144,12 +146,22 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
             yield last, row
         else:
             what = "is there twice" if row["id"] == last else "is not in its place (sorted by id)"
-            faults.append(f"line {number}: {row['id'][:80]!r} {what}")
+            faults.append(f"line {number}: {quoted(row['id'])} {what}")
+
+
+def short(text: str) -> str:
+    """What is shown of a text that may be of any length."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+
+
+def quoted(text: str) -> str:
+    """A name as it is shown, so that its ends can be seen."""
+    return repr(short(text))
 
 
 def few(keys: Iterable[str], what: str) -> list[str]:
     """A fault for each of some names; of many the first."""
-    return first_of([f"{key[:80]!r} {what}" for key in sorted(keys)])
+    return first_of([f"{quoted(key)} {what}" for key in sorted(keys)])
 
 
 def first_of(faults: Sequence[str]) -> list[str]:

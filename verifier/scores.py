@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from verifier.content import MAJORITY, NOT_ASKED, REPLAYED, RUN, SINGLE, UPLOADED, Content, EntryName
 from verifier.manifest import SCORES, Manifest
-from verifier.reading import Row, few, first_of, rows, text_hash
+from verifier.reading import Row, few, first_of, quoted, rows, short, text_hash
 from verifier.statistics import (
     FISHER,
     FORECAST,
@@ -109,7 +109,7 @@ class FigureName:
         paired = (metric in _STANDING[-2:]) == ("against" in parts)
         named = kind.lower() in OF_ONE if colon else metric in {"", "overall", "refutation", *METRIC_NAMES, *_STANDING}
         if "system" not in parts or not (named and paired and parts.keys() <= {*_PARTS, *_MORE}):
-            raise BadFigureError(f"not a figure: {text[:200]!r}; expected {cls.EXPECTED}")
+            raise BadFigureError(f"not a figure: {quoted(text)}; expected {cls.EXPECTED}")
         return cls(text, {"period": ALL, **parts}, metric)
 
     def may_be_of(self, manifest: Manifest) -> bool:
@@ -282,7 +282,9 @@ class ScoreCheck:
                 if (name.metric or self._headline.name) == row["metric"] and name.fits(row):
                     values, stated_ends = (tuple(one[end] for end in _ENDS) for one in (made, row))
                     found[name.text].append(_figure(row, row["metric"], made["n"], values, stated_ends))
-        impossible = (f"{origin[:80]}: {what}" for origin, row in self._first.items() for what in self._impossible(row))
+        impossible = (
+            f"{short(origin)}: {what}" for origin, row in self._first.items() for what in self._impossible(row)
+        )
         self.faults = first_of([*self.faults, *impossible])
         for name in figures:
             found[name.text] += self._standing(name)
@@ -348,7 +350,7 @@ class ScoreCheck:
         else:
             rated = not content.classes and content.metrics
             why = "whose ratings are not published beside it" if rated else "which is not known here"
-            self.unchecked.add(f"scores of {content.manifest['task'][:80]} by {metric.name[:60]}, {why}")
+            self.unchecked.add(f"scores of {short(content.manifest['task'])} by {short(metric.name)}, {why}")
         return {**found, "clusters": sizes.size, "effective_clusters": effective}
 
     def _differences(self, row: Row, made: Row) -> Iterator[str]:
@@ -373,7 +375,7 @@ class ScoreCheck:
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
         if row["provenance"] not in may_be:
-            yield f"the provenance of a {kind[:40]!r} is {' or '.join(may_be)}, not {row['provenance'][:40]!r}"
+            yield f"the provenance of a {quoted(kind)} is {' or '.join(may_be)}, not {quoted(row['provenance'])}"
         if (row["provenance"] == REPLAYED) != (row["replayed_by"] > 0):
             yield "an entry is replayed where others replayed it, and nowhere else"
         if row["provenance"] == REPLAYED:
@@ -387,7 +389,7 @@ class ScoreCheck:
         }
         asked = ours and not without_regime and (MAJORITY in prompts or not classes)
         if not possible.get(kind, asked and (kind == "language-model" or not classes)):
-            yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {kind[:40]!r}"
+            yield f"team, regime, prompts or smoke_test are not those of an entry of the kind {quoted(kind)}"
 
     @cached_property
     def _table(self) -> Standings:
@@ -419,20 +421,20 @@ class ScoreCheck:
         handed = (entry for entry, row in self._first.items() if row["kind"] == "submission")
         published = {entry for entry in handed if not self._is_rated(entry)}
         missing = sorted(handed_in.keys() - published)
-        yield from (f"{entry[:80]} was handed in and is not among the predictions" for entry in missing)
+        yield from (f"{short(entry)} was handed in and is not among the predictions" for entry in missing)
         for entry in sorted(published):
             if entry not in handed_in:
-                yield f"{entry[:80]} has no receipt for what it says"
+                yield f"{short(entry)} has no receipt for what it says"
                 continue
             given, row = handed_in[entry], self._first[entry]
             named = EntryName(given.system, given.team, row["provenance"], given.regime)
             if self.content.entries[entry] != named or row["knowledge_cutoff"] != given.knowledge_cutoff:
-                yield f"{entry[:80]}: system, team, regime or knowledge_cutoff are not those that were handed in"
+                yield f"{short(entry)}: system, team, regime or knowledge_cutoff are not those that were handed in"
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
-                yield f"{entry[:80]}: about is not the notes that were handed in, with what the entry is flagged for"
+                yield f"{short(entry)}: about is not the notes that were handed in, with what the entry is flagged for"
             if self._answers_of(entry) != self._answers_given(given):
-                yield f"{entry[:80]}: the predictions are not those that were handed in"
+                yield f"{short(entry)}: the predictions are not those that were handed in"
 
     def _is_rated(self, entry: str) -> bool:
         """Whether an entry is a system of a rated study: it is named by the edition, where others have their team."""
@@ -476,7 +478,7 @@ def is_ranked(row: Row) -> bool:
 
 
 def _name_of(row: Row) -> str:
-    return f"{row['system'][:80]}/{row['prompt'][:80]}/{row['period'][:20]}/{row['metric'][:60]}"
+    return f"{short(row['system'])}/{short(row['prompt'])}/{short(row['period'])}/{short(row['metric'])}"
 
 
 def _figure(

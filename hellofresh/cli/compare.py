@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hellofresh.cli._output import CommandOutput, estimate
+from hellofresh.cli._output import CommandOutput
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.results.comparison import compare_scores
@@ -22,27 +22,20 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     compared = compare_scores(
         read_scores(options.files, names), baseline=options.baseline, lower_is_better=options.lower_is_better
     )
+    if options.out:  # first, since who reads what is printed may stop reading
+        write_bytes(options.out, WRITERS[options.out.suffix](compared).encode())
     facts = ("sentence", "said", "notes", "detectable", "needed", "to_lose", "halves")
     found = {name: getattr(compared, name) for name in facts}
     output.result({**found, "systems": compared.table.to_dicts(), "pairs": compared.pairs.to_dicts()})
     output.text(compared.sentence)
     output.say(compared.said)
-    systems, pairs = compared.table.to_dicts(), compared.pairs.head(_MOST_PAIRS).to_dicts()
-    for row in systems:
-        row["mean"] = estimate(row["mean"], row.pop("low"), row.pop("high"))
-        row["first"] = f"{row['first']:.0%}"
-        if "rank_low" in row:
-            row["rank"] = f"{row['rank']} ({row.pop('rank_low')}-{row.pop('rank_high')})"
-    for row in pairs:
-        row["difference"] = estimate(row["difference"], row.pop("low"), row.pop("high"), "+.3f")
-        row |= {name: f"{row[name]:.3g}" for name in ("p_value", "adjusted")}
-    for title, rows in (("Systems", systems), ("Pairs, intervals for all together", pairs)):
-        output.table(title, [name.replace("_", " ") for name in rows[0]], [list(row.values()) for row in rows])
+    systems, pairs = compared.shown()
+    for title, rows in (("Systems", systems), ("Pairs, intervals for all together", pairs[:_MOST_PAIRS])):
+        output.table(title, list(rows[0]), [list(row.values()) for row in rows])
     if compared.pairs.height > _MOST_PAIRS:
         output.say(f"{compared.pairs.height - _MOST_PAIRS:,} more pairs: --json or --out FILE.html")
     for note in compared.notes:
         output.text(note)
     if options.out:
-        write_bytes(options.out, WRITERS[options.out.suffix](compared).encode())
         output.say(f"written: {options.out}")
     return 0

@@ -178,7 +178,7 @@ def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
         ("expected", expected if ahead.measured else "at most the ceiling; the first answers will tell more"),
         ("ceiling", f"{ahead.most_calls:,} requests, {_cost_ahead(ahead.most_usd)}"),
     ]
-    output.table(f"{what}: to come", ("", ""), rows)
+    output.table(f"Planned run: {what}", ("", ""), rows)
     by_role = [
         (
             role,

@@ -135,7 +135,7 @@ def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[V
         f"{sum(one.known for one in ahead):,}",
     )
     heads = ("variant", "expected requests", "expected cost", "most requests", "at most", "stored")
-    output.table(f"{len(planned)} runs to come; what is equal between them is asked once", heads, [*rows, total])
+    output.table(f"{len(planned)} planned runs; what is equal between them is asked once", heads, [*rows, total])
     output.result(
         {"plan": [{"variant": item.name, **forecast_facts(one)} for item, one in zip(planned, ahead, strict=True)]}
     )

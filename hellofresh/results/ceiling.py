@@ -53,10 +53,8 @@ def reached(
     metric = relative_brier_index(2)
     sums = [metric.statistics(labels, np.column_stack([1 - each, each])).sum(axis=0) for each in drawn]
     found[metric.name] = metric.value(np.array(sums))
-    return {
-        name: (float(values.mean()), *(float(end) for end in np.quantile(values, _LIMITS)))
-        for name, values in found.items()
-    }
+    limits = {name: np.quantile(values, _LIMITS).tolist() for name, values in found.items()}
+    return {name: (float(values.mean()), limits[name][0], limits[name][1]) for name, values in found.items()}
 
 
 def ceilings(panel: Panel) -> Iterator[CeilingRow]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
 from math import ceil
 
 import numpy as np
@@ -35,7 +36,7 @@ from hellofresh.stats.ranking import (
 Array = NDArray[np.float64]
 _RESAMPLES, _BLOCKS, _NAMED, _FEWEST_COMMON = 10_000, 2_000, 6, 5
 _MANY_CELLS = 1_000_000
-"""With more cells, fewer resamples are drawn."""
+"""With more cells, resamples are drawn of clusters in random blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,21 @@ class ScoreComparison:
     needed: int | None
     to_lose: int | None
     halves: float | None
+
+    def shown(self) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+        """Rows of systems and of pairs as people read them, the best first."""
+        systems, pairs = [], []
+        for row in self.table.to_dicts():
+            places = f" ({row['rank_low']}-{row['rank_high']})" if "rank_low" in row else ""
+            line = {"system": row["system"], "rank": f"{row['rank']}{places}"}
+            line |= {"tie group": str(row["tie_group"])} if "tie_group" in row else {}
+            line |= {"mean": f"{row['mean']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"}
+            systems.append({**line, "first": f"{row['first']:.0%}", "items": f"{row['items']:,}"})
+        for row in self.pairs.to_dicts():
+            line = {"one": row["one"], "two": row["two"], "items": f"{row['n']:,}"}
+            line |= {"difference": f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"}
+            pairs.append({**line, "p": f"{row['p_value']:.3g}", "p, all pairs": f"{row['adjusted']:.3g}"})
+        return systems, pairs
 
     def __repr__(self) -> str:
         return "\n".join([self.sentence, f"({self.said})", *self.notes, str(self.table)])
@@ -137,11 +153,17 @@ def _tables(scores: ItemScores, metric: Metric) -> Array:
     return tables
 
 
+def _blocks(tables: Array) -> Array:
+    """Sums of the clusters in random blocks, each its own where they are few."""
+    block = np.random.default_rng(0).permutation(tables.shape[1]) % _BLOCKS
+    return np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables])
+
+
 def _complete(tables: Array, metric: Metric, families: NDArray[np.int64] | None) -> _Fit:
     found = all_differences(tables, metric, families=families)
     made = [metric_interval(table, metric) for table in tables]
-    resamples = _RESAMPLES if tables.size < _MANY_CELLS else _RESAMPLES // 5
-    first = first_place(draw_jointly(tables, [metric], resamples=resamples), metric)
+    drawn = tables if tables.size < _MANY_CELLS else _blocks(tables)
+    first = first_place(draw_jointly(drawn, [metric], resamples=_RESAMPLES), metric)
     return _Fit(found, np.array([one.low for one in made]), np.array([one.high for one in made]), first)
 
 
@@ -207,8 +229,7 @@ def _carried(
     both = np.isfinite(scores.values[[one, two]]).all(axis=0)
     rows = [metric.statistics(np.ones(int(both.sum())), scores.values[k, both]) for k in (one, two)]
     to_lose = samples_to_overtake(rows[0], rows[1], metric)
-    block = np.random.default_rng(0).permutation(tables.shape[1]) % _BLOCKS
-    halves = halves_agree(np.stack([cluster_sums(table, block, int(block.max()) + 1) for table in tables]), metric)
+    halves = halves_agree(_blocks(tables), metric)
     detectable, needed = float(np.median(seen[np.triu_indices(len(order), 1)])), None
     lines = [f"{len(scores.items):,} items can tell differences of {detectable:.3g} (80% power, median of the pairs)."]
     if lead > SAME * metric.span and np.isfinite(seen[one, two]):
@@ -236,7 +257,12 @@ def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], 
     if baseline:
         parts = f"better {named(better)}; worse {named(worse)}; not significantly different {named(alike)}"
         return f"Beside {baseline} ({found.values[lead]:.3f}; adjusted p < .05): {parts}."
-    head = f"{scores.systems[lead]} leads with {found.values[lead]:.3f} on {len(scores.items):,} items"
+    level = [k for k in alike if abs(found.difference[lead, k]) <= SAME * found.metric.span]
+    ahead = f"{named([lead, *level])} share the lead" if level else f"{scores.systems[lead]} leads"
+    head, alike = (
+        f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items",
+        [*filterfalse(level.count, alike)],
+    )
     return f"{head}; that is significant over {named(worse)} (adjusted p < .05), and not over {named(alike)}."
 
 

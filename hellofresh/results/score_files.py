@@ -11,6 +11,7 @@ instance_level_eval.schema.json of https://github.com/evaleval/every_eval_ever.
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.results.panel import clean_name
 
 _NAMES = {
     "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",
@@ -35,7 +37,7 @@ _NAMES = {
 _LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """What inspect_ai writes for correct, incorrect, partially correct and no answer."""
 _SCALES = ((0.0, 1.0), (0.0, 10.0), (0.0, 100.0))
-_FEWEST = 5
+_FEWEST, _MOST, _LONGEST_HEAD = 5, 1e100, 1_000_000
 _TABLES = ".csv, .tsv, .parquet, .jsonl, .json or .eval"
 
 
@@ -107,20 +109,42 @@ def _read(path: Path) -> pl.DataFrame:
     if ending == ".parquet":
         return pl.read_parquet(path)
     if ending in (".csv", ".tsv", ".tab"):
-        return pl.read_csv(path, separator="," if ending == ".csv" else "\t", infer_schema_length=None)
+        return _table(path)
     if ending == ".eval":
         with zipfile.ZipFile(path) as file:
             samples = [json.loads(file.read(name)) for name in sorted(file.namelist()) if name.startswith("samples/")]
             rows: Iterable[Mapping[str, object]] = _inspected(json.loads(file.read("header.json")), samples)
     elif ending in (".jsonl", ".ndjson"):
-        rows = [_plain(json.loads(line)) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        rows = map(_plain, _lines(path.read_text(encoding="utf-8-sig")))
     elif ending == ".json":
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
         is_log = isinstance(content, dict) and "eval" in content
         rows = _inspected(content, content["samples"]) if is_log else map(_plain, content)
     else:
         raise ValueError(f"a file that ends with {ending!r}")
     return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
+
+
+def _table(path: Path) -> pl.DataFrame:
+    """A table of texts. Its separator is the one that its first line has most of; with semicolons, 0,5 is a half."""
+    with path.open("rb") as file:
+        head = file.readline(_LONGEST_HEAD)
+    if b"\0" in head:
+        raise ValueError("not text in UTF-8")
+    separator = max(",", ";", "\t", "|", key=lambda sign: head.count(sign.encode()))
+    frame = pl.read_csv(path, separator=separator, infer_schema_length=None, decimal_comma=separator == ";")
+    if twice := [name for name in frame.columns if re.search(r"_duplicated_\d+$", name)]:
+        raise ValueError(f"two columns are called {twice[0].rpartition('_duplicated_')[0]!r}")
+    return frame
+
+
+def _lines(text: str) -> Iterator[object]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            if line.strip():
+                yield json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from None
 
 
 def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, object]]:
@@ -134,8 +158,10 @@ def _inspected(log: Mapping[str, Any], samples: Iterable[Mapping[str, Any]]) -> 
         yield {**own, "score": next(iter(values.values()), None), **values}
 
 
-def _plain(row: Mapping[str, Any]) -> dict[str, object]:
+def _plain(row: object) -> dict[str, object]:
     """A row without what is nested deeper than one level; of lm-eval the first of its metrics is the score."""
+    if not isinstance(row, dict):
+        raise ValueError("a row that is not an object")
     nested = [(name, inner) for name, inner in row.items() if isinstance(inner, dict)]
     flat = {**row, **{f"{name}.{part}": value for name, inner in nested for part, value in inner.items()}}
     if "doc_id" in row and isinstance(row.get("metrics"), list):
@@ -172,6 +198,9 @@ def _unpivoted(frame: pl.DataFrame, taken: Mapping[str, str]) -> pl.DataFrame:
     index = [taken["item"] or "item", *(taken[part] for part in ("cluster", "repeat") if taken[part])]
     numbers = frame.select(pl.all().exclude(index).cast(pl.Float64, strict=False))
     systems = [one.name for one in numbers if frame[one.name].dtype != pl.String or 2 * one.count() > frame.height]
+    if not systems:
+        fix = "Name the columns of a long table: --item, --system, --score."
+        raise DataError("no column of numbers", where=", ".join(frame.columns)[:200], fix=fix, code="missing-column")
     if any(frame[name].dtype == pl.String for name in systems):
         frame = frame.with_columns(pl.col(systems).cast(pl.String))
     return frame.unpivot(systems, index=index, variable_name="system", value_name="score")
@@ -188,9 +217,12 @@ def _numbers(long: pl.DataFrame) -> pl.Series:
             raise DataError(f"the score {row['score'][:40]!r} is not a number", where=where, expected=expected,
                             fix="Or name the column of scores: --score COLUMN", code="bad-score")  # fmt: skip
     score = score.cast(pl.Float64)
-    if bad := int((~score.is_finite()).sum()):
-        fix = "Leave a cell empty where there is no score."
-        raise DataError(f"{bad} scores are NaN or infinite", expected="numbers", fix=fix, code="bad-score")
+    if bad := int((~(score.abs() <= _MOST)).sum()):
+        what, fix = (
+            f"scores that are NaN, infinite or above {_MOST:g}: {bad}",
+            "Leave a cell empty where there is none.",
+        )
+        raise DataError(what, expected="numbers", fix=fix, code="bad-score")
     return score.alias("score")
 
 
@@ -204,6 +236,10 @@ def _arranged(long: pl.DataFrame, taken: str) -> ItemScores:
         fix = "Leave the others out, or name the column that tells repetitions apart: --repeat COLUMN"
         raise DataError(what, expected="one", fix=fix, code="duplicate-score")
     systems, items = (cells[name].unique(maintain_order=True) for name in ("system", "item"))
+    names = list(map(clean_name, systems))
+    if alike := [name for name in names if names.count(name) > 1]:
+        what = f"two systems whose names look alike: {alike[0]!r}"
+        raise DataError(what, expected="a name each", code="duplicate-system")
     check_size(len(systems), len(items))
     places = (
         cells[name].replace_strict(known, range(len(known)), return_dtype=pl.Int64).to_numpy()
@@ -216,7 +252,7 @@ def _arranged(long: pl.DataFrame, taken: str) -> ItemScores:
     without = int((~np.isfinite(values)).any(axis=0).sum())
     size = f"{len(systems)} systems, score {low:g} to {high:g}, {len(items):,} items, {without:,} without all"
     clusters = _clusters(long, items) if "cluster" in long.columns else None
-    return ItemScores(systems.to_list(), items.to_list(), values, clusters, (low, high), f"{taken}, {size}")
+    return ItemScores(names, items.to_list(), values, clusters, (low, high), f"{taken}, {size}")
 
 
 def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:
@@ -236,7 +272,9 @@ def check_size(systems: int, items: int) -> None:
     """
     if systems < 2:
         fix = "Give a file with a column of systems, a column a system, or a file a system."
-        raise DataError(f"{systems} systems", expected="two or more", fix=fix, code="too-few-systems")
+        raise DataError(
+            f"{systems} system" + "s" * (systems != 1), expected="two or more", fix=fix, code="too-few-systems"
+        )
     if items < _FEWEST:
         what = f"{items} items that two systems have say nothing about which is better"
         raise DataError(what, expected=f"{_FEWEST} or more", code="too-few-items")

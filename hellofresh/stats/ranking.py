@@ -55,6 +55,8 @@ SIGNIFICANCE = round(1 - LEVEL, 12)
 _DRAWS, _HALVES = 9_999, 1_000
 _MANY, _FEWER_DRAWS = 100, 1_999
 """From so many systems on, fewer errors are drawn."""
+_MANY_CLUSTERS = 20_000
+"""With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters."""
 _CHUNK = 1_000_000
 """Most numbers drawn at once; bounds memory to a few tens of megabytes."""
 
@@ -264,6 +266,9 @@ def _errors(
 
 def _draw_errors(influence: NDArray[np.float64]) -> NDArray[np.float64]:
     """Draws of the systems' errors, shape (systems, draws)."""
+    if influence.shape[1] > max(_MANY_CLUSTERS, len(influence)):
+        sizes, axes = np.linalg.eigh(influence @ influence.T)
+        influence = axes * np.sqrt(np.maximum(sizes, 0.0))
     systems, clusters = influence.shape
     random, draws = np.random.default_rng(0), _FEWER_DRAWS if systems >= _MANY else _DRAWS
     step = max(1, _CHUNK // clusters)

@@ -9,26 +9,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 
-import polars as pl
-
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.note_writers import NoteWriter, WriterPair
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
-from leaderboard.components.tables import Row, as_csv, as_json, as_latex
+from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, scrolled, table
 from leaderboard.export.copy import document, style
 from leaderboard.views.note_writers import LEDE, writers_sections
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
-main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; } .cmp { overflow-x: auto; }
-.cmp :is(th, td) { text-align: right; padding: .25rem .75rem; white-space: nowrap; }
-.cmp :is(th, td):first-child { text-align: left; } .apart { font-weight: 700; }
-.cmp img { width: 100%; background: #fff; }
+main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
+.cmp img { width: 100%; max-width: 56rem; background: #fff; }
 """
 _OF_WRITERS = "From the public dump of Community Notes; people are one row, and no rater is named"
 _TITLE = "Is first place real?"
-_LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 240, 860, 22, 40
+_LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
 
 def forest_svg(compared: ScoreComparison) -> str:
@@ -45,7 +41,7 @@ def forest_svg(compared: ScoreComparison) -> str:
     for place, row in enumerate(rows):
         y = _ROW * (place + 0.75)
         parts.append(
-            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(visible(row["system"], 34))}</text>'
+            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(visible(row["system"], 22))}</text>'
             f'<line x1="{x(row["low"])}" x2="{x(row["high"])}" y1="{y}" y2="{y}" stroke="#2f6db3" stroke-width="3"/>'
             f'<circle cx="{x(row["mean"])}" cy="{y}" r="4.5" fill="#123"/>'
         )
@@ -58,6 +54,7 @@ def forest_svg(compared: ScoreComparison) -> str:
 
 def compare_page(compared: ScoreComparison) -> str:
     """The page: the sentence, forest plot, ranks, matrix of pairs, downloads."""
+    systems = compared.shown()[0]
     picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
     return one_page(
         _TITLE,
@@ -65,7 +62,7 @@ def compare_page(compared: ScoreComparison) -> str:
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
         el("div", picture, class_="cmp"),
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
-        _table(compared.table.columns, _cells(compared.table)),
+        _listed("Systems", systems[0], (row.values() for row in systems)),
         heading(
             "Pairs", "Row less column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
         ),
@@ -106,34 +103,25 @@ def _pairs(compared: ScoreComparison) -> Html:
     """The matrix of pairs; a list beside a baseline, and of many systems nothing but the files."""
     names = compared.table["system"].to_list()
     if compared.pairs.height < len(names):
-        return _table(compared.pairs.columns, _cells(compared.pairs))
+        pairs = compared.shown()[1]
+        return _listed("Differences", pairs[0], (row.values() for row in pairs))
     if len(names) > _MOST_IN_MATRIX:
         return el("p", f"All {compared.pairs.height:,} pairs are in the files below.")
     known = {(one, two): (by, p) for one, two, by, p in compared.pairs["one", "two", "difference", "adjusted"].rows()}
     known |= {(two, one): (-by, p) for (one, two), (by, p) in known.items()}
-    shown = {
-        pair: el("span", f"{by:+.3f} ({_cell('adjusted', p)})", class_="apart" if p < 0.05 else None)
+    shown: dict[tuple[str, str], Cell] = {
+        pair: (el("b" if p < 0.05 else "span", f"{by:+.3f}"), "p < .001" if p < 0.001 else f"p {p:.3f}")
         for pair, (by, p) in known.items()
     }
-    return _table(["", *names], [[one, *(shown.get((one, two), "") for two in names)] for one in names])
+    rows = ([one, *(shown.get((one, two), "") for two in names)] for one in names)
+    return _listed("Differences, row less column", ["System", *names], rows)
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[Html | str]]) -> Html:
-    head = el("tr", *(el("th", visible(text, 60) if text else "", scope="col") for text in heads))
-    lines = ([one if isinstance(one, Html) or not one else named(one, 60) for one in row] for row in rows)
-    body = (el("tr", *(el("td", one) for one in line)) for line in lines)
-    return el("div", el("table", el("thead", head), el("tbody", *body)), class_="cmp")
-
-
-def _cells(frame: pl.DataFrame) -> list[list[str]]:
-    return [[_cell(name, value) for name, value in row.items()] for row in frame.to_dicts()]
-
-
-def _cell(name: str, value: object) -> str:
-    if not isinstance(value, float):
-        return str(value)
-    is_p = name in ("p_value", "adjusted")
-    return ("p < .001" if value < 0.001 else f"p {value:.3f}") if is_p else f"{value:.3f}"
+def _listed(title: str, heads: Iterable[str], rows: Iterable[Iterable[Cell]]) -> Html:
+    """A table whose first column names systems."""
+    columns = [("number" if place else "name", visible(head, 40)) for place, head in enumerate(heads)]
+    lines = [[named(one, 60) if isinstance(one, str) and one else one for one in row] for row in rows]
+    return scrolled(table(title, columns, lines, "hf-rated"))
 
 
 def _data(media: str, text: str) -> str:
@@ -141,16 +129,11 @@ def _data(media: str, text: str) -> str:
 
 
 def _markdown(compared: ScoreComparison) -> str:
-    rows = [compared.table.columns, ["---"] * compared.table.width, *_cells(compared.table)]
+    systems = compared.shown()[0]
+    rows = [list(systems[0]), ["---"] * len(systems[0]), *(list(row.values()) for row in systems)]
     lines = (" | ".join(escape(visible(text, 80)).replace("|", "\\|") for text in row) for row in rows)
-    return "\n\n".join(
-        [
-            escape(visible(compared.sentence, 2000)),
-            "\n".join(f"| {line} |" for line in lines),
-            *map(escape, compared.notes),
-            "",
-        ]
-    )
+    said, table = escape(visible(compared.sentence, 2000)), "\n".join(f"| {line} |" for line in lines)
+    return "\n\n".join([said, table, *map(escape, compared.notes), ""])
 
 
 WRITERS: Mapping[str, Callable[[ScoreComparison], str]] = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hellofresh.cli import main
+from hellofresh.runs.evaluation import OPTIONS
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.usefixtures("place")
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.usefixtures("place")
     [
         (("evalute",), 2, "Did you mean 'evaluate'?"),
         (("evalute", "--model", "coin"), 2, "Did you mean 'evaluate'?"),
+        (("release", "reveal"), 2, "'hellofresh release run' reveals what is due."),
         (("serve",), 2, "Did you mean 'board serve' or 'rate serve'?"),
         (("runs", "shw"), 2, "Did you mean 'show'?"),
         (("evaluate", "--quater", "2023Q2"), 2, "Did you mean --quarter?"),
@@ -91,6 +95,16 @@ def test_a_wrong_request_is_answered_with_what_to_do(
 def test_a_noun_alone_lists_what_can_follow(words: tuple[str, ...], verb: str, cli: Cli) -> None:
     cli(*words)
     assert f"    {verb} " in cli.out
+
+
+def test_help_of_evaluate_has_every_field_under_a_title(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["evaluate", "--help"])
+    shown = capsys.readouterr().out
+    assert {field.flag_of(name) for name, field in OPTIONS.items()} <= {*re.findall(r"^  (--\S+)", shown, re.MULTILINE)}
+    titles = re.findall(r"^([a-z][a-z, ]+):$", shown, re.MULTILINE)
+    assert titles == ["options", "what is judged", "who is asked, and how", "bounds", "what comes of it"]
+    assert shown.count("\nhellofresh evaluate --") == 3
 
 
 def test_an_unknown_model_is_named_with_the_known_ones(cli: Cli, make: Any) -> None:

@@ -32,8 +32,9 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
 from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
-from verifier.content import NOT_ASKED, Content, _vote_faults, majority
+from verifier.content import NOT_ASKED, Content, _take_chances, _vote_faults, majority
 from verifier.manifest import Manifest
+from verifier.reading import MOST_SHOWN, quoted, short
 from verifier.scores import BadFigureError, FigureName
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
@@ -583,6 +584,23 @@ def test_every_fault_of_predictions_is_named_and_none_ends_the_search(revealed: 
     found = tampered(revealed / "predictions.jsonl", change)["predictions"]
     for fault in ("line 2 is not in its place", "'xn-9999' is not a sample"):
         assert any(fault in one for one in found), found
+
+
+@pytest.mark.parametrize(("stated", "good"), [
+    ([0.3, 0.7], True), ([0.0, 1.0], True), ([0.49, 0.5], True), ([], True), ([1.01, 0.0], False),
+    ([1.0, -0.01], False), ([0.5, 0.53], False), ([0.47, 0.5], False), ([1.0], False), ([0.2, 0.3, 0.5], False),
+])  # fmt: skip
+def test_a_forecast_is_a_probability_of_each_class(stated: list[float], good: bool) -> None:
+    content, found = Content(None, places={"a": 0}), list[str]()  # type: ignore[arg-type]
+    _take_chances(content, {"entry": "e", "prompt": "p", "id": "a", "probabilities": stated}, 0, found)
+    assert (found == []) is good
+    assert np.isfinite(content.chances["e", "p"]).all() == (good and bool(stated))
+
+
+def test_what_may_be_of_any_length_is_shown_up_to_a_limit_and_says_so() -> None:
+    assert short("x" * MOST_SHOWN) == "x" * MOST_SHOWN
+    assert short("x" * (MOST_SHOWN + 1)) == "x" * MOST_SHOWN + "..."
+    assert quoted("a\n") == "'a\\n'"
 
 
 @pytest.mark.parametrize(("prompts", "vote", "chances", "fault"), [

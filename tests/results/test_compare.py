@@ -181,15 +181,20 @@ def test_every_form_of_table_gives_the_same(tmp_path: Path, capsys: pytest.Captu
     [
         ("item,system,score\nq,a,1\nq,a,0\n" + "".join(f"q{k},b,1\n" for k in range(9)), "duplicate-score", "--repeat"),
         ("item,a,b\n" + "".join(f"q{k},1,0\n" for k in range(8)) + "q9,good,1\n", "bad-score", "'good'"),
-        ("item,a\n" + "".join(f"q{k},1\n" for k in range(9)), "too-few-systems", "1 systems"),
+        ("item,a\n" + "".join(f"q{k},1\n" for k in range(9)), "too-few-systems", "1 system,"),
         ("item,a,b\n" + "".join(f"q{k},NaN,1\n" for k in range(9)), "bad-score", "NaN"),
         ("item,a,b\nq,1,0\nr,1,0\ns,0,1\n", "too-few-items", "3 items"),
-        ("item,a,b\n", "too-few-systems", "two or more"),
+        ("item,a,b\n", "missing-column", "no column of numbers"),
         ("item,a,b,c,d\n" + "q,1,0,,\n" * 0 + "".join(f"q{k},1,0,,\n" if k % 2 else f"q{k},,,1,0\n"
          for k in range(20)), "not-linked", "no chain"),
         ("item,cluster,system,score\n" + "".join(f"q{k},{s},{s},1\n" for k in range(9) for s in "ab"), "bad-cluster",
          "several clusters"),
         ("", "bad-table", "not a table"),
+        ("item,a,a\n" + "".join(f"q{k},1,0\n" for k in range(9)), "bad-table", "two columns are called 'a'"),
+        ("item,a,b\n" + "".join(f"q{k},5%,6%\n" for k in range(9)), "missing-column", "no column of numbers"),
+        ("item,a,b\n" + "".join(f"q{k},1,1e200\n" for k in range(9)), "bad-score", "above 1e+100: 9"),
+        ("item,a,a\u200b\n" + "".join(f"q{k},1,0\n" for k in range(9)), "duplicate-system", "look alike"),
+        ("item\0,a,b\n", "bad-table", "UTF-8"),
     ],
     ids=lambda value: value if "-" in value and len(value) < 20 else "",
 )  # fmt: skip
@@ -200,6 +205,38 @@ def test_a_bad_table_gets_one_clear_sentence(
     path.write_text(table)
     error = run(capsys, path, code=1)
     assert f"[{code}]" in error and said in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("head", "change"),
+    [
+        ("\ufeff", {}),
+        ("", {",": ";"}),
+        ("", {",": ";", ".": ","}),
+        ("", {",": "\t"}),
+        ("", {",": "|"}),
+        ("", {"\n": "\r\n"}),
+    ],
+    ids=["byte-order mark", "semicolons", "decimal commas", "tabs", "bars", "carriage returns"],
+)
+def test_tables_of_other_programs_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], head: str, change: dict[str, str]
+) -> None:
+    text = "item,system,score\n" + "".join(f"q{k},{s},{k / 16 + (s == 'a')}\n" for k in range(9) for s in "ab")
+    (tmp_path / "t.csv").write_bytes((head + text.translate(str.maketrans(change))).encode())
+    found = json.loads(run(capsys, tmp_path / "t.csv", "--json"))
+    assert [(row["system"], row["mean"]) for row in found["systems"]] == [("a", 1.25), ("b", 0.25)]
+    (tmp_path / "t.json").write_text('{"a": 1}')
+    assert "not an object" in run(capsys, tmp_path / "t.json", code=1)
+    (tmp_path / "t.jsonl").write_text('{"item": 1}\n{"item"\n')
+    assert "line 2" in run(capsys, tmp_path / "t.jsonl", code=1)
+
+
+def test_systems_that_are_level_share_the_lead() -> None:
+    values = scores(3)
+    found = hf.compare(np.column_stack([values.max(axis=1), values.max(axis=1), values[:, 0] - 1]))
+    assert found.sentence.startswith("system 1, system 2 share the lead")
+    assert "significant over system 3 (adjusted p < .05), and not over none." in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,6 +86,11 @@ def fields(*names: str, required: Collection[str] = ("task", "model"), **changed
             words["required"] = name in required
         found.append(Argument((field.flag_of(name),), words))
     return tuple(found)
+
+
+def grouped(title: str, *options: Argument) -> tuple[Argument, ...]:
+    """The options under a title of their own in help."""
+    return tuple(replace(one, group=title) for one in options)
 
 
 def words_of(field: Option) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from hellofresh.cli.arguments.declare import (
     command,
     edition,
     fields,
+    grouped,
     option,
 )
-from hellofresh.runs.evaluation import OPTIONS
 
 QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 """What `models NAME --check` asks."""
@@ -26,13 +26,25 @@ COMMANDS = (
         "evaluate",
         "Evaluate a model on the samples of a released edition, and keep every response.",
         "evaluate:run",
-        edition("such as 2023Q2 or liar-new@588 (default: the newest one at hand, or the bundled sample)"),
-        *fields(*OPTIONS, required=("model",)),
-        BASE_URL,
-        option("--agent FILE:FUNCTION", "an agent of your own instead of a regime, such as my_agent.py:solve"),
-        option("--board", "then score the edition and build the board"),
-        DRY_RUN,
+        *grouped(
+            "what is judged",
+            edition("such as 2023Q2 or liar-new@588 (default: the newest one at hand, or the bundled sample)"),
+            *fields("task", "split", "limit", required=()),
+        ),
+        *grouped(
+            "who is asked, and how",
+            *fields("model", "regime", "roles", "settings"),
+            option("--agent FILE:FUNCTION", "an agent of your own instead of a regime, such as my_agent.py:solve"),
+            *fields("prompts", "prompt_set", "repeat", "temperature", "vote"),
+            BASE_URL,
+        ),
+        *grouped("bounds", *fields("budget_usd", "blocked", "allowed", "provider", "replay", "drop_damaged")),
+        *grouped("what comes of it", option("--board", "then score the edition and build the board"), DRY_RUN),
         timed=True,
+        epilog="Examples:\n"
+        "hellofresh evaluate --model coin\n"
+        "hellofresh evaluate --model openai:NAME --base-url http://localhost:8000/v1 --limit 20\n"
+        "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
     ),
     command(
         "sweep",

@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _REPORTS = {
     r"the following arguments are required: (?P<names>.*)": "missing: {names}",
@@ -22,8 +22,18 @@ REQUIRED = object()
 """In place of a default: the option must be given."""
 
 
+class _Help(argparse.HelpFormatter):
+    """Wraps each line of what stands around the options by itself, so that examples stay apart."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(_Help, self)._fill_text(line, width, indent) for line in text.splitlines())
+
+
 class CommandParser(argparse.ArgumentParser):
     """A parser whose errors say what may have been meant."""
+
+    def __init__(self, **words: Any) -> None:
+        super().__init__(**{"formatter_class": _Help, **words})
 
     _given: tuple[str, ...] = ()
     variants: Variants | None = None
@@ -78,6 +88,7 @@ class CommandParser(argparse.ArgumentParser):
         what = action.metavar.lower() if isinstance(action.metavar, str) else "value"
         close = _close(str(value), choices)
         known = f"Did you mean {close!r}?" if close else f"Known are: {', '.join(choices)}."
+        known = _ELSEWHERE.get(str(value), known)
         raise argparse.ArgumentError(action if action.option_strings else None, f"no {what} {value!r}. {known}")
 
     def _mistyped(self) -> Iterable[str]:
@@ -149,6 +160,10 @@ class Variants:
                     missing.append(flag)
                 setattr(found, name, of.get(chosen))
         return f"the following arguments are required with {chosen}: {', '.join(missing)}" if missing else ""
+
+
+_ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
+"""Words that people type for what another command does."""
 
 
 def _close(word: str, known: Sequence[str]) -> str:
