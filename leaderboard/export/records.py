@@ -189,10 +189,56 @@ def every_eval_ever(
 
     Its name and its times follow from the entry, so that the same board gives the same bytes.
     """
-    entry = result.entry
+    entry, named = result.entry, benchmark_task(split.task, split.edition, split.kind)
     team, system = (file_names([entry._replace(system=name)])[entry.origin] for name in (entry.team, entry.system))
     at = _moment(facts.entered) if facts and facts.entered else _EPOCH
-    name = f"hellofresh/{team}/{system}/{benchmark_task(split.task, split.edition, split.kind)}"
+    name = f"hellofresh/{team}/{system}/{named}"
+    shared = {"schema_version": _SCHEMA, "evaluation_id": f"{name}/{at.timestamp():.0f}"}
+    digest = bytes.fromhex(sha256_text(f"{name}/{entry.origin}"))[:16]
+    place = f"data/hellofresh/{team}/{system}/{uuid.UUID(bytes=digest, version=4)}"
+    record = {
+        **shared,
+        "retrieved_timestamp": f"{at.timestamp():.0f}",
+        **_who(board, result, f"{team}/{system}"),
+        "evaluation_results": _all_metrics(board, split, result),
+    }
+    if said:
+        each = {**shared, "model_id": f"{team}/{system}", "evaluation_name": f"{named} accuracy"}
+        rows = "".join(_compact({**each, **_instance(split, *one)}) for one in said)
+        details = {"format": "jsonl", "file_path": f"{place}_samples.jsonl", "total_rows": len(said)}
+        record["detailed_evaluation_results"] = {**details, "hash_algorithm": "sha256", "checksum": sha256_text(rows)}
+        yield f"every_eval_ever/{place}_samples.jsonl", rows
+    text = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    yield f"every_eval_ever/{place}.json", text
+
+
+def _who(board: Board, result: ScoreCell, model: str) -> Mapping[str, object]:
+    """Where a record is from, and who was scored."""
+    entry = result.entry
+    return {
+        "source_metadata": {
+            "source_name": "HelloFresh",
+            "source_type": "documentation",
+            "source_organization_name": "HelloFresh",
+            "evaluator_relationship": _RELATIONS.get(entry.provenance, "other"),
+            "additional_details": {"provenance": visible(entry.provenance, 20), "board": board.code},
+        },
+        "eval_library": {"name": "hellofresh", "version": __version__},
+        "model_info": {
+            "name": visible(entry.name, 200),
+            "id": model,
+            "developer": visible(entry.team, 200),
+            "additional_details": {
+                "regime": visible(entry.regime, 80),
+                "knowledge_cutoff": visible(result.knowledge_cutoff, 40),
+                **dict.fromkeys(("deployment_type", "model_availability"), "unknown"),
+            },
+        },
+    }
+
+
+def _all_metrics(board: Board, split: SplitKey, result: ScoreCell) -> list[Mapping[str, object]]:
+    """All metrics of an entry on a split, each with its interval."""
     scale, task = plain_scale(split.task, split.kind), TASKS.get(split.task)
     known = {metric.name: metric for metric in task.on(split.kind).every_metric} if task is not None else {}
 
@@ -200,6 +246,7 @@ def every_eval_ever(
         metric = known.get(value.name)
         low, high = metric.limits if metric is not None else (scale.low, scale.high)
         interval = {"lower": value.low, "upper": value.high, "confidence_level": 0.95, "method": result.method}
+        details = {"judged": str(result.n), "samples": str(result.n_split), "prompt": visible(result.prompt, 80)}
         return {
             "evaluation_name": f"{benchmark_task(split.task, split.edition, split.kind)} {value.name}",
             "source_data": _source(board, split, result),
@@ -213,51 +260,12 @@ def every_eval_ever(
             },
             "score_details": {
                 "score": value.value,
-                "details": {
-                    "judged": str(result.n),
-                    "samples": str(result.n_split),
-                    "prompt": visible(result.prompt, 80),
-                },
+                "details": details,
                 "uncertainty": {"confidence_interval": interval, "num_samples": result.n},
             },
         }
 
-    record: dict[str, object] = {
-        "schema_version": _SCHEMA,
-        "evaluation_id": f"{name}/{at.timestamp():.0f}",
-        "retrieved_timestamp": f"{at.timestamp():.0f}",
-        "source_metadata": {
-            "source_name": "HelloFresh",
-            "source_type": "documentation",
-            "source_organization_name": "HelloFresh",
-            "evaluator_relationship": _RELATIONS.get(entry.provenance, "other"),
-            "additional_details": {"provenance": visible(entry.provenance, 20), "board": board.code},
-        },
-        "eval_library": {"name": "hellofresh", "version": __version__},
-        "model_info": {
-            "name": visible(entry.name, 200),
-            "id": f"{team}/{system}",
-            "developer": visible(entry.team, 200),
-            "additional_details": {
-                "regime": visible(entry.regime, 80),
-                "knowledge_cutoff": visible(result.knowledge_cutoff, 40),
-                **dict.fromkeys(("deployment_type", "model_availability"), "unknown"),
-            },
-        },
-        "evaluation_results": [score(value) for value in result.metrics],
-    }
-    digest = bytes.fromhex(sha256_text(f"{name}/{entry.origin}"))[:16]
-    place = f"data/hellofresh/{team}/{system}/{uuid.UUID(bytes=digest, version=4)}"
-    if said:
-        shared = {"schema_version": _SCHEMA, "evaluation_id": record["evaluation_id"], "model_id": f"{team}/{system}",
-                  "evaluation_name": f"{benchmark_task(split.task, split.edition, split.kind)} accuracy"}  # fmt: skip
-        rows = "".join(_compact({**shared, **_instance(split, *one)}) for one in said)
-        details = {"format": "jsonl", "file_path": f"{place}_samples.jsonl", "total_rows": len(said)}
-        details |= {"hash_algorithm": "sha256", "checksum": sha256_text(rows)}
-        record["detailed_evaluation_results"] = details
-        yield f"every_eval_ever/{place}_samples.jsonl", rows
-    text = json.dumps(record, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
-    yield f"every_eval_ever/{place}.json", text
+    return [score(value) for value in result.metrics]
 
 
 def _instance(split: SplitKey, sample: SampleRow, answer: AnswerRow) -> Mapping[str, object]:
