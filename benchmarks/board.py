@@ -160,7 +160,8 @@ def streamlit(script: Path) -> list[str]:
 def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
     """All that can be measured here, by name; `page` is that with the table."""
     scores = pl.read_parquet(workspace / "board" / "scores.parquet")
-    whole = scores.filter("headline", pl.col("period") == "all").drop("repetitions", "mean", "mean_low", "mean_high")
+    of_metric = ("repetitions", "mean", "mean_low", "mean_high", "bootstrap_low", "bootstrap_high")
+    whole = scores.filter("headline", pl.col("period") == "all").drop(of_metric)
     wide = whole.pivot(on="metric", values=["value", "low", "high"], separator="_of_")
     names = {name: name.removeprefix("value_of_") for name in wide.columns if name.startswith("value_of_")}
     names |= {f"{end}_of_f1": f"f1_{end}" for end in ("low", "high")}

@@ -463,7 +463,8 @@ class CeilingCheck(_BesideCheck):
         """By metric the mean and the limits over draws of the shares that voters have for the second class."""
         weight = np.maximum(chance * (1 - chance), _TINY) / np.maximum(error * error, _TINY) - 1
         weight = np.maximum(weight, _LEAST_WEIGHT)
-        one, two = (np.maximum(part * weight, _TINY) for part in (chance, 1 - chance))
+        one: FloatArray = np.maximum(chance * weight, _TINY)
+        two: FloatArray = np.maximum((1 - chance) * weight, _TINY)
         shares = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
         together = np.zeros(labels.size, np.int32)
         for name in ("f1", "accuracy", "relative_brier_index"):

@@ -28,7 +28,7 @@ from hellofresh.results.tables import CeilingRow
 from hellofresh.stats.metrics import relative_brier_index
 from hellofresh.tasks import Task
 
-_DRAWS, _METRICS = 1_000, ("f1", "accuracy")
+_DRAWS = 1_000
 _LIMITS = (0.025, 0.975)
 
 
@@ -47,7 +47,8 @@ def reached(
     one, two = (np.maximum(part * weight, 1e-9) for part in (chance, 1 - chance))
     drawn = np.random.default_rng(0).beta(one, two, (_DRAWS, labels.size))
     chosen, found = (drawn >= 0.5).astype(np.float64), {}
-    for metric in (metric for metric in task.metrics if metric.name in _METRICS):
+    of_choices = [metric for metric in task.metrics if not metric.of_forecasts]
+    for metric in (metric for metric in of_choices if metric == of_choices[0] or metric.name == "accuracy"):
         first, second = (metric.statistics(labels, np.full_like(labels, said)) for said in (0, 1))
         found[metric.name] = metric.value((1 - chosen) @ first + chosen @ second)
     metric = relative_brier_index(2)

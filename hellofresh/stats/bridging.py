@@ -704,8 +704,7 @@ def chance_if_decided(fit: Bridging, redrawn: Sequence[Bridging]) -> tuple[Float
     stated = np.concatenate([one.intercept[mine] for one, mine in zip(redrawn, decided, strict=True)])
     of_stated = share[np.nonzero(decided)[1]]
     mean, square = (_rising(stated, of_stated**power, np.ones(stated.size), fit.intercept) for power in (1, 2))
-    variance = np.maximum(square - mean**2, 0.0)
-    return mean, np.sqrt(np.minimum(variance * (1 + 1 / len(redrawn)), mean * (1 - mean)))  # a few redraws know less
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 def _rising(x: Floats, y: Floats, weight: Floats, at: Floats) -> Floats:

@@ -137,8 +137,8 @@ def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
         wordings = [one for one in reader.asked() if one[0] == frame]
         who = sorted({system for *_, theirs in wordings for system in theirs})
         of = f"{len(who)} systems" if len(who) > 3 else ", ".join(systems[number] for number in who)
-        words = "these words" if len(wordings) == 1 else f"{len(wordings)} wordings"
-        visit.show(heading("What was asked", f"Of {of}, in {words}."))
+        how = "these words" if len(wordings) == 1 else f"{len(wordings)} wordings"
+        visit.show(heading("What was asked", f"Of {of}, in {how}."))
         for _, prompt, instruction, _ in wordings:
             said = el("blockquote", Html(text + instruction), class_="hf-said")
             visit.show(el("details", el("summary", el("bdi", prompt)), said))

@@ -90,6 +90,7 @@ def test_a_log_becomes_a_submission_and_a_run_becomes_a_log(chat, notes: Path, c
     cli("runs", "export", folder.name, "--format", "inspect", "--to", "run.eval")
     told = read_eval_log("run.eval")
     assert told.status == "success" and len(told.samples) == 12 and told.eval.task == "hellofresh/x_notes"
+    assert told.eval.model == "openai-api/endpoint/gpt-4o"  # as inspect names it, and converters of its logs expect
     for sample in told.samples:
         assert len([event for event in sample.events if event.event == "model"]) == 5
         assert sample.messages[-1].role == "assistant"

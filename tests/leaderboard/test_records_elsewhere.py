@@ -13,7 +13,7 @@ import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
 
-from hellofresh.core.files import read_json
+from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.manifest import BoardAddresses
 from leaderboard.data.board import SplitKey, load_board
@@ -82,6 +82,17 @@ def test_every_ranked_system_has_a_badge_and_a_record_that_say_what_the_table_sa
             ("Brier index", 0.0, 100.0),
             ("Log score", pytest.approx(math.log(0.01)), 0.0),
         ]
+        details, root = record["detailed_evaluation_results"], hostile_copy / "every_eval_ever"
+        rows = list(read_jsonl(root / details["file_path"]))
+        assert (
+            sha256_file(root / details["file_path"]) == details["checksum"] and len(rows) == details["total_rows"] > 0
+        )
+        assert {row["evaluation_id"] for row in rows} == {record["evaluation_id"]}
+        accuracy = next(one for one in record["evaluation_results"] if one["evaluation_name"].endswith(" accuracy"))
+        assert {row["evaluation_name"] for row in rows} == {accuracy["evaluation_name"]}
+        right = [row["output"]["raw"] == row["input"]["reference"] for row in rows]
+        assert right == [row["evaluation"]["is_correct"] for row in rows]
+        assert sum(right) / len(rows) == pytest.approx(accuracy["score_details"]["score"])
         assert record["source_metadata"]["evaluator_relationship"] == "first_party"
         assert record["source_metadata"]["additional_details"]["provenance"] == "uploaded"
 
@@ -91,11 +102,17 @@ def test_records_pass_the_check_of_every_eval_ever(hostile_copy: Path) -> None:
     from every_eval_ever.validator.validation_core import validate_file
 
     folder = hostile_copy / "every_eval_ever"
-    paths = sorted(folder.rglob("*.json"))
-    assert paths
-    for path in paths:
-        place = path.relative_to(folder).as_posix()
-        report = validate_file(path, repo_path=place, run_semantic_checks=True)
+    paths = sorted(folder.rglob("*.json*"))
+    assert {path.suffix for path in paths} == {".json", ".jsonl"}
+    places = {path.relative_to(folder).as_posix(): path for path in paths}
+    for place, path in places.items():
+        report = validate_file(
+            path,
+            repo_path=place,
+            available_files=places,
+            read_repo_file=lambda name: places[name].read_text(encoding="utf-8"),
+            run_semantic_checks=True,
+        )
         assert report.valid, (place, report.errors)
 
 

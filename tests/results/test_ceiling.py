@@ -21,8 +21,11 @@ from hellofresh.results.tables import CeilingRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
+from leaderboard.components.scale import plain_scale
+from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
+from leaderboard.views.leaderboard import with_ceiling
 from tests.conftest import Maker
 from verifier.checks import beside_checks, verify_release
 
@@ -86,6 +89,12 @@ def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(
     rows = load_board(workspace.board).rows(CeilingRow, SplitKey("2023Q2", "x-notes"))
     assert [row.metric for row in rows] == ["f1", "accuracy", "relative_brier_index"]
     assert all(row.low <= row.value <= row.high and (row.samples, row.of) == (64, 72) for row in rows)
+    edits = SplitKey("2023Q2", "wikipedia-edits")
+    scale, said = with_ceiling(load_board(workspace.board), edits, plain_scale(edits.task))
+    assert scale.ceiling is None and "Ceiling: not known. Histories do not say" in str(said)
+    scale, _ = with_ceiling(load_board(workspace.board), SplitKey("2023Q2", "x-notes"), plain_scale("x-notes"))
+    drawn = interval_chart(scale, {**scored(["always-yes"], [scale.ceiling]), "kind": ["Baselines"]})
+    assert {"x": rows[0].value, "said": "ceiling"} in [one["data"]["values"][0] for one in drawn.spec["layer"][2:]]
     export_board(workspace.board, site)
     folder = site / "x-notes" / "2023Q2"
     page = (folder / "index.html").read_text()

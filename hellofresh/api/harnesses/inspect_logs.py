@@ -39,7 +39,7 @@ from hellofresh.results.entries import plurality
 from hellofresh.runs.journal import JournalEntry, read_request, snapshot
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.record import RunRecord, read_outputs, read_record
+from hellofresh.runs.record import ModelIdentity, RunRecord, read_outputs, read_record
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output
@@ -153,11 +153,26 @@ def _spec(name: str, started: str, record: RunRecord, samples: Sequence[EvalSamp
         task_args={"edition": edition, "regime": record.regime.name},
         solver="hellofresh/regime_solver",
         dataset=EvalDataset(name=f"{task}@{edition}", samples=len(ids), sample_ids=list(ids)),
-        model=record.model.name,
+        model=_model_name(record.model),
         config=EvalConfig(),
         packages={"hellofresh": __version__},
         metadata={"hellofresh": about},
     )
+
+
+_PROVIDERS = {
+    **{name: name for name in ("openai", "anthropic", "mistral", "together", "perplexity", "openrouter", "vllm")},
+    **{"gemini": "google", "openai-responses": "openai", "ollama": "ollama", "llama-cpp": "llama-cpp-python"},
+}
+"""What inspect calls providers; any other is a service of its `openai-api`."""
+
+
+def _model_name(model: ModelIdentity) -> str:
+    """As inspect names models, which readers of its logs rely on; `hellofresh/NAME` for those of this project."""
+    if "provider" not in model.parameters:
+        return f"hellofresh/{model.name}"
+    provider = str(model.parameters["provider"])
+    return f"{_PROVIDERS.get(provider, f'openai-api/{provider}')}/{model.parameters['model']}"
 
 
 def _usage(record: RunRecord) -> dict[str, ModelUsage]:
