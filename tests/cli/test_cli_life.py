@@ -114,7 +114,8 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
     said = life.quarter_day("2026Q3")
     assert "2026Q2: labels and salts are public now" in said
     assert (life.phases("2026Q2"), life.phases("2026Q3")) == ({"revealed"}, {"open"})
-    everything = {"samples.jsonl", "commitments.jsonl", "labels.jsonl", "predictions.jsonl", "scores.jsonl"}
+    revealed = {"labels.jsonl", "predictions.jsonl", "scores.jsonl", "x-notes.ceiling.jsonl"}
+    everything = {"samples.jsonl", "commitments.jsonl", *revealed}
     assert life.names("2026Q2") == everything
     assert life.names("2026Q3") == {"samples.jsonl", "commitments.jsonl"}
 
@@ -137,7 +138,7 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
     assert {path: path.read_bytes() for path in (life.data / "releases").rglob("*") if path.is_file()} == before
 
     # The second quarter goes the same way.
-    hand_in(life, "2026Q3", "early-team", None)
+    hand_in(life, "2026Q3", "early-team", 1)
     gone = somebody_deletes_a_post(life)
     life.at("2027-01-22T00:00:00Z")
     life.quarter_day("2026Q3")
