@@ -263,7 +263,8 @@ def _sentence(scores: ItemScores, found: Differences, order: NDArray[np.int64], 
         f"{ahead} with {found.values[lead]:.3f} on {len(scores.items):,} items",
         [*filterfalse(level.count, alike)],
     )
-    return f"{head}; that is significant over {named(worse)} (adjusted p < .05), and not over {named(alike)}."
+    rest = f", and not over {named(alike)}" if alike else ""
+    return f"{head}; that is significant over {named(worse)} (adjusted p < .05){rest}."
 
 
 def _rows(scores: ItemScores, fit: _Fit, order: NDArray[np.int64], baseline: str) -> pl.DataFrame:

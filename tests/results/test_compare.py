@@ -236,7 +236,7 @@ def test_systems_that_are_level_share_the_lead() -> None:
     values = scores(3)
     found = hf.compare(np.column_stack([values.max(axis=1), values.max(axis=1), values[:, 0] - 1]))
     assert found.sentence.startswith("system 1, system 2 share the lead")
-    assert "significant over system 3 (adjusted p < .05), and not over none." in found.sentence
+    assert found.sentence.endswith("significant over system 3 (adjusted p < .05).")
 
 
 @pytest.mark.parametrize(
