@@ -195,8 +195,8 @@ def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
         cost = None if note.status is None else 0
     camps = round(min(note.left, note.right) / max(note.left + note.right, 1), 4)
     numbers = (note.intercept, note.low, note.high, note.chance, note.chance_error)
-    low, middle, high, *chances = (None if value is None else round(value, 4) for value in numbers)
-    return dict(zip(VOTER_FACTS, (low, middle, high, note.counted, camps, cost, *chances), strict=True))
+    intercept, low, high, *chances = (None if value is None else round(value, 4) for value in numbers)
+    return dict(zip(VOTER_FACTS, (intercept, low, high, note.counted, camps, cost, *chances), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
