@@ -205,3 +205,14 @@ def test_a_manifest_cannot_lead_out_of_the_board(board: Path) -> None:
         entry["path"] = entry["path"].replace("2023Q2", "..")
     (board / "manifest.json").write_text(json.dumps(manifest))
     assert load_analyses(board) == {}
+
+
+def test_the_ranking_shows_each_model_before_and_after_its_cutoff(board: Path) -> None:
+    page = opened("leaderboard", **NOTES)
+    rows = [row for row in loaded(board)["contamination"].table().to_dicts() if row["difference"] is not None]
+    better, surely = (sum(row[name] > 0 for row in rows) for name in ("difference", "low"))
+    said = f"{better} of {len(rows)} models with samples on both sides of their knowledge cutoff do better before it"
+    assert f"{said}, {surely} of them significantly." in text(page)
+    drawn = html(page).partition("Before and after the cutoff")[2].partition("The numbers")[0]
+    assert drawn.count('class="hf-trend"') == len(rows) > 6 and drawn.count('class="hf-dot"') == 2 * len(rows)
+    assert "<script>window" not in drawn and "14 more" in drawn
