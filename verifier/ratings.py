@@ -359,7 +359,7 @@ class PeopleCheck(_BesideCheck):
         for number, (said, made) in enumerate(zip(stated, expected, strict=False), 1):
             other = [name for name in made if name not in figures and said[name] != made[name]]
             pairs = [(said[name], made.get(name)) for name in figures]
-            same = all(_same(*pair) for pair in pairs)
+            same = all(one is two if one is None or two is None else agree([one], [two]) for one, two in pairs)
             is_people = made["origin"].startswith("people/")
             if other or not same or said["section"] not in sections or (said["section"] == "people") != is_people:
                 faults.append(f"line {number}: {', '.join(other) or 'figures or section'} are not those of the answers")
@@ -489,10 +489,6 @@ def _spread(
     tables: FloatArray = np.stack(columns, axis=1).astype(np.float64)
     without = odds(sums.sum(axis=0) - tables)
     return float((without.size - 1) * without.var()), kish(metric.size(tables))
-
-
-def _same(one: float | None, two: float | None) -> bool:
-    return one is two if one is None or two is None else agree([one], [two])
 
 
 def _ends(figures: tuple[float, float, float]) -> Row:

@@ -127,7 +127,7 @@ def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
             left[tag] -= len(pages)
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)
-        run.tell(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
+        run.say(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
     lookback = 0 if settings.keep_restored else sampling.lookback
     return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
 
@@ -153,16 +153,16 @@ class _Ledger:
 class _Run:
     """Reads pages, a few at once; what comes out does not depend on which is finished first."""
 
-    def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, tell: Progress) -> None:
+    def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, say: Progress) -> None:
         self.site, self.task = site, task
-        self._session, self._tell = session, tell
+        self._session, self._say = session, say
         self._told = float("-inf")
 
-    def tell(self, what: str) -> None:
+    def say(self, what: str) -> None:
         now = time.monotonic()
         if now - self._told > _BETWEEN_REPORTS_S:
             self._told = now
-            self._tell(f"{what}, {self._session.requests_sent:,} requests")
+            self._say(f"{what}, {self._session.requests_sent:,} requests")
 
     def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
         """Read all the pages."""
@@ -171,7 +171,7 @@ class _Run:
             try:
                 for done, future in enumerate(as_completed(futures), start=1):
                     future.result()
-                    self.tell(f"{done:,} of {len(targets):,} pages")
+                    self.say(f"{done:,} of {len(targets):,} pages")
             except BaseException:
                 self._session.stop()
                 executor.shutdown(cancel_futures=True)
@@ -179,7 +179,7 @@ class _Run:
         results = [future.result() for future in futures]
         total = EditsFound("")
         for found, _ in results:
-            total.take(found)
+            total.add(found)
         return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:
