@@ -42,6 +42,24 @@ class _Target:
     lookback: int = 0
 
 
+def _targets(run: _Run, source: LiveSource, quarter: Quarter) -> tuple[list[_Target], list[str]]:
+    """The pages to read: those that are named, or whose edits are drawn from the recent changes; and warnings."""
+    if source.titles:
+        return [_Target(id_) for id_ in sorted(set(run.site.page_ids(source.titles).values()))], []
+    reach = run.site.reach()
+    targets = _draw(run, source.sampling, reach)
+    since = f"the recent changes begin on {utc_text(reach.start)}"
+    if reach.start >= quarter.end and not targets:
+        raise SourceError(
+            f"{since}, after {quarter}",
+            expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
+            fix="Name pages with --pages, or take a dump.",
+            code="no-recent-changes",
+        )
+    what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
+    return targets, [f"{since}: {what}"] if reach.start > quarter.start else []
+
+
 def collect_live(
     quarter: Quarter,
     source: LiveSource,
@@ -69,23 +87,7 @@ def collect_live(
             answers.forget_open()
         site = WikiSite(source.api, session, answers, WikiAccount.from_environment(source.api))
         run = _Run(site, _Task((folder,), quarter, settings, pending), session, progress)
-        warnings: list[str] = []
-        if source.titles:
-            targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
-        else:
-            reach = site.reach()
-            targets = _draw(run, source.sampling, reach)
-            since = f"the recent changes begin on {utc_text(reach.start)}"
-            if reach.start >= quarter.end and not targets:
-                raise SourceError(
-                    f"{since}, after {quarter}",
-                    expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
-                    fix="Name pages with --pages, or take a dump.",
-                    code="no-recent-changes",
-                )
-            if reach.start > quarter.start:
-                what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
-                warnings.append(f"{since}: {what}")
+        targets, warnings = _targets(run, source, quarter)
         found, ledgers = run.read(targets)
     ids = [id_ for ledger in ledgers for id_ in ledger.ids]
     what = f"{len(ids)} revisions, {min(ids)} to {max(ids)}" if ids else "no revision"
