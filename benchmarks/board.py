@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -134,14 +134,9 @@ def pick_from_list(page: Page) -> None:
 
 
 def to_compare(page: Page) -> None:
-    page.get_by_role("link", name="Compare").first.click()
-    page.locator(".hf-verdict").first.wait_for(timeout=LONG_MS)
-    page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
-
-
-def to_compare_in_app(page: Page) -> None:
     page.get_by_role("link", name="Compare", exact=True).first.click()
-    page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
+    page.get_by_role("heading", name="Compare", exact=True).first.wait_for(timeout=LONG_MS)
+    page.locator("table, [role=grid]").first.wait_for(timeout=LONG_MS, state="attached")
 
 
 def streamlit(script: Path) -> list[str]:
@@ -181,7 +176,7 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
     found = {
         "app": Site("app", streamlit(ROOT / "leaderboard" / "app.py"), {"HELLOFRESH_DATA": str(workspace)},
                     f"/?page=leaderboard&task={task}&edition={edition}&provenance=all", grid, VEGA,
-                    fill("Find a system or team"), pick_from_list, to_compare_in_app),
+                    fill("Find a system or team"), pick_from_list, to_compare),
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
                      {"HELLOFRESH_DATA": str(workspace)}, page, shown, ".hf-panel",
                      fill_here, pick_here, to_compare),
@@ -247,8 +242,13 @@ def memory_mib(pid: int) -> float:
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    ticks = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in pids)
-    return sum(int(fields[11]) + int(fields[12]) for fields in ticks) / os.sysconf("SC_CLK_TCK")
+    """Of those that still run."""
+    ticks = 0
+    for one in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def browsing(servers: Iterable[int]) -> list[int]:
