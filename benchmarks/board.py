@@ -123,6 +123,10 @@ def pick_here(page: Page) -> None:
     page.locator("#regime").select_option(REGIME)
 
 
+def pick_on_page(page: Page) -> None:
+    page.get_by_label("Regime").select_option(REGIME)
+
+
 def pick_from_list(page: Page) -> None:
     """In Streamlit's and gradio's own boxes."""
     box = page.get_by_role("combobox", name="Regime").or_(page.get_by_role("listbox", name="Regime")).first
@@ -183,7 +187,7 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, VEGA, fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
-                     lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
+                     pick_on_page),
         "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, ".hf-panel", fill_here, pick_here),
     }  # fmt: skip
     if importlib.util.find_spec("gradio"):

@@ -307,8 +307,7 @@ def collect_bridging(
     paths = [shard.path for table in TABLES[:-1] for shard in find_shards(dump, table.stem, table.subfolder)]
     sources = source_files(paths, known_hashes(dump))
     reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
-    notes = _notes(reader, key, quarter)
-    groups = _groups(reader, key)
+    notes, groups = _notes(reader, key, quarter), _groups(reader, key)
     machine = _looked_up(notes[AUTHOR].to_numpy(), groups, "machine", False)
     notes = notes.with_columns(pl.col("noteId").min().over(AUTHOR).alias("writer"), machine=machine)
     ids = notes["noteId"].to_numpy()

@@ -83,7 +83,7 @@ def write_note_writers(
     claimed: Mapping[int, str],
     folder: Path,
 ) -> int:
-    """Compare the writers of a quarter's notes, and write the tables of `hellofresh.results.note_writers`.
+    """Compare the writers of a quarter's notes, write the tables of `hellofresh.results.note_writers`; count writers.
 
     Args:
         path: of the table of writers; that of pairs lies beside it.
@@ -94,9 +94,6 @@ def write_note_writers(
         machines: first notes of all programs that write by the API, sorted.
         claimed: names that writers claim, by their first notes.
         folder: private; where writers' numbers are kept.
-
-    Returns:
-        How many writers there are.
     """
     own = notes[mine].with_columns(ratings=np.bincount(ratings.note, minlength=notes.height)[mine])
     every = [

@@ -285,26 +285,13 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
     for item in blinded:
         by_sample.setdefault(item.sample, []).append(item.id)
     access = [RaterAccess(f"rater-{k}", name, secrets.token_urlsafe(24)) for k, name in enumerate(names, start=1)]
-    plans = tuple(
-        RaterPlan(
-            rater=who.rater,
-            pair=number // 2 + 1,
-            token_sha256=token_hash(who.token),
-            turns=tuple(
-                RatingTurn(
-                    name,
-                    phase,
-                    tuple(
-                        seeded_random(seed, "order", name, who.rater).sample(
-                            sorted(by_sample[name]), len(by_sample[name])
-                        )
-                    ),
-                )
-                for name, phase in turns
-            ),
-        )
-        for number, (who, turns) in enumerate(zip(access, dealt, strict=True))
-    )
+    plans = []
+    for number, (who, own) in enumerate(zip(access, dealt, strict=True)):
+        turns = []
+        for name, phase in own:
+            order = seeded_random(seed, "order", name, who.rater).sample(sorted(by_sample[name]), len(by_sample[name]))
+            turns.append(RatingTurn(name, phase, tuple(order)))
+        plans.append(RaterPlan(who.rater, number // 2 + 1, token_hash(who.token), tuple(turns)))
     parsed = parse_rubric(rubric, where="the rubric")
     parse_guide(guide, parsed, where=f"the guide of {parsed.name}")
     write_bytes(folder / "rubric.toml", rubric, mode=0o600)
@@ -313,7 +300,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
     write_json(files.private / "raters.json", to_json(_Raters(tuple(access))), mode=0o600)
     write_jsonl(folder / "samples.jsonl", [to_json(item) for item in samples if item.id in by_sample], mode=0o600)
     write_jsonl(folder / "responses.jsonl", map(to_json, blinded), mode=0o600)
-    assignments = Assignments(str(files.edition), files.task, parsed.sha256, plans, predicts, until)
+    assignments = Assignments(str(files.edition), files.task, parsed.sha256, tuple(plans), predicts, until)
     write_json(folder / _FILE, to_json(assignments), mode=0o600)
     return access
 

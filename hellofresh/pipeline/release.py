@@ -56,7 +56,7 @@ def run_release(
     settings: Settings,
     sources: SourceRequest,
     *,
-    models: Sequence[str] = (),
+    models: Sequence[str],
     limit: int | None = None,
     analyses: bool = True,
     datasets: Sequence[str] = (),
@@ -66,7 +66,7 @@ def run_release(
     Args:
         steps, settings: how.
         sources: where samples come from.
-        models: empty for the configured ones.
+        models: who is asked.
         limit: samples a task and quarter; None for the configured number.
         analyses: whether to make the analyses of scored quarters.
         datasets: imported data sets to evaluate and score too, by name or by edition.
@@ -81,7 +81,6 @@ def run_release(
     for quarter, name in living(workspace):
         _or_wait(steps, partial(reveal_if_due, steps, quarter, name))
     drop_gone(steps)
-    models = models or settings.evaluate.models
     limit = settings.evaluate.limit if limit is None else limit
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
@@ -112,7 +111,7 @@ def _say_board(steps: Steps, what: str) -> None:
     board = build_board(steps.workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     steps.show.say(
-        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it with: make leaderboard"
+        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it: hellofresh board serve"
     )
 
 

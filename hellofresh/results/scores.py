@@ -85,11 +85,8 @@ def score_quarter(
     is scored once it is resolved, on the samples that were decided.
 
     Args:
-        workspace: where releases and runs are.
-        edition: the edition.
         submissions: folder of what was handed in.
         moment: the time that counts as now.
-        split: which split.
         changes: entries whose published predictions may go, change or be added.
 
     Raises:

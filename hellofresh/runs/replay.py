@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -34,7 +32,7 @@ from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_outputs
 from hellofresh.runs.regimes.agents import Proxy
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
-from hellofresh.stats.agreement import FurtherRepetition, further_repetition
+from hellofresh.stats.agreement import further_repetition
 from hellofresh.submissions.names import FOLDER_NAME
 from hellofresh.submissions.receipts import REPLAYS
 from hellofresh.submissions.released import due_in, public_value
@@ -42,7 +40,7 @@ from hellofresh.submissions.replays import PublicValue, Replay, add_replay, sign
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice
-from hellofresh.tasks.samples import MAIN, Sample
+from hellofresh.tasks.samples import MAIN
 from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
 REPETITIONS, FEWEST, USUAL = 3, 20, 40
@@ -92,60 +90,81 @@ def replay(
         UsageError: if it cannot be confined here, is replayed too early or by its own team, or has no classes.
         RunError: if a model fails or the program uses too much; what was answered is kept.
     """
-    task = asked.task
-    _check_asked(task, entry, by)
-    hidden = (workspace.root.resolve(), root.resolve())
-    check_command(command, hidden)
-    standing = _standing(workspace, root, entry, asked)
-    assert standing.receipt is not None and standing.submission is not None
-    sha256 = standing.receipt.sha256
-    release = load_release(workspace, asked.edition, task)
-    closed = release.calendar.deadline if release.calendar else standing.receipt.received
-    value = _drawn_from(workspace, asked, closed)
+    _check_asked(asked.task, entry, by)
+    check_command(command, (workspace.root.resolve(), root.resolve()))
+    drawn = _draw(workspace, _standing(workspace, root, entry, asked), asked)
     key = signing_key(workspace.root / "private" / "replay.key")
-    uploaded = {item.id: item.label for item in standing.submission.predictions if item.repetition == 1}
-    drawn, passed_over = _draw(release, uploaded, asked.limit or USUAL, value, sha256)
-    ids = [sample.id for sample in drawn]
-    drawn_release = replace(release, samples=tuple(drawn))
-    folder = _private_folder(workspace, asked, f"{entry.replace('/', '-')}-{sha256[:12]}")
+    folder = _private_folder(workspace, asked, f"{entry.replace('/', '-')}-{drawn.sha256[:12]}")
     runs = [
-        _run(Workspace(folder / f"run-{number}"), drawn_release, command, asked, limits or ProcessLimits(), tell=tell)
+        _run(Workspace(folder / f"run-{number}"), drawn.release, command, asked, limits or ProcessLimits(), tell=tell)
         for number in range(1, REPETITIONS + 1)
     ]
     answers, unasked, elsewhere = zip(*runs, strict=True)
-    found = _compared([uploaded[key] for key in ids], [[said.get(key) for said in answers] for key in ids])
     fetched = {host: sum(one.get(host, 0) for one in elsewhere) for host in sorted(set().union(*elsewhere))}
-    made = Replay(
-        by=by,
-        entry=entry,
-        at=utc_text(now().replace(microsecond=0)),
-        code=f"hellofresh {__version__}",
-        task=task.name,
-        split=str(MAIN),
-        sha256=sha256,
-        program_sha256=_program_sha256(command),
-        models={"main": asked.model, **asked.roles},
-        drawn_from=value,
-        samples=len(ids),
-        passed_over=passed_over,
-        repetitions=REPETITIONS,
-        agreement=found.agreement,
-        own_agreement=found.own_agreement,
-        p_value=found.p_value,
-        by_chance=found.by_chance,
-        finds=found.finds,
-        without_asking=len(set().union(*unasked)),
-        fetches=sum(fetched.values()),
-        outcome=_outcome(found),
-    )
     statement = root / str(asked.edition) / by / REPLAYS
-    signed = add_replay(statement, made, key)
+    signed = add_replay(statement, _statement(by, entry, command, asked, drawn, answers, unasked, fetched), key)
     # Names of hosts come from the program: they are not published.
     kept = {"replay": signed.model_dump(mode="json"), "elsewhere": fetched, "answers": list(answers)}
+    ids = [sample.id for sample in drawn.release.samples]
     write_json(folder / "outcome.json", {**kept, "samples": ids, "unasked": [sorted(some) for some in unasked]})
     done = folder.with_name(f"{folder.name}-{sha256_text(signed.line)[:12]}")
     folder.rename(done)
     return ReplayReport(signed, statement, done, key.public_key().public_bytes_raw().hex())
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What is asked about again.
+
+    Attributes:
+        sha256, uploaded: of the entry's content, and its label of each sample.
+        release: the drawn samples.
+        value: decided which these are.
+        passed_over: samples before them in the order of the draw whose texts were not at hand.
+    """
+
+    sha256: str
+    uploaded: Mapping[str, int | None]
+    release: Release
+    value: PublicValue
+    passed_over: int
+
+
+def _statement(  # noqa: PLR0917 - as `replay`, with what came of it
+    by: str,
+    entry: str,
+    command: Sequence[str],
+    asked: Evaluation,
+    drawn: _Drawn,
+    answers: Sequence[Mapping[str, int | None]],
+    unasked: Sequence[set[str]],
+    fetched: Mapping[str, int],
+) -> Replay:
+    """The statement, not signed yet; answers and samples answered without asking are by run, fetches by host."""
+    ids = [sample.id for sample in drawn.release.samples]
+    said = [[drawn.uploaded[key] for key in ids], *([one.get(key) for key in ids] for one in answers)]
+    numbers = np.array([[_NO_LABEL if label is None else label for label in labels] for labels in said])
+    found = further_repetition(numbers[0], numbers[1:].T, level=_ALPHA)
+    is_telling = found.by_chance <= _ALPHA and found.finds <= _POWER
+    return Replay(
+        by=by,
+        entry=entry,
+        at=utc_text(now().replace(microsecond=0)),
+        code=f"hellofresh {__version__}",
+        task=asked.task.name,
+        split=str(MAIN),
+        sha256=drawn.sha256,
+        program_sha256=_program_sha256(command),
+        models={"main": asked.model, **asked.roles},
+        drawn_from=drawn.value,
+        samples=len(ids),
+        passed_over=drawn.passed_over,
+        repetitions=REPETITIONS,
+        **asdict(found),
+        without_asking=len(set().union(*unasked)),
+        fetches=sum(fetched.values()),
+        outcome="differs" if found.p_value <= _ALPHA else "agrees" if is_telling else "inconclusive",
+    )
 
 
 def _private_folder(workspace: Workspace, asked: Evaluation, name: str) -> Path:
@@ -163,31 +182,6 @@ def _check_asked(task: Task, entry: str, by: str) -> None:
     if not FOLDER_NAME.fullmatch(by) or by == entry.partition("/")[0]:
         what = f"{by[:80]!r} cannot sign a replay of {entry[:80]!r}"
         raise UsageError(what, expected="--by with the folder name of another team", code="bad-replayer")
-
-
-def _drawn_from(workspace: Workspace, asked: Evaluation, closed: datetime) -> PublicValue:
-    """The value that decides which samples are drawn; nobody knew it when the entry was closed."""
-    value = public_value(workspace, asked.task.name, closed)
-    if value is None:
-        raise UsageError(
-            f"what decides which samples of {asked.edition} are drawn is not known yet",
-            expected="a release that opened after the entry was closed, whose manifest nobody knew before",
-            fix="Replay once the next quarter has opened, with its release in this workspace.",
-            code="no-next-release",
-        )
-    return value
-
-
-def _compared(uploaded: Sequence[int | None], again: Sequence[Sequence[int | None]]) -> FurtherRepetition:
-    """Whether answers are like one more repetition; uploaded: by sample, again: by sample and run."""
-    numbers = [[_NO_LABEL if label is None else label for label in said] for said in (uploaded, *again)]
-    return further_repetition(np.array(numbers[0]), np.array(numbers[1:]), level=_ALPHA)
-
-
-def _outcome(found: FurtherRepetition) -> Literal["agrees", "differs", "inconclusive"]:
-    if found.p_value <= _ALPHA:
-        return "differs"
-    return "agrees" if found.by_chance <= _ALPHA and found.finds <= _POWER else "inconclusive"
 
 
 def _program_sha256(command: Sequence[str]) -> str:
@@ -219,17 +213,29 @@ def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -
     return item
 
 
-def _draw(
-    release: Release, uploaded: Mapping[str, int | None], number: int, value: PublicValue, entry: str
-) -> tuple[Sequence[Sample], int]:
-    """Samples that the entry answered, as the public value orders them, and how many were passed over without texts."""
-    ordered = sorted((one for one in release.samples if one.id in uploaded), key=lambda one: value.order(entry, one.id))
+def _draw(workspace: Workspace, standing: SubmissionStanding, asked: Evaluation) -> _Drawn:
+    """Samples that the entry answered, as a public value orders them that nobody knew when the entry was closed."""
+    assert standing.receipt is not None and standing.submission is not None
+    release, sha256 = load_release(workspace, asked.edition, asked.task), standing.receipt.sha256
+    closed = release.calendar.deadline if release.calendar else standing.receipt.received
+    value = public_value(workspace, asked.task.name, closed)
+    if value is None:
+        raise UsageError(
+            f"what decides which samples of {asked.edition} are drawn is not known yet",
+            expected="a release that opened after the entry was closed, whose manifest nobody knew before",
+            fix="Replay once the next quarter has opened, with its release in this workspace.",
+            code="no-next-release",
+        )
+    uploaded, number = standing.submission.labels, asked.limit or USUAL
+    own = (one for one in release.samples if one.id in uploaded)
+    ordered = sorted(own, key=lambda one: value.order(sha256, one.id))
     there = {one.id: place for place, one in enumerate(ordered) if one.id not in release.without_texts}
     if not FEWEST <= number <= len(there):
         expected = f"from {FEWEST} to {len(there)}, those whose texts are at hand"
         raise UsageError(f"{number} samples", expected=expected, fix="Set --limit.", code="bad-limit")
     places = list(there.values())[:number]
-    return sorted((ordered[place] for place in places), key=lambda one: one.id), places[-1] + 1 - number
+    samples = tuple(sorted((ordered[place] for place in places), key=lambda one: one.id))
+    return _Drawn(sha256, uploaded, replace(release, samples=samples), value, places[-1] + 1 - number)
 
 
 def _run(

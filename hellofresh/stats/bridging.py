@@ -511,7 +511,9 @@ class _Combined:
         target = np.array([float((one * step).sum()) for one in self._changed])
         normal += np.eye(len(normal)) * (1e-12 * np.trace(normal) + np.finfo(float).tiny)
         shares = np.linalg.solve(normal, target)
-        return swept - sum(share * moved for share, moved in zip(shares, self._moved, strict=True))
+        for share, moved in zip(shares, self._moved, strict=True):
+            swept = swept - share * moved
+        return swept
 
 
 def _columns(weight: Floats, intercept: Floats, factor: Floats) -> Floats:

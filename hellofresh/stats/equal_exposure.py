@@ -124,7 +124,6 @@ def writer_effects(
     Args:
         ratings: from `rated_both`.
         values: shape (n,), of those that count, such as 1 for helpful and 0 else.
-        writers: how many there are.
         reference: number of the writer from whom differences are taken.
         beside: shape (n,), what is fitted beside the writers, such as 1 for ratings of the first note on a post.
     """
@@ -166,18 +165,23 @@ def writer_effects(
     if known[writers:].any():
         slope, slope_error = float(slopes[0]), float(np.sqrt(max(both[-1, -1], sides[0][-1, -1])))
     both, by_post, by_rater = (side[:writers, :writers] for side in (both, sides[0], sides[1]))
-    variance = _of_pairs(both)
-    variance = np.where(variance > 0, variance, np.maximum(_of_pairs(by_post), _of_pairs(by_rater)))
     effective, number = _posts_of(count, weight, size, post_of, posts)
-    error = _errors(variance, effective)
+    error = _errors(_of_pairs(both), _of_pairs(by_post), _of_pairs(by_rater), effective)
     roots, vectors = np.linalg.eigh((both + both.T) / 2)
     value[~there], error[~there], error[:, ~there] = np.nan, np.nan, np.nan
     own = vectors * np.sqrt(np.maximum(roots, 0))
     return WriterEffects(reference, value, error, own, number, effective, slope, slope_error)
 
 
-def _errors(variance: NDArray[np.float64], effective: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard errors of differences, for the effective number of posts of the writer who has fewer."""
+def _errors(
+    both: NDArray[np.float64],
+    by_post: NDArray[np.float64],
+    by_rater: NDArray[np.float64],
+    effective: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Standard errors of differences, from their variances by clusters of both kinds, and of one where that is not
+    positive; for the effective number of posts of the writer who has fewer."""
+    variance = np.where(both > 0, both, np.maximum(by_post, by_rater))
     fewer = np.minimum(effective[:, None], effective)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(variance * fewer / (fewer - 1))

@@ -9,7 +9,7 @@ is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -104,7 +104,6 @@ def build_prospective(
     drawn. In each period those with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
 
     Args:
-        quarter, task: of which collection.
         seed: decides which samples are drawn.
         cap: most samples of one class and period in a release.
         days: from now to the deadline.
@@ -124,22 +123,10 @@ def build_prospective(
         return Prospective(task.name, quarter, offered, taken, calendar_of(before, folder).deadline, skipped=True)
     deadline = (moment + timedelta(days=days)).replace(microsecond=0)
     account, young, exposed = _pending(workspace, quarter, task, moment, deadline)
-    again = repeated(task, young, seed)
-    pending = [sample for sample in young if sample.id not in again]
     bundled = account.source == BUNDLED
-    chosen, periods = _draw(pending, seed, 2 * cap)
-    drawn = ProspectiveDraw(
-        seed=seed,
-        cap_per_period=2 * cap,
-        period=str(task.period_kind),
-        periods=periods,
-        rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
-        **({"exposed": exposed} if exposed else {}),
-        **({"lineage": len(again)} if again else {}),
-    )
+    chosen, drawn = _draw(task, young, seed, 2 * cap, exposed)
     withheld = task.public_type is not None and not texts and not bundled
     rows = _write_samples(workspace, quarter, task, chosen, withheld=withheld)
-    calendar = Calendar(moment.replace(microsecond=0), deadline, deadline)
     manifest = Manifest(
         format=FORMAT,
         version=1,
@@ -149,7 +136,7 @@ def build_prospective(
         code=f"hellofresh {__version__}",
         source=account.source,
         collection=account.facts_without({}),
-        calendar=calendar.to_json(),
+        calendar=Calendar(moment.replace(microsecond=0), deadline, deadline).to_json(),
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",
         prospective=drawn,
@@ -158,7 +145,8 @@ def build_prospective(
     write_manifest(folder, manifest)
     if not bundled:
         record(workspace)
-    return Prospective(task.name, quarter, len(pending), rows, deadline, skipped=False)
+    offered = sum(period.pending for period in drawn.periods.values())
+    return Prospective(task.name, quarter, offered, rows, deadline, skipped=False)
 
 
 def _write_samples(
@@ -201,18 +189,31 @@ def _pending(
     return account, [sample for sample in young.values() if sample.id not in known], len(known)
 
 
-def _draw(pending: Iterable[Sample], seed: str, cap: int) -> tuple[list[Sample], dict[str, DrawnPeriod]]:
-    """What is taken, sorted by id, and the account of every period."""
+def _draw(
+    task: Task, young: Sequence[Sample], seed: str, cap: int, exposed: int
+) -> tuple[list[Sample], ProspectiveDraw]:
+    """What is taken, sorted by id, and the account of it."""
+    again = repeated(task, young, seed)
     by_period: dict[str, list[Sample]] = defaultdict(list)
-    for sample in pending:
-        by_period[sample.period].append(sample)
+    for sample in young:
+        if sample.id not in again:
+            by_period[sample.period].append(sample)
     chosen: list[Sample] = []
     periods = {}
     for period, members in sorted(by_period.items()):
         taken = sorted(members, key=lambda sample: sha256_text(f"{seed}:{sample.id}"))[:cap]
         periods[period] = DrawnPeriod(pending=len(members), taken=len(taken))
         chosen += taken
-    return sorted(chosen, key=lambda sample: sample.id), periods
+    drawn = ProspectiveDraw(
+        seed=seed,
+        cap_per_period=cap,
+        period=str(task.period_kind),
+        periods=periods,
+        rule="per period, the smallest SHA-256 of '<seed>:<id>' of what nobody had decided",
+        **({"exposed": exposed} if exposed else {}),
+        **({"lineage": len(again)} if again else {}),
+    )
+    return sorted(chosen, key=lambda sample: sample.id), drawn
 
 
 def resolve(
