@@ -15,11 +15,12 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.navigation.page import Page as StreamlitPage
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import Links, PageKey, edition_choice, task_order, task_title
+from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
 from leaderboard.components.markup import Html, el, inline_picture, join, problem
 from leaderboard.components.parts import ChartPart, DataTable, File, Offer, Part, UploadForm
 from leaderboard.components.tables import Row
@@ -268,5 +269,5 @@ def _show(part: Part) -> tuple[str, ...] | None:
         case Offer():
             show_offer(part)
         case Html():
-            st.html(str(el("div", part, class_="hf")))
+            st.html(dated(str(el("div", part, class_="hf")), now()))
     return None

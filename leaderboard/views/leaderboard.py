@@ -93,7 +93,7 @@ def _compose(visit: Visit) -> None:
         visit.subject(f"Scores with the prompt {visible(prompt, 40)}", "This table has one prompt only. Back to ")
     lines = all_lines(board, split)
     if not prompt:
-        who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))
+        who = verdict(lines, board, split, scale_of(board, split), links)
         follows = None if is_frozen(split.edition) else days
         none = el(
             "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
