@@ -257,9 +257,7 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
 
 
 @st.fragment
-def _show_table(
-    part: DataTable, page: Page, shown: Shown, split: SplitKey, pages: Mapping[str, StreamlitPage]
-) -> None:
+def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey, pages: Mapping[str, StreamlitPage]) -> None:
     """A table with what is behind its ticked rows; a search, a filter or a tick runs nothing else of the page again."""
     picked = show_table(part)
     if picked and part.opens:
