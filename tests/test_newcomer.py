@@ -131,7 +131,7 @@ def evaluate(newcomer: Newcomer, endpoint: str) -> None:
     assert any(endpoint in command for command in listed)
     printed = [newcomer.types(command) for command in listed]
     assert "F1 beside the baselines" in printed[-1]
-    assert printed[-1].endswith("next: make leaderboard\n")
+    assert printed[-1].endswith("next: hellofresh board serve\n")
 
 
 def submit(newcomer: Newcomer) -> None:

@@ -360,7 +360,7 @@ class PeopleCheck(_BesideCheck):
         there = [row for row in answers if row["sample"] in self.content.places]
         counted = [row for row in there if row["judge"] not in failed]
         expected: list[Row] = []
-        for with_known in (False, True) if counted else ():
+        for with_known in (False, True) if answers else ():
             own = [row for row in counted if with_known or not row["known"]]
             expected += ({"with_known": with_known, "failed": len(failed), **row} for row in self._table(own))
         if len(stated) != len(expected):

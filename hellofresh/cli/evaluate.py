@@ -91,7 +91,7 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
             f"note: the analyses of {evaluation.edition} do not have this run yet. Make them again: "
             f"hellofresh analyse all --edition {evaluation.edition}"
         )
-    output.text("next: make leaderboard")
+    output.text("next: hellofresh board serve")
 
 
 def carry_out(

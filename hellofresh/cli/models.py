@@ -48,7 +48,10 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         ready = "yes" if entry.has_key else f"needs {entry.key_variable}"
         rows.append((name, entry.provider or "this machine", entry.kind, entry.knowledge_cutoff, price, ready))
     output.table("Models", columns, rows)
-    output.text('Prices are of the day that --json shows. More models and providers: README, "Models".')
+    output.text(
+        "Prices are of the day that --json shows. More models and providers: docs/models.md, "
+        '"Add your own models and providers".'
+    )
     return 0
 
 

@@ -24,13 +24,14 @@ from hellofresh.judging.people import (
     progress,
     read_access,
 )
-from hellofresh.judging.predicting import asked_file, assign_predictions
+from hellofresh.judging.predicting import VOTERS, PersonAnswer, asked_file, assign_predictions, people_answers
 from hellofresh.judging.rating import rating_site, take_file, write_pages
 from hellofresh.judging.references import labels_are_secret, reference_responses
 from hellofresh.judging.rubric import RUBRICS, load_rubric
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
 from hellofresh.results.entries import entries_of_submissions, entry_of_run
+from hellofresh.results.people import LEAST_PEOPLE, LEAST_SAMPLES
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
 from hellofresh.submissions.released import due_in
@@ -235,9 +236,23 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
     output.result({"ratings": ratings.height, "file": str(files.ratings)})
     output.say(f"{ratings.height:,} ratings: {files.ratings}")
     if study.assignments.predicts:
+        output.say(_about_checks(people_answers(files)))
         output.say(
             f"They are published with the labels, when these are scored: hellofresh score --edition {files.edition}"
         )
         return 0
     output.say(f"Results: hellofresh rate report --edition {files.edition} --task {files.task}")
     return 0
+
+
+def _about_checks(answers: Sequence[PersonAnswer]) -> str:
+    """How many people failed which attention check, and from when on the board has a row of people."""
+    people, failures = {item.judge for item in answers}, [item for item in answers if item.fails_check]
+    checks = sorted({item.sample for item in answers if item.is_check})
+    failed = Counter(item.sample for item in failures)
+    by_check = ", ".join(f"{failed[check]} failed check {number}" for number, check in enumerate(checks, start=1))
+    return (
+        f"{len(people)} people answered, of whom {len({item.judge for item in failures})} are left out for failing an "
+        f"attention check ({by_check or 'nobody reached one'}). The board has a row of people from {LEAST_PEOPLE} "
+        f"people and {LEAST_SAMPLES} samples with {VOTERS} answers on; below, it says what is missing."
+    )

@@ -15,7 +15,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.evaluation import OPTIONS, given_values
-from hellofresh.runs.respond import PostAsked, RespondedPost, asking, respond
+from hellofresh.runs.respond import EMBEDDED, PostAsked, RespondedPost, asking, respond
 from hellofresh.runs.trying import TryPage
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -26,7 +26,7 @@ _HIGHEST_PORT = 65_535
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     """Respond to a post, or open the page."""
-    if options.serve is not None:
+    if options.serve:
         return _serve(options, output)
     post = PostAsked(options.text, _moment(options.date), tuple(map(_content, options.image)), options.by)
     asked = asking(**given_values(vars(options)) | models_given(options))
@@ -111,7 +111,7 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
 
 def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
     """Serve the page until stopped; it can be reached from this machine only."""
-    port: int = options.serve
+    port: int = options.port
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
     if options.text or options.image or options.date or options.by:
@@ -121,7 +121,7 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
             fix="Write the post, its date and its pictures into the form of the page.",
             code="no-post-here",
         )
-    page = TryPage(_passed_on(options), port)
+    page = TryPage(_passed_on(options), port, model=getattr(options, "model", EMBEDDED))
     site = page.site()
     site.run(
         lambda: output.say(

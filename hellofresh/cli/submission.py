@@ -102,6 +102,9 @@ def _edition_of(options: argparse.Namespace, path: Path, split: Split = MAIN) ->
     if options.edition is not None:
         named: Edition = options.edition
         return named
+    if not path.exists():
+        fix = "Make one: hellofresh submission new --edition E --name N --team T --contact C"
+        raise SubmissionError("no such file or folder", where=str(path.absolute()), fix=fix, code="missing-file")
     folder = path.absolute() if path.is_dir() else path.absolute().parent
     with suppress(UsageError):
         return parse_edition(folder.parent.parent.name)
@@ -332,6 +335,8 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             )
         )
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
+    if not options.submissions.is_dir():
+        output.text(f"There is no folder {options.submissions.absolute()} yet.")
     for item in found.entries:
         for line in (*map(str, item.faults), *item.flags):
             output.text(f"{item.origin}: {line}")
@@ -371,7 +376,8 @@ def _show_folder(options: argparse.Namespace, output: CommandOutput) -> int:
         workspace.record_submissions(options.record)
     place = workspace.submissions()
     output.result({"folder": str(place), "recorded": workspace.has_recorded_submissions})
-    output.text(f"{place}{'' if workspace.has_recorded_submissions else ' (not on record yet)'}")
+    state = "" if workspace.has_recorded_submissions else " (not on record yet)"
+    output.text(f"{place.absolute()}{state if place.is_dir() else ' (does not exist yet)'}")
     return 0
 
 

@@ -16,6 +16,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import SubmissionError, UnknownNameError, UsageError, missing_extra
 from hellofresh.core.files import write_bytes, write_jsonl
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import open_exact
 from hellofresh.runs.record import prediction_row
@@ -144,8 +145,23 @@ def _write(
         if due.split is PROSPECTIVE and chosen.classes:
             output.text(f"  probabilities of each sample: {probabilities_wanted(chosen)}")
     split = "" if due.split is MAIN else f" --split {due.split}"
+    _show_days(output, due, tasks)
     output.text(f"Then: hellofresh submission check {folder}{split}")
     return 0
+
+
+def _show_days(output: CommandOutput, due: Due, tasks: Sequence[str]) -> None:
+    """Until when predictions are taken, and when labels are revealed or that they are."""
+    for task in tasks:
+        if (calendar := due.calendars.get(task)) is None:
+            continue
+        until, reveals = utc_text(calendar.deadline), utc_text(calendar.reveals)
+        said = f"taken until {until}; labels are revealed on {reveals}"
+        if task in due.revealed or now() >= calendar.reveals:
+            said = f"labels of {due.edition} are public since {reveals}, so no submission counts any more"
+        elif now() >= calendar.deadline:
+            said = f"predictions were taken until {until}, so no submission counts any more"
+        output.text(f"  {task}: {said}")
 
 
 def _info(options: argparse.Namespace) -> SystemInfo:

@@ -111,7 +111,7 @@ def _say_board(steps: Steps, what: str) -> None:
     board = build_board(steps.workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     steps.show.say(
-        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it with: make leaderboard"
+        f"The {what} of {', '.join(board.quarters)} is in {board.folder}: {state}. Look at it: hellofresh board serve"
     )
 
 

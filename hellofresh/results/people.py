@@ -57,7 +57,7 @@ def people_rows(panel: Panel, answers: Sequence[PersonAnswer]) -> Iterator[Peopl
     place = {sample.id: number for number, sample in enumerate(panel.samples)}
     failed = {answer.judge for answer in answers if answer.fails_check}
     counted = [item for item in answers if item.sample in place and item.judge not in failed]
-    for with_known in (False, True) if counted else ():
+    for with_known in (False, True) if answers else ():
         some = [item for item in counted if with_known or not item.known]
         yield from _table(panel, place, some, with_known=with_known, failed=len(failed))
 
@@ -150,6 +150,8 @@ def publish_people(workspace: Workspace, edition: Edition, task: Task, entries: 
     panel = panel_of(task, edition, release.samples, load_labels(workspace, edition, task), entries)
     known = {sample.id for sample in release.samples}
     answers = [item for item in people_answers(files) if item.is_check or item.sample in known]
+    if not answers:
+        return []
     table = _answers_file(workspace, edition, task)
     rows = table.with_suffix(".jsonl")
     write_parquet(table, ANSWERS.frame(answers))

@@ -49,7 +49,7 @@ ASKED = Frozen("asked", "1")
 """The edition of a post that somebody asks about."""
 _TASK = get_task("corrections")
 _REGIME = "correction"
-_MODEL, _PROMPT = "smollm2-135m-text", "manual"
+EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
 Watch = Callable[[str], None]
@@ -72,7 +72,7 @@ class PostAsked:
     poster: str = ""
 
 
-def asking(model: object = _MODEL, **more: object) -> Evaluation:
+def asking(model: object = EMBEDDED, **more: object) -> Evaluation:
     """Who is to respond, and how, by fields of `Evaluation`; the provider may follow from the keys that are set."""
     usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types

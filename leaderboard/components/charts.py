@@ -209,6 +209,30 @@ def answer_style(said: int) -> str:
     return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
+def trend(places: Sequence[tuple[float, float]], kind: str = "trend") -> Html:
+    """A line through points of the unit square, from left to right: a box that is cut to the shape of the line."""
+    above = [f"{_percent(across)} {_percent(1 - up)}" for across, up in places]
+    below = [f"{_percent(across)} calc({_percent(1 - up)} + 2px)" for across, up in reversed(places)]
+    return el("i", class_=f"hf-{kind}", style=f"clip-path:polygon({','.join([*above, *below])})")
+
+
+def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[str]) -> Html:
+    """Values beside each other on the whole scale, each with its kind, and below it what they are.
+
+    Args:
+        scale: of the values.
+        known: kind, name and value of each dot.
+        texts: what else stands below, without a dot.
+    """
+    placed = [el("i", class_=f"hf-dot hf-{kind}", style=f"left:{_percent(scale.share(at))}") for kind, _, at in known]
+    said = [
+        el("li", el("i", class_=f"hf-dot hf-{kind}"), f"{name} ", el("b", figure(at, scale.title)))
+        for kind, name, at in known
+    ]
+    drawn = el("div", el("div", *placed, class_="hf-dots"), _scale(scale.marks), aria_hidden="true")
+    return join([drawn, el("ul", *said, *(el("li", text) for text in texts), class_="hf-key")])
+
+
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html:
     """From opening to reveal: the time in which predictions are accepted pale, the deadline a dashed line."""
     due = (deadline - opens).total_seconds() / max((reveals - opens).total_seconds(), 1.0)

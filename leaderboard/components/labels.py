@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import posixpath
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -22,6 +23,7 @@ _TRACKS: Mapping[Track, str] = {
     "responses": "Responses",
     "retrieval": "Retrieval",
 }
+_UNTIL = re.compile(r'<time datetime="([^"]+)" data-hf="until">[^<]*</time>')
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 FACTS: Mapping[str, str] = {
     "ratings": "Ratings of the note",
@@ -108,6 +110,17 @@ def day(moment: date) -> str:
 def until(moment: datetime) -> Html:
     """A day; a script adds how far it is from the visitor's own."""
     return el("time", day(moment), datetime=utc_text(moment), data_hf="until")
+
+
+def dated(html: str, moment: datetime) -> str:
+    """HTML with how far its days are from a moment, and how far open quarters have come, as the copy's script does."""
+
+    def told(found: re.Match[str]) -> str:
+        days = (datetime.fromisoformat(found[1]) - moment) // timedelta(days=1)
+        away = "passed" if days < 0 else "today" if days == 0 else f"in {days} day{'' if days == 1 else 's'}"
+        return f"{found[0]} ({away})"
+
+    return _UNTIL.sub(told, html)
 
 
 def duration(seconds: float) -> str:

@@ -77,7 +77,7 @@ class Site:
     Attributes:
         board: what is shown.
         paths: of each page's file.
-        home: the split that the first page shows.
+        home: the split that pages about the whole board belong to.
         fingerprint: of the board's manifest.
     """
 
@@ -94,10 +94,10 @@ class Site:
             if split not in names:
                 names[split] = file_names(board.entries(split).values()) if split.edition != EVERY else {}
             about = [f"/{names[split].get(value) or _slug(value, value, 8)}" for _, value in choices]
-            file = next(one.file or one.path for one in PAGES if one.path == page)
+            file = next(one.name for one in PAGES if one.path == page)
             paths[page, split, choices] = f"{_folder_of(split)}/{file}{''.join(about)}.html"
         home = home_of(board)
-        paths |= {(page.path, home, ()): f"{page.path}.html" for page in PAGES if page.once}
+        paths |= {(page.path, home, ()): f"{page.name}.html" for page in PAGES if page.once}
         return cls(board, paths, home, fingerprint)
 
 
@@ -112,7 +112,7 @@ def framed(visit: Visit, fingerprint: str) -> str:
     about, title = visit.page.about, f"{visit.page.title} of {visit.title} · HelloFresh"
     if visit.thing:
         about, title = f"{about} {visit.thing}, on {visit.title}.", f"{visit.thing} · {visit.title} · HelloFresh"
-    elif visit.page is PAGES[0]:
+    elif visit.page.path == "leaderboard":
         title = f"{visit.title} · HelloFresh leaderboard"
     elif visit.page.once:
         title = f"{visit.page.title} · HelloFresh"
@@ -140,7 +140,7 @@ def _banner(visit: Visit) -> Html:
     items = []
     for page in PAGES:
         ways = (visit.links.paths.get((page.path, one, ())) for one in (split, newest, newest._replace(kind=MAIN)))
-        path = f"{page.path}.html" if page.once else next(filter(None, ways), None)
+        path = f"{page.name}.html" if page.once else next(filter(None, ways), None)
         current = "page" if page is visit.page and not visit.choices else None
         if path:
             items.append(el("li", el("a", page.title, href=relative(here, path), aria_current=current)))
@@ -158,8 +158,8 @@ def pages_of(site: Site, wanted: deque[str]) -> Iterator[Visit]:
         wanted: paths of pages that somebody waits for; taken from the left.
     """
     last = {"compare": 1, "system": 2, "samples": 3}
-    left: dict[str, PageKey] = {HOME: ("leaderboard", site.home, ())}
-    left |= {path: key for key, path in sorted(site.paths.items(), key=lambda item: last.get(item[0][0], 0))}
+    order = sorted(site.paths.items(), key=lambda item: (item[1] != HOME, last.get(item[0][0], 0)))
+    left = {path: key for key, path in order}
     while left:
         path = wanted.popleft() if wanted else next(iter(left))
         if path in left:

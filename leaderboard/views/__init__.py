@@ -18,6 +18,7 @@ from leaderboard.views import (
     compare,
     data,
     forecasts,
+    home,
     leaderboard,
     note_writers,
     responses,
@@ -31,6 +32,7 @@ from leaderboard.views.visit import Page, Visit, foot
 __all__ = ["PAGES", "Page", "Visit", "foot", "home_of", "page_keys"]
 
 PAGES: tuple[Page, ...] = (
+    home.PAGE,
     leaderboard.PAGE,
     compare.PAGE,
     system.PAGE,
@@ -59,7 +61,7 @@ def page_keys(board: Board) -> Iterator[PageKey]:
 
 
 def home_of(board: Board) -> SplitKey:
-    """The split that opens the site: the newest with results, real ones before those of the bundled sample."""
+    """The split that stands for the board: the newest with results, real ones before those of the bundled sample."""
     newest = sorted(
         sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
     )

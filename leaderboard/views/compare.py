@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -26,7 +26,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.parts import DataTable
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
-from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data
+from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, usual
 from leaderboard.components.tables import Cell, Column, Marked, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
@@ -66,10 +66,10 @@ def lead_of(pair: Pair | None) -> Lead:
     return Lead.WORSE if surely else Lead.BEHIND
 
 
-def verdict(
-    lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links, *, bundled: bool
-) -> Html | None:
-    """Names the leader, compares it with the next and with the best baseline, and says where to read on.
+def short_verdict(
+    lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links
+) -> Sequence[Html | str | None]:
+    """Who leads and whether that is sure, in one short sentence, which names nobody whom the table hides at first.
 
     Args:
         lines: all entries of the split, in any order.
@@ -77,44 +77,89 @@ def verdict(
         split: the task and quarter.
         scale: of its scores.
         links: where pages are.
-        bundled: whether the quarter is the bundled sample.
+
+    Returns:
+        Nothing if there are only controls and smoke tests.
+    """
+    systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    if not systems and not baselines:
+        return []
+    best, *rivals = systems or baselines
+    entry, against = best.result.entry, board.against(split, best.result.entry.origin)
+    leads = {line.result.entry: lead_of(against.get(line.result.entry.origin)) for line in (*rivals, *baselines)}
+    second = next(iter([*rivals, *(baselines if systems else ())]), None)
+    name = el("strong", inner_link(links.to("system", split, system=entry.origin), named(entry.name)))
+    said = " is the only one scored. " if second is None else _LEADS[leads[second.result.entry]]
+    better = [line.result.entry for line in baselines if systems and leads[line.result.entry] in _BELOW]
+    said = " ranks first. " if better and not rivals else said
+    sentences = ["" if systems else "No system is ranked here; of the baselines, ", name, said]
+    if better:
+        worse = next((one for one in better if leads[one] is Lead.WORSE), better[0])
+        surely = " is significantly better. " if leads[worse] is Lead.WORSE else " is ahead of it. "
+        sentences += ["The baseline ", named(worse.name), surely]
+    everyone = _of(lines, "system", scale)
+    above = everyone.index(best) if systems else 0
+    if above:
+        sentences.append(f"{above:,} uploaded {'system ranks' if above == 1 else 'systems rank'} above it. ")
+    return sentences
+
+
+_BELOW = {Lead.BEHIND, Lead.WORSE}
+_LEADS = {
+    Lead.SIGNIFICANT: " leads significantly. ",
+    Lead.NOT_SIGNIFICANT: " leads, but not significantly. ",
+    Lead.NONE: " leads, level with the next. ",
+    Lead.BEHIND: " ranks first, but not significantly. ",
+    Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
+    Lead.UNTESTED: " leads; its lead over the next is untested. ",
+}
+"""What the short sentence says of the leader, by how it stands to the next."""
+
+
+def verdict(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
+    """The short sentence and, folded, how sure it is; arguments are those of `short_verdict`.
 
     Returns:
         None if there are only controls and smoke tests.
     """
-    systems, baselines = _of(lines, "system", scale), _of(lines, "baseline", scale)
-    if not systems and not baselines:
+    short = short_verdict(lines, board, split, scale, links)
+    if not short:
         return None
+    sure = [one for one in _sureness(lines, board, split, scale, links) if one]
+    folded = el("details", el("summary", "How sure is this?"), el("ul", *(el("li", one) for one in sure)))
+    return join([el("p", *short, class_="hf-verdict"), folded])
+
+
+def _sureness(
+    lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links
+) -> Iterator[Html | str | None]:
+    """The leader's score, its lead over the next and over the best baseline, and where to read on."""
+    systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
-    against = board.against(split, best.result.entry.origin)
-    pairs = {line.result.entry: against.get(line.result.entry.origin) for line in others}
     entry, score = best.result.entry, best.result.headline
-    where = None if systems else "No system is ranked here. Of the baselines, "
-    where = "In this bundled sample, " if bundled and systems else where
+    against = board.against(split, entry.origin)
+    pairs = {line.result.entry: against.get(line.result.entry.origin) for line in others}
     own_page = links.to("system", split, system=entry.origin)
     first = all(scale.order(score.value) <= scale.order(rival.result.headline.value) for rival in rivals)
     leads = f" has the {scale.best} {scale.title}, "
     leads = leads if first else f" ranks first on the samples that all judged; its {scale.title} is "
-    sentences: list[Html | str | None] = [where, el("strong", inner_link(own_page, named(entry.name))), leads]
     low, high = (figure(limit, score.name, 2) for limit in (score.low, score.high))
-    sentences.append(f"{figure(score.value, score.name)} ({low} to {high}). ")
-    if entry.provenance == "uploaded" and any(line.result.entry.provenance != "uploaded" for line in rivals):
-        sentences.append("It was uploaded: the table shows it once all sources are chosen. ")
+    yield join([named(entry.name), leads, f"{figure(score.value, score.name)} ({low} to {high})."])
     if rivals:
-        sentences.append(_over(rivals[0], pairs[rivals[0].result.entry], scale))
+        yield _over(rivals[0], pairs[rivals[0].result.entry], scale)
     if rivals and best.standing is not None:
         group = best.standing.tie_group
-        sentences.append(_fragile(best.standing))
+        yield _fragile(best.standing)
         tied = sum(line.standing is not None and line.standing.tie_group == group for line in rivals)
-        sentences.append(f"{tied} systems do not differ significantly from it. " if tied > 1 else None)
+        yield f"{tied} systems do not differ significantly from it." if tied > 1 else None
     if systems and baselines:
-        sentences += _against_baselines([line.result.entry for line in baselines], pairs, scale)
+        yield join(_against_baselines([line.result.entry for line in baselines], pairs, scale))
+    ways = [inner_link(own_page, "Where it fails" if scale.classes else "More about it")]
     if others and pairs[others[0].result.entry] is not None:
         both = links.to("compare", split, one=entry.origin, two=others[0].result.entry.origin)
-        sentences += [inner_link(both, "Compare them"), ". "]
-    more = "Where it fails" if scale.classes else "More about it"
-    return el("p", *sentences, inner_link(own_page, more), ".", class_="hf-verdict")
+        ways = [inner_link(both, "Compare the two"), ". ", *ways]
+    yield join([*ways, "."])
 
 
 def _fragile(first: Standing) -> str | None:

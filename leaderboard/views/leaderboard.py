@@ -93,7 +93,7 @@ def _compose(visit: Visit) -> None:
         visit.subject(f"Scores with the prompt {visible(prompt, 40)}", "This table has one prompt only. Back to ")
     lines = all_lines(board, split)
     if not prompt:
-        who = verdict(lines, board, split, scale_of(board, split), links, bundled=board.is_bundled(split))
+        who = verdict(lines, board, split, scale_of(board, split), links)
         follows = None if is_frozen(split.edition) else days
         none = el(
             "p", "No system has been scored on this task and quarter yet. Run: ", el("code", "hellofresh release run")
@@ -330,13 +330,13 @@ def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Seq
     if not rows:
         return el("p", "No answers remain.")
     first = rows[0]
+    failed = f" Left out, after failing an attention check: {first.failed}." if first.failed else ""
     if first.value is None:
-        return el("p", f"Not shown: {visible(first.missing, 200)}.")
+        return el("p", f"Not shown: {visible(first.missing, 200)}.{failed}")
     entries, line = board.entries(split), replace(scale, reference=first.value)
     known = [row for row in rows if row.origin in {*_PEOPLE, *entries}]
     shown = known[: len(_PEOPLE) + _MOST_SYSTEMS]
     alike = "" if first.agreement is None else f" Krippendorff's alpha of their answers is {first.agreement:.2f}."
-    failed = f" Left out, after failing an attention check: {first.failed}." if first.failed else ""
     best = f" The {_MOST_SYSTEMS} best of {len(known) - len(_PEOPLE)} systems." if len(known) > len(shown) else ""
     said = (
         f"{first.samples} samples, {first.people} people, {first.answers:,} answers.{alike}{failed}{best} The dashed "

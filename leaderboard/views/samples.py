@@ -199,7 +199,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "prompts": [visible(name, 24) for name in reader.prompts],
         "right": reader.right(rows),
         "samples": [
-            [row.id, row.period, *map(_source, _gist(row)), row.label, row.right, row.judged, place, _searched(row)]
+            [row.id, row.period, *map(_source, gist(row)), row.label, row.right, row.judged, place, _searched(row)]
             for row, place in zip(rows, places, strict=True)
         ],
         "systems": [[origin, entry_label(entry)] for origin, entry in entries.items()],
@@ -337,7 +337,7 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
     for row in samples:
         right = DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"
         more = [_label_name(row.label, task), right] if labelled else []
-        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), _gist(row), *more])
+        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), gist(row), *more])
     return table("Samples", columns, rows, "hf-samples hf-opens")
 
 
@@ -351,7 +351,7 @@ def _about(row: SampleRow) -> str:
     return " ".join([about, *(f"{signs[kind]}{by_kind[kind]}" for kind in signs if by_kind.get(kind))])
 
 
-def _gist(row: SampleRow) -> tuple[Html, Html | None]:
+def gist(row: SampleRow) -> tuple[Html, Html | None]:
     """The title or the text that is asked about; below it the change or, where there is one, the context."""
     by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
     names = {"deleted": "del", "added": "ins"}

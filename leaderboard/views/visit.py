@@ -192,7 +192,7 @@ class Page:
         about: one sentence, for search engines and previews of links.
         copies: the pages that there are of a split, or of all quarters of a task, each by what is chosen on it; none
             where there is nothing to show. Those with choices are about one thing, and stand in no navigation.
-        file: of a split's page, without ending.
+        file: of its page, without ending, where that is not the path.
         once: whether it is about the whole board, not about a split.
         opened: shows on a visit what is behind ticked rows of the page's table, by their keys; only in the app, as the
             copy's scripts open them.
@@ -206,6 +206,11 @@ class Page:
     file: str = ""
     once: bool = False
     opened: Callable[[Visit, Sequence[str]], None] | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its file, without ending."""
+        return self.file or self.path
 
 
 def foot(board: Board, fingerprint: str) -> Html:

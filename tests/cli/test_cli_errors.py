@@ -44,6 +44,7 @@ pytestmark = pytest.mark.usefixtures("place")
         (("score", "--quarter", "2023Q2"), 1, "hellofresh release build"),
         (("board", "build"), 1, "hellofresh score"),
         (("submission", "check", "nowhere", "--quarter", "2023Q2"), 1, "no release of 2023Q2"),
+        (("submission", "check", "nowhere"), 1, "no such file or folder"),
         (("evaluate",), 2, "missing: --model M (a name from: hellofresh models; or PROVIDER:NAME, such as"),
         (("evaluate", "gpt-4"), 2, "missing: --model M"),
         (("evaluate", "--model"), 2, "a value is missing: --model M"),

@@ -159,5 +159,5 @@ def test_a_run_that_nobody_scored_is_named_and_board_puts_it_there(
     assert "next: hellofresh score --edition 2026Q2" in cli(*asked)
     assert "is not scored yet. Run: hellofresh score --edition 2026Q2" in cli("board", "build")
     assert "not scored" not in cli(*asked, "--board")
-    assert cli.out.endswith("next: make leaderboard\n")
+    assert cli.out.endswith("next: hellofresh board serve\n")
     assert "scripted" in pl.read_parquet(workspace / "board" / "scores.parquet")["system"].to_list()

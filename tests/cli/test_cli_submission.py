@@ -105,6 +105,24 @@ def test_new_overwrites_nothing(run) -> None:
     assert "[exists]" in run("new", "--quarter", "2023Q2", *SAID, code=1, text=True)
 
 
+@pytest.mark.parametrize(
+    ("moment", "said"),
+    [
+        (OPEN, "taken until 2023-10-15T00:00:00Z; labels are revealed on 2023-10-22T00:00:00Z"),
+        (CLOSED, "taken until 2023-10-15T00:00:00Z, so no submission counts any more"),
+        ("2023-11-01T00:00:00Z", "public since 2023-10-22T00:00:00Z, so no submission counts any more"),
+    ],
+)
+def test_new_says_until_when_and_that_an_edition_is_revealed(run, at, moment: str, said: str) -> None:
+    at(moment)
+    assert said in run("new", "--quarter", "2023Q2", *SAID, text=True)
+
+
+def test_a_workspace_without_submissions_names_where_they_would_be(run, tmp_path) -> None:
+    assert run("list", "--folder", text=True) == f"{tmp_path / 'submissions'} (does not exist yet)"
+    assert f"no folder {tmp_path / 'submissions'} yet" in run("list", "--quarter", "2023Q2", text=True)
+
+
 def test_all_faults_are_shown_and_nothing_is_added(run, tmp_path) -> None:
     folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")["folder"])
     (folder / "predictions.jsonl").write_text('{"id":"xn-0","label":3}\nnope\n')

@@ -50,7 +50,7 @@ def test_every_page_of_the_copy_is_a_page_of_the_app(board: Workspace) -> None:
 
 
 def test_every_link_leads_to_a_page_that_shows_what_it_names(board: Workspace) -> None:
-    said = "".join(shown(app(path, **QUARTER)) for path in ("", "compare", "samples"))
+    said = "".join(shown(app(path, **QUARTER)) for path in ("leaderboard", "compare", "samples"))
     links = {link.replace("&amp;", "&") for link in re.findall(r'href="\./\?([^"]*)"', said)}
     assert len(links) > 3
     keys = {(path, split.task) for path, split, _ in page_keys(load_board(board.board))}
@@ -61,7 +61,7 @@ def test_every_link_leads_to_a_page_that_shows_what_it_names(board: Workspace) -
     assert "<h1><bdi>good</bdi></h1>" in shown(app(**dict(parse_qsl(system))))
 
 
-def test_the_board_is_what_the_bare_address_opens_with_typed_and_pinned_columns() -> None:
+def test_the_leaderboard_has_typed_and_pinned_columns() -> None:
     test = app()
     found = rows(test)
     assert "HelloFresh leaderboard" in text(shown(test))
@@ -206,3 +206,12 @@ def test_a_private_board_is_shown_on_this_machine_only(
         monkeypatch.setattr("leaderboard.live.st.get_option", {"server.address": address}.get)
         said = text(shown(app()))
         assert ("The maintainers' own board." in said, "this machine only" in said) == (whole, not whole)
+
+
+def test_the_address_without_a_page_opens_all_tasks_with_the_days_until_the_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", "2027-04-05T12:00:00Z")
+    said = text(shown(app("")))
+    assert "Community Notes on X" in said and "Edits of Wikipedia paragraphs" in said
+    assert "2026Q4 accepts predictions until 15 April 2027 (in 9 days)." in said

@@ -34,6 +34,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 HOME = "x-notes/2023Q2/index.html"
 PAGES = {
+    "home": "index.html",
     "leaderboard": HOME,
     "ties": "x-notes/2024Q1/index.html",
     "compare": "x-notes/2024Q1/compare.html",
@@ -44,6 +45,7 @@ PAGES = {
     "about": "about.html",
 }
 SEEN = [
+    ("home", "dark"), ("home", "phone"),
     ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
     ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("compare", "dark"),
     ("compare", "phone"), ("samples", "light"), ("samples", "phone"), ("submit", "tablet"), ("missing", "phone"),
@@ -481,7 +483,7 @@ def test_nothing_overflows_with_sixty_systems_and_eleven_metrics(
 
 def test_above_the_fold_are_the_sentence_and_eight_rows_and_a_wide_chart(browser: Browser, wide_copy: Path) -> None:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{(wide_copy / 'index.html').as_uri()}#provenance=all")
+    page.goto(f"{(wide_copy / 'x-notes/2023Q2/index.html').as_uri()}#provenance=all")
     expect(page.locator(".hf-verdict")).to_be_in_viewport(ratio=1)
     expect(page.locator(".hf-standings tbody tr:not(.hf-group)").nth(7)).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.querySelector('.hf-standings .hf-interval').getBoundingClientRect().width") >= 220
@@ -490,7 +492,7 @@ def test_above_the_fold_are_the_sentence_and_eight_rows_and_a_wide_chart(browser
 
 def test_sixty_systems_take_less_than_6000_pixels_of_a_phone(browser: Browser, wide_copy: Path) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
-    page.goto(f"{(wide_copy / 'index.html').as_uri()}#provenance=all")
+    page.goto(f"{(wide_copy / 'x-notes/2023Q2/index.html').as_uri()}#provenance=all")
     expect(page.locator(".hf-standings tbody tr:not(.hf-group):not([hidden])")).to_have_count(60)
     assert page.evaluate("document.documentElement.scrollHeight") < 6000
     page.close()

@@ -92,7 +92,11 @@ def test_what_is_typed_reaches_the_command_as_arguments_only(tmp_path: Path) -> 
 
 def test_options_of_the_page_are_those_of_the_command() -> None:
     words = ["respond", "--serve", "--model", "m", "--role", "describer=d", "--set", "pages=2", "--budget", "0.5"]
-    passed_on = _passed_on(command_line().parse_args(words))
+    options = command_line().parse_args([*words, "--port", "9"])
+    passed_on = _passed_on(options)
+    assert options.port == 9
+    page = asyncio.run(TryPage((), 9, model='m"')._page(None, "")).text  # type: ignore[arg-type]
+    assert 'placeholder="m&quot;"' in page
     assert sorted(passed_on) == ["--budget=0.5", "--model=m", "--role=describer=d", "--set=pages=2"]
 
 

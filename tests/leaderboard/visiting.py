@@ -39,7 +39,7 @@ def opened(path: str, **query: str) -> Visit:
     return drawn
 
 
-def app(path: str = "", **query: str) -> AppTest:
+def app(path: str = "leaderboard", **query: str) -> AppTest:
     """The app after its first run at the address of a page."""
     test = AppTest.from_file(Path(__file__).parents[2] / "leaderboard/app.py", default_timeout=300)
     for name, value in ({"page": path} if path else {}).items() | query.items():

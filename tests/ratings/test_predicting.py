@@ -17,6 +17,7 @@ import pytest
 from scipy.stats import t
 
 from hellofresh.cli import main
+from hellofresh.cli.rate_people import _about_checks
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.files import read_jsonl
@@ -373,6 +374,11 @@ def test_too_few_people_or_samples_are_not_shown_and_it_says_what_is_missing(rev
         assert said in rows[0].missing and (rows[0].value is None) == bool(said)
         assert len(rows) == (2 if said else 8)
     assert list(people_rows(panel, [])) == []
+    careless = [PersonAnswer("check-1", f"rater-{k}", 0, 50, False, 1, 50) for k in range(6)]
+    assert {(row.missing.partition(",")[0], row.failed) for row in people_rows(panel, careless)} == {
+        ("0 people of at least 5", 6)
+    }
+    assert "6 are left out for failing an attention check (6 failed check 1)" in _about_checks(careless)
 
 
 def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(

@@ -209,7 +209,7 @@ def test_a_date_at_the_end_of_the_calendar_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("port", ["0", "65536"])
 def test_a_port_that_is_none_is_refused_before_the_page_starts(workspace: Workspace, port: str) -> None:
-    assert main(["respond", "--serve", port]) == 2
+    assert main(["respond", "--serve", "--port", port]) == 2
 
 
 def test_a_day_counts_from_its_beginning_and_today_until_its_end() -> None:

@@ -81,7 +81,8 @@ COMMANDS = (
         *fields("roles", roles="another model for describer, querier or extractor"),
         BASE_URL,
         *fields("settings", "budget_usd", settings="a setting of the regime correction"),
-        option("--serve N", "open the page Try on this machine instead, on port N (8502)", nargs="?", const=8502),
+        option("--serve", "open the page Try on this machine instead"),
+        option("--port N", "the port of that page (default: 8502)", default=8502),
         epilog='Example: hellofresh respond --text "The abacus is named after A, B and C." --date 2026-03-01',
     ),
     command(

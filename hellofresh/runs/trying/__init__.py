@@ -14,6 +14,7 @@ import secrets
 import tempfile
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 
 from aiohttp import web
@@ -43,11 +44,15 @@ class TriedPost(Strict):
 
 @dataclass(slots=True)
 class TryPage:
-    """The page and what it runs; what is chosen on the page goes before the options that hold for every command."""
+    """The page and what it runs; what is chosen on the page goes before the options that hold for every command.
+
+    The page proposes `model`, which is asked where somebody names none.
+    """
 
     options: Sequence[str]
     port: int
     program: Sequence[str] = tuple(python_command("hellofresh", "respond"))
+    model: str = ""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _asked: set[str] = field(default_factory=set)
 
@@ -62,7 +67,7 @@ class TryPage:
         )
 
     async def _page(self, _: web.Request, __: str) -> web.StreamResponse:
-        return web.Response(text=one_file_page(__package__, model="smollm2-135m-text"), content_type="text/html")
+        return web.Response(text=one_file_page(__package__, model=escape(self.model)), content_type="text/html")
 
     async def _ask(self, request: web.Request, _: str) -> web.StreamResponse:
         body = await request.read()
