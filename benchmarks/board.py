@@ -33,7 +33,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -123,6 +123,10 @@ def pick_here(page: Page) -> None:
     page.locator("#regime").select_option(REGIME)
 
 
+def pick_on_page(page: Page) -> None:
+    page.get_by_label("Regime").select_option(REGIME)
+
+
 def pick_from_list(page: Page) -> None:
     """In Streamlit's and gradio's own boxes."""
     box = page.get_by_role("combobox", name="Regime").or_(page.get_by_role("listbox", name="Regime")).first
@@ -134,14 +138,9 @@ def pick_from_list(page: Page) -> None:
 
 
 def to_compare(page: Page) -> None:
-    page.get_by_role("link", name="Compare").first.click()
-    page.locator(".hf-verdict").first.wait_for(timeout=LONG_MS)
-    page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
-
-
-def to_compare_in_app(page: Page) -> None:
     page.get_by_role("link", name="Compare", exact=True).first.click()
-    page.locator(".hf-balance").first.wait_for(timeout=LONG_MS)
+    page.get_by_role("heading", name="Compare", exact=True).first.wait_for(timeout=LONG_MS)
+    page.locator("table, [role=grid]").first.wait_for(timeout=LONG_MS, state="attached")
 
 
 def streamlit(script: Path) -> list[str]:
@@ -181,14 +180,14 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
     found = {
         "app": Site("app", streamlit(ROOT / "leaderboard" / "app.py"), {"HELLOFRESH_DATA": str(workspace)},
                     f"/?page=leaderboard&task={task}&edition={edition}&provenance=all", grid, VEGA,
-                    fill("Find a system or team"), pick_from_list, to_compare_in_app),
+                    fill("Find a system or team"), pick_from_list, to_compare),
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
                      {"HELLOFRESH_DATA": str(workspace)}, page, shown, ".hf-panel",
                      fill_here, pick_here, to_compare),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, VEGA, fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
-                     lambda page: page.get_by_label("Regime").select_option(REGIME) and None),
+                     pick_on_page),
         "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, ".hf-panel", fill_here, pick_here),
     }  # fmt: skip
     if importlib.util.find_spec("gradio"):
@@ -247,8 +246,13 @@ def memory_mib(pid: int) -> float:
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    ticks = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in pids)
-    return sum(int(fields[11]) + int(fields[12]) for fields in ticks) / os.sysconf("SC_CLK_TCK")
+    """Of those that still run."""
+    ticks = 0
+    for one in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def browsing(servers: Iterable[int]) -> list[int]:

@@ -17,7 +17,7 @@
 - cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
   processes that read; and of the fit alone. The dump is made by a process of its own.
 
---picture draws what raters of either camp say of invented notes, for docs/method.md.
+--picture draws what raters of either camp say of invented notes, for docs/voters.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The pages of `leaderboard.views` in Streamlit: the same as in the static copy, with Streamlit's own widgets.
 
-What a page shows is composed once for each board, task, edition and choice, and kept in Streamlit's cache.
+What a page shows is composed once for each board, task, edition and choice, and shared by all visitors. Nothing of it
+is ever changed, so it is kept as it is: Streamlit's cache of data would copy it for each visit and each click.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def dues_of(shown: Shown) -> list[Due]:
     return load_dues(shown.folder)
 
 
-@st.cache_data(max_entries=2, show_spinner=False)
+@st.cache_resource(max_entries=2, show_spinner=False)
 def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
     """All pages that the board has, and the split that opens the site."""
     board = board_of(shown)
@@ -109,7 +110,7 @@ def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
     return dict.fromkeys(page_keys(board), "") | once, home
 
 
-@st.cache_data(max_entries=200, show_spinner=False)
+@st.cache_resource(max_entries=200, show_spinner=False)
 def composed(
     shown: Shown, path: str, split: SplitKey, choices: Mapping[str, str], picked: tuple[str, ...] | None = None
 ) -> list[Part]:
@@ -207,14 +208,12 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
     elif not choices:
         _show_choice(board, mine, split)
     for part in composed(shown, page.path, split, choices):
-        picked = _show(part)
+        if isinstance(part, DataTable):
+            _show_table(part, page, shown, split, pages)
+        else:
+            _show(part)
         if isinstance(part, UploadForm):
             show_form(board, dues_of(shown))
-        if picked and isinstance(part, DataTable) and part.opens:
-            st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())
-        elif picked is not None and page.opened is not None:
-            for behind in composed(shown, page.path, split, {}, picked):
-                _show(behind)
     st.html(str(foot(board, shown.fingerprint)))
 
 
@@ -257,11 +256,23 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
             st.selectbox(title, options, format_func=form, key=key, on_change=keep, args=[name], width=340)
 
 
-def _show(part: Part) -> tuple[str, ...] | None:
-    """Show a part by its widget; the keys of rows that are ticked, None where none can be."""
+@st.fragment
+def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey, pages: Mapping[str, StreamlitPage]) -> None:
+    """A table with what is behind its ticked rows; a search, a filter or a tick runs nothing else of the page again."""
+    picked = show_table(part)
+    if picked and part.opens:
+        st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())
+    elif page.opened is not None and part.picks:
+        for behind in composed(shown, page.path, split, {}, picked):
+            if isinstance(behind, DataTable):
+                show_table(behind)
+            else:
+                _show(behind)
+
+
+def _show(part: Part) -> None:
+    """Show a part by its widget."""
     match part:
-        case DataTable():
-            return show_table(part)
         case ChartPart():
             show_chart(part)
         case File():
@@ -270,4 +281,3 @@ def _show(part: Part) -> tuple[str, ...] | None:
             show_offer(part)
         case Html():
             st.html(dated(str(el("div", part, class_="hf")), now()))
-    return None

@@ -23,7 +23,7 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     """A table with its search and filters, and the charts of the rows that are left; the keys of those ticked."""
     kept = _narrowed(table)
     at = [place for place, keep in enumerate(kept) if keep]
-    frame = pl.DataFrame([column.series() for column in table.columns]).filter(pl.Series(kept, dtype=pl.Boolean))
+    frame = table.frame.filter(pl.Series(kept, dtype=pl.Boolean)) if len(at) < len(kept) else table.frame
     shown = [column.title for column in table.columns if column.shown]
     config = {column.title: _config(column) for column in table.columns}
     counted = [f"{len(at):,} of {len(kept):,} rows."] if len(at) < len(kept) else []

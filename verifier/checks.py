@@ -169,21 +169,11 @@ def _score_checks(
     folder: Path, content: Content, figures: Sequence[FigureName], handed_in: Mapping[str, Handover] | None
 ) -> Iterator[Check]:
     """Ratings, people, scores, what others handed in, and the figures that were asked for."""
-    manifest, study, scores = content.manifest, StudyCheck(content, folder), ScoreCheck(content)
-    if study.is_there:
-        _survive(study.check, study.faults)
-        said = f"of {study.responses:,} responses; means, intervals and standings are those of the ratings"
-        yield Check(manifest.name, "ratings", said, study.faults, unchecked=study.unchecked)
-    people = PeopleCheck(content, folder)
-    if people.is_there:
-        _survive(people.check, people.faults)
-        said = f"{people.answers:,} answers, and the samples drawn for them; figures are those of the answers"
-        yield Check(manifest.name, "people", said, people.faults, unchecked=people.unchecked)
-    ceiling = CeilingCheck(content, folder)
-    if ceiling.is_there:
-        _survive(ceiling.check, ceiling.faults)
-        said = "what an oracle of the voters reaches, as labels and their chances give it"
-        yield Check(manifest.name, "ceiling", said, ceiling.faults, unchecked=ceiling.unchecked)
+    manifest, scores = content.manifest, ScoreCheck(content)
+    for part in (StudyCheck(content, folder), PeopleCheck(content, folder), CeilingCheck(content, folder)):
+        if part.is_there:
+            _survive(part.check, part.faults)
+            yield Check(manifest.name, part.name, part.said, part.faults, unchecked=part.unchecked)
     found: dict[str, list[VerifiedFigure]] = {}
     if SCORES in manifest.hashes:
         if content.has_labels:

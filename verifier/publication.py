@@ -291,15 +291,13 @@ def _head(made: Publication, stated: Mapping[str, Sequence[str]]) -> Row:
         rated = not part.classes if task is None else task.limits != (0.0, 1.0)
         ranked = "relevance" in part.table.columns
         kinds.add(f"text-{'retrieval' if ranked else 'generation' if rated else 'classification'}")
-    configs, infos = [], []
-    for name, parts in by_config.items():
-        files = [{"split": part.split, "path": part.path} for part in parts]
-        configs.append({"config_name": name, "data_files": files})
-        infos.append({"config_name": name, "features": _features(parts[0])})
+    listed = [
+        (name, [{"split": part.split, "path": part.path} for part in parts], _features(parts[0]))
+        for name, parts in by_config.items()
+    ]
     for path, columns in _tables(made).items():
-        name = path.split("/")[1]
-        configs.append({"config_name": name, "data_files": [{"split": "documents", "path": path}]})
-        infos.append({"config_name": name, "features": [_feature(*column) for column in columns.items()]})
+        features = [_feature(*column) for column in columns.items()]
+        listed.append((path.split("/")[1], [{"split": "documents", "path": path}], features))
     return {
         "language": ["en"],
         "license": sorted(licences),
@@ -307,8 +305,8 @@ def _head(made: Publication, stated: Mapping[str, Sequence[str]]) -> Row:
         "task_categories": sorted(kinds),
         "pretty_name": _title(made),
         "tags": _TAGS + [BUNDLED] * any(part.is_bundled for part in made.parts),
-        "configs": configs,
-        "dataset_info": infos,
+        "configs": [{"config_name": name, "data_files": files} for name, files, _ in listed],
+        "dataset_info": [{"config_name": name, "features": features} for name, _, features in listed],
     }
 
 

@@ -74,6 +74,7 @@ class _BesideCheck:
         unchecked: what was not checked.
     """
 
+    name: ClassVar[str]
     _endings: ClassVar[tuple[str, ...]]
     content: Content
     folder: Path
@@ -93,8 +94,13 @@ class _BesideCheck:
 class StudyCheck(_BesideCheck):
     """Computes the figures of a closed study again from blinded ratings and their key."""
 
-    _endings = (*_COLUMNS, "rubric.toml", "standings.jsonl")
+    name, _endings = "ratings", (*_COLUMNS, "rubric.toml", "standings.jsonl")
     responses: int = 0
+
+    @property
+    def said(self) -> str:
+        """What was checked."""
+        return f"of {self.responses:,} responses; means, intervals and standings are those of the ratings"
 
     def check(self) -> None:
         """Check ratings, key and standings, and hand the ratings to the scores."""
@@ -285,8 +291,13 @@ def _twice(names: Iterable[str]) -> list[str]:
 class PeopleCheck(_BesideCheck):
     """Draws the subset of a quarter that people predicted again, and computes the tables of people again."""
 
-    _endings = (ASKED, *PEOPLE)
+    name, _endings = "people", (ASKED, *PEOPLE)
     answers: int = 0
+
+    @property
+    def said(self) -> str:
+        """What was checked."""
+        return f"{self.answers:,} answers, and the samples drawn for them; figures are those of the answers"
 
     def check(self) -> None:
         """Check the subset and, where answers are published, the answers and the tables."""
@@ -359,7 +370,7 @@ class PeopleCheck(_BesideCheck):
         for number, (said, made) in enumerate(zip(stated, expected, strict=False), 1):
             other = [name for name in made if name not in figures and said[name] != made[name]]
             pairs = [(said[name], made.get(name)) for name in figures]
-            same = all(_same(*pair) for pair in pairs)
+            same = all(one is two if one is None or two is None else agree([one], [two]) for one, two in pairs)
             is_people = made["origin"].startswith("people/")
             if other or not same or said["section"] not in sections or (said["section"] == "people") != is_people:
                 faults.append(f"line {number}: {', '.join(other) or 'figures or section'} are not those of the answers")
@@ -434,7 +445,8 @@ class PeopleCheck(_BesideCheck):
 class CeilingCheck(_BesideCheck):
     """Computes what an oracle of the voters reaches again, from the labels and what facts say of their ratings."""
 
-    _endings = (CEILING,)
+    name, _endings = "ceiling", (CEILING,)
+    said = "what an oracle of the voters reaches, as labels and their chances give it"
 
     def check(self) -> None:
         """Check every row of the ceiling."""
@@ -489,10 +501,6 @@ def _spread(
     tables: FloatArray = np.stack(columns, axis=1).astype(np.float64)
     without = odds(sums.sum(axis=0) - tables)
     return float((without.size - 1) * without.var()), kish(metric.size(tables))
-
-
-def _same(one: float | None, two: float | None) -> bool:
-    return one is two if one is None or two is None else agree([one], [two])
 
 
 def _ends(figures: tuple[float, float, float]) -> Row:

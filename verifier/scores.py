@@ -419,7 +419,9 @@ class ScoreCheck:
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
         """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
         handed = (entry for entry, row in self._first.items() if row["kind"] == "submission")
-        published = {entry for entry in handed if not self._is_rated(entry)}
+        # A system of a rated study is named by the edition, where others have their team.
+        rated = "" if self.content.classes else f"{self.content.manifest.edition}/"
+        published = {entry for entry in handed if not (rated and entry.startswith(rated))}
         missing = sorted(handed_in.keys() - published)
         yield from (f"{short(entry)} was handed in and is not among the predictions" for entry in missing)
         for entry in sorted(published):
@@ -435,10 +437,6 @@ class ScoreCheck:
                 yield f"{short(entry)}: about is not the notes that were handed in, with what the entry is flagged for"
             if self._answers_of(entry) != self._answers_given(given):
                 yield f"{short(entry)}: the predictions are not those that were handed in"
-
-    def _is_rated(self, entry: str) -> bool:
-        """Whether an entry is a system of a rated study: it is named by the edition, where others have their team."""
-        return not self.content.classes and entry.startswith(f"{self.content.manifest.edition}/")
 
     def _answers_of(self, entry: str) -> dict[str, int | str | None]:
         """What an entry is published to say of the samples that were judged; texts and rankings by their hash."""

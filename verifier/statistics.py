@@ -1,4 +1,4 @@
-"""Metrics, intervals and ranks computed anew from released files, as `docs/method.md` describes them.
+"""Metrics, intervals and ranks computed anew from released files, as `docs/scores.md` describes them.
 
 A metric is a function of a sum over samples. Sums of choices have three columns for each class: right, wrong and
 missed; a sample without an answer is missed in its own class, and wrong in equal parts in every other. Sums of numbers

@@ -31,7 +31,7 @@ from hellofresh.core.files import sha256_text, write_jsonl
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError, brief
 from hellofresh.core.net.lock import locked
-from hellofresh.core.net.retry import PASSING, RetryPolicy
+from hellofresh.core.net.retry import PASSING, RetryPolicy, TryAgain
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.strict import Lenient
@@ -291,24 +291,22 @@ async def _reviews(
 
 async def _body(client: HttpClient, url: str, query: dict[str, str], policy: RetryPolicy) -> bytes:
     """The answer to one question, asked again as long as that may help."""
-    attempt = 0
-    while True:
-        attempt, asked_s = attempt + 1, None
+
+    async def ask() -> bytes | TryAgain:
         try:
             reply = await client.send("GET", url, query=query)
-            if reply.status == 200:
-                return reply.body
-            why, asked_s = f"HTTP {reply.status}", reply.wait_s
-            if reply.status not in PASSING:
-                raise _failed(why, url)
         except UnusableReplyError as error:
             raise _failed(str(error), url) from None
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            why = brief(error)
-        wait_s = policy.next_wait_s(attempt, asked_s)
-        if wait_s is None:
-            raise _failed(why, url)
-        await asyncio.sleep(wait_s)
+            return TryAgain(brief(error))
+        if reply.status not in {200, *PASSING}:
+            raise _failed(f"HTTP {reply.status}", url)
+        return reply.body if reply.status == 200 else TryAgain(f"HTTP {reply.status}", reply.wait_s)
+
+    outcome = await policy.persist(ask)
+    if isinstance(outcome, TryAgain):
+        raise _failed(outcome.why, url)
+    return outcome
 
 
 def _failed(why: str, url: str) -> SourceError:

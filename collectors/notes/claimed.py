@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_model
-from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text, skeleton
+from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault, skeleton
 
 LEAST_CLAIMED = 2
 """So many notes a claim must list."""
@@ -44,7 +44,7 @@ def read_claimed(folder: Path) -> Mapping[str, Collection[int]]:
     for path in sorted(folder.glob("*.json")):
         claimed = read_model(path, ClaimedNotes, fix=_FORMAT, code="bad-claim")
         name, looks = claimed.name, skeleton(claimed.name)
-        fault = is_plain_text(name) or faults_of_name(name) or "is too long" * (len(name) > MAX_NAME)
+        fault = plain_text_fault(name) or faults_of_name(name) or "is too long" * (len(name) > MAX_NAME)
         if fault:
             raise _bad(f"the name {name[:MAX_NAME]!r} {fault}", path, "another name")
         if not all(note.isascii() and note.isdecimal() and int(note[:20]) < 2**63 for note in claimed.notes):

@@ -63,6 +63,20 @@ def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
     return early.join(undecided, on="noteId", how="semi", maintain_order="left")
 
 
+def _refuse_unknown(statuses: pl.Series) -> None:
+    known = {"", _UNDECIDED, *LABELS}
+    unknown = sorted(set(statuses.drop_nulls().unique()) - known)
+    if unknown:
+        plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
+        raise SourceError(
+            f"unknown status {plain[0] if plain else '(not shown: it is not a name of a status)'}",
+            where=f"note status history, column {statuses.name}",
+            expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
+            code="unknown-status",
+            fix="If the source has a new status, the collector has to learn it.",
+        )
+
+
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
     """The notes with `state` (a NoteState), `label` (1, 0), `locked_ms`, `shown_ms`, `decided_by`; null if not known.
 
@@ -82,17 +96,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         history.with_columns(pl.lit(True).alias("has_status")), on="noteId", how="left", maintain_order="left"
     )
     status = pl.col(source.column)
-    known = {"", _UNDECIDED, *LABELS}
-    unknown = sorted(set(joined[source.column].drop_nulls().unique()) - known)
-    if unknown:
-        plain = [status for status in unknown if _STATUS_NAME.fullmatch(status)]
-        raise SourceError(
-            f"unknown status {plain[0] if plain else '(not shown: it is not a name of a status)'}",
-            where=f"note status history, column {source.column}",
-            expected=f"one of {', '.join(sorted(known - {''}))}, or nothing",
-            code="unknown-status",
-            fix="If the source has a new status, the collector has to learn it.",
-        )
+    _refuse_unknown(joined[source.column])
     early = (status == "") if source is LabelSource.LOCKED else (pl.col("createdAtMillis") > youngest_ms)
     state = (
         pl.when(pl.col("has_status").is_null())

@@ -72,7 +72,7 @@ def collect(
     twice = sorted(str(path) for path, count in Counter(path.resolve() for path in files).items() if count > 1)
     if twice:
         raise UsageError("named twice", where=twice[0], expected="each dump once", code="duplicate-dump")
-    tell = progress or (lambda _: None)
+    say = progress or (lambda _: None)
     tasks = [
         _Task(tuple(path.resolve() if pool else path for path in paths), quarter, settings, pending)
         for paths in histories(files)
@@ -80,9 +80,9 @@ def collect(
     jobs = min(jobs, len(tasks))
     pool = pool or (process_pool(jobs) if jobs > 1 else None)
     if pool is None:
-        found = [_read(task, tell) for task in tasks]
+        found = [_read(task, say) for task in tasks]
     else:
-        found = run_tasks(pool, _read, tasks, done=lambda one: tell(_summary(one)))
+        found = run_tasks(pool, _read, tasks, done=lambda one: say(_summary(one)))
     _refuse_twice(found, {task.name: task.paths[0] for task in tasks})
     return collection_of(found, settings, pending=pending)
 
@@ -115,7 +115,7 @@ class EditsFound:
     pending: list[Sample] = field(default_factory=list)
     pages: array[int] = field(default_factory=lambda: array("q"))
 
-    def take(self, other: EditsFound) -> None:
+    def add(self, other: EditsFound) -> None:
         """Add what was found elsewhere, but for names, files and pages."""
         self.candidates += other.candidates
         self.pending += other.pending
@@ -131,11 +131,11 @@ def _summary(found: EditsFound) -> str:
     )
 
 
-def _read(task: _Task, tell: Progress = lambda _: None) -> EditsFound:
+def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
     """Read one history: pages whose revisions are not in order of time are read a second time, sorted."""
     checked = [_source(path) for path in task.paths]
     reader = open_history(task.paths)
-    pages = _Pages(task, EditsFound(task.name, [source for source, _ in checked]), tell)
+    pages = _Pages(task, EditsFound(task.name, [source for source, _ in checked]), say)
     pages.add(reader)
     if pages.late:
         pages.add(open_history(task.paths), only=frozenset(pages.late))
@@ -153,7 +153,7 @@ def _read(task: _Task, tell: Progress = lambda _: None) -> EditsFound:
     if isinstance(reader, JoinedReader) and len(task.paths) > 1:
         found.context[_JOINED] = reader.pages_read
         found.context[_UNCHECKED] = int(reader.unchecked)
-    tell(_summary(found))
+    say(_summary(found))
     return found
 
 
@@ -187,10 +187,10 @@ class _OutOfOrderError(Exception):
 class _Pages:
     """Takes the pages of one file."""
 
-    def __init__(self, task: _Task, found: EditsFound, tell: Progress) -> None:
+    def __init__(self, task: _Task, found: EditsFound, say: Progress) -> None:
         self.found = found
         self.late: list[int] = []
-        self._task, self._tell = task, tell
+        self._task, self._say = task, say
         self._told = time.monotonic()
 
     def add(self, reader: ExportReader | JoinedReader, *, only: frozenset[int] | None = None) -> None:
@@ -205,7 +205,7 @@ class _Pages:
                 self.late.append(reader.pages_read - 1)
                 continue
             self.found.pages.append(page.id)
-            self.found.take(result)
+            self.found.add(result)
 
     def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> EditsFound:
         task, result = self._task, EditsFound(self.found.name)
@@ -249,7 +249,7 @@ class _Pages:
             if now - self._told > _BETWEEN_REPORTS_S:
                 self._told = now
                 count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
-                self._tell(f"{self._task.name}: {count}")
+                self._say(f"{self._task.name}: {count}")
             yield revision
 
 
@@ -319,7 +319,7 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     found = sorted(found, key=lambda one: one.name)
     total = EditsFound("")
     for one in found:
-        total.take(one)
+        total.add(one)
     candidates = sorted(
         total.candidates, key=lambda one: [*map(int, one.sample.id.removeprefix(TASK.id_prefix).split("-"))]
     )

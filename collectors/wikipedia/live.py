@@ -42,6 +42,24 @@ class _Target:
     lookback: int = 0
 
 
+def _targets(run: _Run, source: LiveSource, quarter: Quarter) -> tuple[list[_Target], list[str]]:
+    """The pages to read: those that are named, or whose edits are drawn from the recent changes; and warnings."""
+    if source.titles:
+        return [_Target(id_) for id_ in sorted(set(run.site.page_ids(source.titles).values()))], []
+    reach = run.site.reach()
+    targets = _draw(run, source.sampling, reach)
+    since = f"the recent changes begin on {utc_text(reach.start)}"
+    if reach.start >= quarter.end and not targets:
+        raise SourceError(
+            f"{since}, after {quarter}",
+            expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
+            fix="Name pages with --pages, or take a dump.",
+            code="no-recent-changes",
+        )
+    what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
+    return targets, [f"{since}: {what}"] if reach.start > quarter.start else []
+
+
 def collect_live(
     quarter: Quarter,
     source: LiveSource,
@@ -69,23 +87,7 @@ def collect_live(
             answers.forget_open()
         site = WikiSite(source.api, session, answers, WikiAccount.from_environment(source.api))
         run = _Run(site, _Task((folder,), quarter, settings, pending), session, progress)
-        warnings: list[str] = []
-        if source.titles:
-            targets = [_Target(id_) for id_ in sorted(set(site.page_ids(source.titles).values()))]
-        else:
-            reach = site.reach()
-            targets = _draw(run, source.sampling, reach)
-            since = f"the recent changes begin on {utc_text(reach.start)}"
-            if reach.start >= quarter.end and not targets:
-                raise SourceError(
-                    f"{since}, after {quarter}",
-                    expected="a quarter that they reach back to (a wiki keeps them for 30 to 90 days)",
-                    fix="Name pages with --pages, or take a dump.",
-                    code="no-recent-changes",
-                )
-            if reach.start > quarter.start:
-                what = f"earlier edits of {quarter} are there only as far as they were asked for in time."
-                warnings.append(f"{since}: {what}")
+        targets, warnings = _targets(run, source, quarter)
         found, ledgers = run.read(targets)
     ids = [id_ for ledger in ledgers for id_ in ledger.ids]
     what = f"{len(ids)} revisions, {min(ids)} to {max(ids)}" if ids else "no revision"
@@ -127,7 +129,7 @@ def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
             left[tag] -= len(pages)
             for page, revision in pages.items():
                 drawn.setdefault(page, set()).add(revision)
-        run.tell(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
+        run.say(f"drawing edits: {len(drawn):,} pages from {number:,} of {len(windows):,} windows")
     lookback = 0 if settings.keep_restored else sampling.lookback
     return [_Target(page, frozenset(revisions), lookback) for page, revisions in sorted(drawn.items())]
 
@@ -153,16 +155,16 @@ class _Ledger:
 class _Run:
     """Reads pages, a few at once; what comes out does not depend on which is finished first."""
 
-    def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, tell: Progress) -> None:
+    def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, say: Progress) -> None:
         self.site, self.task = site, task
-        self._session, self._tell = session, tell
+        self._session, self._say = session, say
         self._told = float("-inf")
 
-    def tell(self, what: str) -> None:
+    def say(self, what: str) -> None:
         now = time.monotonic()
         if now - self._told > _BETWEEN_REPORTS_S:
             self._told = now
-            self._tell(f"{what}, {self._session.requests_sent:,} requests")
+            self._say(f"{what}, {self._session.requests_sent:,} requests")
 
     def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
         """Read all the pages."""
@@ -171,7 +173,7 @@ class _Run:
             try:
                 for done, future in enumerate(as_completed(futures), start=1):
                     future.result()
-                    self.tell(f"{done:,} of {len(targets):,} pages")
+                    self.say(f"{done:,} of {len(targets):,} pages")
             except BaseException:
                 self._session.stop()
                 executor.shutdown(cancel_futures=True)
@@ -179,7 +181,7 @@ class _Run:
         results = [future.result() for future in futures]
         total = EditsFound("")
         for found, _ in results:
-            total.take(found)
+            total.add(found)
         return total, [ledger for _, ledger in results]
 
     def _page(self, target: _Target) -> tuple[EditsFound, _Ledger]:

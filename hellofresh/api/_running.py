@@ -112,7 +112,7 @@ def evaluate(
     workspace = workspace_for_runs(edition)
     title = f"{model} on {edition.task.name} {edition.edition}"
     with _shown_progress(title, hidden=not progress) as bar:
-        return EvaluatedRun(edition, _outside_loop(lambda: _evaluate(workspace, asked, bar.hear, bar.say), bar))
+        return EvaluatedRun(edition, _outside_loop(lambda: _evaluate(workspace, asked, bar.tally, bar.say), bar))
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class _Progress:
     _far: tuple[int, int] = (0, 0)
     _said: list[str] = field(default_factory=list)
 
-    def hear(self, tally: Tally) -> None:
+    def tally(self, tally: Tally) -> None:
         """Hear how far the run is.
 
         Raises:

@@ -241,14 +241,11 @@ def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> C
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]
     panel = _panel(edition, entries)
     found = standings_of(panel)
-    ranks = _frame(found.ranked, "rank", "low", "high", "origin", "tie_group", "first", "n")
+    named = ("rank", "low", "high", "origin", "tie_group", "first", "n")
+    ranks = pl.DataFrame([{name: getattr(item, name) for name in named} for item in found.ranked])
     pairs = found.pairs.filter(pl.col("period") == ALL_PERIODS)
     compared = pairs.select("one", "two", "difference", "low", "high", "p_value", "adjusted", "n")
     return ComparisonTable(ranks.rename({"origin": "system"}), compared, edition.task.headline.name)
-
-
-def _frame(items: Sequence[object], *names: str) -> pl.DataFrame:
-    return pl.DataFrame([{name: getattr(item, name) for name in names} for item in items])
 
 
 def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:

@@ -42,6 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if planted := shadowing():
         said = f"{', '.join(planted[:5])} in the current folder would run in place of installed modules"
         output.say(f"warning: {said}: run it from another folder, or without python -m")
+    return _reported(options, output)
+
+
+def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Carry a command out; what goes wrong is shown and gives the exit code."""
     try:
         return _carry_out(options, output)
     except HelloFreshError as error:

@@ -28,6 +28,8 @@ def score(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def build(options: argparse.Namespace, output: CommandOutput) -> int:
     run_build(output, Workspace.from_environment(), private=options.private)
+    if not options.private:
+        output.text("next: hellofresh board serve")
     return 0
 
 
@@ -37,7 +39,6 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
-    output.table("Tables", ("table", "rows"), list(built.rows.items()))
     found = scan_scores(workspace).filter(pl.col("split") == MAIN).select("edition", "origin").unique()
     scores = found.collect(engine="streaming")
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):

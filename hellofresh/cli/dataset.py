@@ -14,6 +14,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import COLUMNS, PRIORITIES, import_publishers
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.study import RatingPhase
+from hellofresh.releases.draw.frozen import FrozenRelease
 from hellofresh.tasks import get_task
 
 
@@ -85,6 +86,11 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     done, read = import_dataset(workspace, dataset, folder, request)
     for warning in read.warnings:
         output.say(f"note: {warning}")
+    _show_imported(done, output)
+    return 0
+
+
+def _show_imported(done: FrozenRelease, output: CommandOutput) -> None:
     classes = get_task(done.task).classes
     output.result(
         {
@@ -100,7 +106,6 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     state = "unchanged, skipped" if done.skipped else "imported"
     output.text(f"{done.edition}, {done.task}: {done.samples:,} samples: {state}. Now, for example:")
     output.text(f"  hellofresh evaluate --edition {done.edition} --task {done.task} --model MODEL")
-    return 0
 
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:

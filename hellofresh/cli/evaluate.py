@@ -22,7 +22,7 @@ from hellofresh.results.people import people_beside_run
 from hellofresh.results.scores import beside_others
 from hellofresh.results.tables import PEOPLE_NAMES
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
-from hellofresh.runs.evaluate import foresee
+from hellofresh.runs.evaluate import look_ahead
 from hellofresh.runs.evaluation import Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_predictions
@@ -99,7 +99,7 @@ def carry_out(
 ) -> int:
     """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
     if dry_run:
-        show_forecast(output, evaluation.title, foresee(workspace, evaluation))
+        show_forecast(output, evaluation.title, look_ahead(workspace, evaluation))
         return 0
     evaluated = answer(workspace, evaluation, ConsoleShow(output))
     task = evaluation.task

@@ -17,7 +17,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, post_summary, steps_due, summary_of
 from hellofresh.pipeline.sources import quarter_states
 from hellofresh.pipeline.steps import Steps
-from hellofresh.runs.evaluate import foresee
+from hellofresh.runs.evaluate import look_ahead
 from hellofresh.tasks.samples import to_json
 
 
@@ -57,7 +57,7 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
     for evaluation in due_evaluations(workspace, settings):
         name = f"evaluate {evaluation.title}"
         try:
-            ahead = foresee(workspace, evaluation)
+            ahead = look_ahead(workspace, evaluation)
         except HelloFreshError as error:
             due.append((name, f"cannot begin: {error.what}", ""))
             continue

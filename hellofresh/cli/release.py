@@ -137,14 +137,8 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
-    if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
-        raise UsageError(
-            "no samples to take down are named",
-            expected="sample ids and --reason, or --gone alone",
-            code="bad-takedown",
-        )
     workspace = Workspace.from_environment()
-    wanted = _gone(workspace, options.edition) if options.gone else _named(workspace, options)
+    wanted = _wanted(workspace, options)
     ids = frozenset(key for reasons in wanted.values() for key in reasons)
     search = Everywhere.of(workspace, ids, options.submissions, options.also)
     if options.everywhere:
@@ -175,7 +169,16 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
     return 1 if failed or (options.everywhere and (holders.holding or holders.answers)) else 0
 
 
-def _named(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
+def _wanted(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
+    """The samples that a command takes down, each with its reason, by the split that they are in."""
+    if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
+        raise UsageError(
+            "no samples to take down are named",
+            expected="sample ids and --reason, or --gone alone",
+            code="bad-takedown",
+        )
+    if options.gone:
+        return _gone(workspace, options.edition)
     wanted: dict[Place, dict[str, str]] = defaultdict(dict)
     for sample_id in dict.fromkeys(options.ids):
         edition, task, split = find_sample(workspace, sample_id, options.edition)

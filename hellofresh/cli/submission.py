@@ -24,7 +24,14 @@ from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions
 from hellofresh.submissions.inbox import VARIABLE, ArrivalReport, Inbox, collect_inbox
-from hellofresh.submissions.receipts import add_submission, known_teams, look_alike, read_receipt, withdraw_submission
+from hellofresh.submissions.receipts import (
+    Receipt,
+    add_submission,
+    known_teams,
+    look_alike,
+    read_receipt,
+    withdraw_submission,
+)
 from hellofresh.submissions.released import due_in, edition_with, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, copied_from, standings
 from hellofresh.tasks import get_task
@@ -142,16 +149,18 @@ def check(options: argparse.Namespace, output: CommandOutput) -> int:
     output.text(f"{submission.info.name} by {submission.info.team}: no faults.")
     _show_due(output, due, submission.predictions)
     output.text(f"SHA-256 of the content: {submission.sha256}")
-    receipt = read_receipt(path, [], due.split)
-    if receipt is None:
-        late = " before the deadline" if submission.edition.is_living else ""
-        output.text(f"No receipt: it counts only once 'hellofresh submission add' has accepted it{late}.")
-    elif receipt.sha256 != submission.sha256:
-        output.text("Its receipt is for other content: submit it again with 'hellofresh submission add'.")
-    else:
-        output.text(f"Received {utc_text(receipt.received)}.")
+    output.text(_about_receipt(submission, read_receipt(path, [], due.split)))
     _show_other(output, path, due.split)
     return 0
+
+
+def _about_receipt(submission: Submission, receipt: Receipt | None) -> str:
+    if receipt is None:
+        late = " before the deadline" if submission.edition.is_living else ""
+        return f"No receipt: it counts only once 'hellofresh submission add' has accepted it{late}."
+    if receipt.sha256 != submission.sha256:
+        return "Its receipt is for other content: submit it again with 'hellofresh submission add'."
+    return f"Received {utc_text(receipt.received)}."
 
 
 def _beside_others(
@@ -333,10 +342,8 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
             output.text(f"{item.origin}: {line}")
     for line in found.passed_over:
         output.text(line)
-    if due.deadline is not None:
-        output.text(f"Predictions are accepted until {utc_text(due.deadline)}.")
-    else:
-        output.text("Predictions are accepted at any time: the labels of a frozen data set are public.")
+    end = due.deadline and f"until {utc_text(due.deadline)}"
+    output.text(f"Predictions are accepted {end or 'at any time: the labels of a frozen data set are public'}.")
     return 0
 
 
@@ -374,8 +381,7 @@ def _show_folder(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Take what a site's visitors uploaded into the folder of submissions; 1 where one is refused or unreadable."""
+def _configured_inbox(options: argparse.Namespace) -> Inbox:
     folder = options.inbox if options.inbox != Path() else Path(os.environ.get(VARIABLE, ""))
     if folder == Path() or not folder.is_dir():
         raise UsageError(
@@ -384,7 +390,12 @@ def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
             fix=f"Name the site's inbox, here or with {VARIABLE}.",
             code="no-inbox",
         )
-    inbox = Inbox(folder)
+    return Inbox(folder)
+
+
+def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Take what a site's visitors uploaded into the folder of submissions; 1 where one is refused or unreadable."""
+    inbox = _configured_inbox(options)
     found, faults = collect_inbox(
         inbox,
         cache(partial(due_in, Workspace.from_environment())),

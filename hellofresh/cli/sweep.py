@@ -23,7 +23,7 @@ from hellofresh.results.analyses.agents import AgentPanel, compare_variants, rea
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import entry_of_run
 from hellofresh.runs.dry_run import Forecast
-from hellofresh.runs.evaluate import foresee
+from hellofresh.runs.evaluate import look_ahead
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.tasks.samples import to_json
@@ -124,7 +124,7 @@ def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
 
 def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> None:
     """What each variant takes on its own, and all together at most: what is equal is asked once."""
-    ahead = [foresee(workspace, item.evaluation) for item in planned]
+    ahead = [look_ahead(workspace, item.evaluation) for item in planned]
     rows = [(item.name or "the only one", *_row(one)) for item, one in zip(planned, ahead, strict=True)]
     total = (
         "all, at most",

@@ -425,31 +425,28 @@ def _to_judge(judging: Judging) -> list[Sample]:
             fix="Fill in the field text of each line, from your own copy of the posts.",
             code="no-texts",
         )
-    texts = {item.id: item.text for item in read_responses(study.files)}
+    in_pairs, texts = judging.settings.mode == "pairs", {item.id: item.text for item in read_responses(study.files)}
     own = study.own_key.filter(pl.col("response").is_in(list(texts)))
-    if judging.settings.mode == "pairs":
+    if in_pairs:
         own = own.filter(pl.col("system").is_in(study.main_systems))
     by_post: dict[str, list[str]] = {}
     for response, sample in own.select("response", "sample").sort("sample", "response").iter_rows():
         by_post.setdefault(sample, []).append(response)
-    samples: list[Sample] = []
-    for post in posts:
-        mine = by_post.get(post.id, [])
-        samples += [
-            JudgedPost(
-                id="+".join(names),
-                task=study.files.task,
-                edition=str(study.files.edition),
-                period="",
-                date=post.moment,
-                group=post.id,
-                license="",
-                post=post.text,
-                responses=tuple(texts[name] for name in names),
-            )
-            for names in combinations(mine, 2 if judging.settings.mode == "pairs" else 1)
-        ]
-    return samples
+    return [
+        JudgedPost(
+            id="+".join(names),
+            task=study.files.task,
+            edition=str(study.files.edition),
+            period="",
+            date=post.moment,
+            group=post.id,
+            license="",
+            post=post.text,
+            responses=tuple(texts[name] for name in names),
+        )
+        for post in posts
+        for names in combinations(by_post.get(post.id, []), 2 if in_pairs else 1)
+    ]
 
 
 def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> int:

@@ -110,6 +110,20 @@ def deal_to_people(samples: Sequence[str], people: int, *, seed: str) -> list[li
     return dealt
 
 
+def _subset(release: Release, count: int, path: Path) -> Sequence[str]:
+    """Ids of the samples that people are asked about: as they were published, or drawn now."""
+    if not 1 <= count <= len(release.samples):
+        expected = f"1 to {len(release.samples)}"
+        raise UsageError(f"{count} samples for people", expected=expected, code="bad-samples")
+    if not path.is_file():
+        return first_for_people([sample.id for sample in release.samples], count)
+    before = list(read_ids(path))
+    if len(before) != count:
+        fix = f"The subset is drawn once a quarter: --samples {len(before)}"
+        raise UsageError(f"{count} samples", expected=f"{len(before)}, as published", fix=fix, code="drawn-before")
+    return before
+
+
 def assign_predictions(
     files: StudyFiles, release: Release, names: Sequence[str], *, count: int, seed: str = "hellofresh"
 ) -> list[RaterAccess]:
@@ -125,16 +139,7 @@ def assign_predictions(
         UsageError: if people are too few, a number makes no sense, or another number was drawn before.
     """
     task, path = release.task, asked_file(files.workspace, files.edition, files.task)
-    if not 1 <= count <= len(release.samples):
-        expected = f"1 to {len(release.samples)}"
-        raise UsageError(f"{count} samples for people", expected=expected, code="bad-samples")
-    asked = first_for_people([sample.id for sample in release.samples], count)
-    if path.is_file():
-        before = list(read_ids(path))
-        if len(before) != count:
-            fix = f"The subset is drawn once a quarter: --samples {len(before)}"
-            raise UsageError(f"{count} samples", expected=f"{len(before)}, as published", fix=fix, code="drawn-before")
-        asked = before
+    asked = _subset(release, count, path)
     there = {sample.id: sample for sample in release.with_texts()}
     shown = [_shown(task, there[name]) for name in asked if name in there]
     if not shown:

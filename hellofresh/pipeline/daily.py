@@ -177,14 +177,13 @@ class Day:
         board = scored and self.attempt("board", lambda: build_board(self.workspace))
         published = self.attempt("publish", lambda: publish_opened(self.steps))
         if (hub := daily.hub) is not None:
-
-            def publish() -> None:
-                confirm_publication(self.steps.witness)
-                publish_to_hub(self.workspace, Hub.from_environment(hub), now())
-
-            self.attempt(f"publish to hub:{hub}", publish, after=published)
+            self.attempt(f"publish to hub:{hub}", partial(self._publish_to, hub), after=published)
         if scored and daily.export is not None:
             self.attempt("export", partial(self._export, Path(daily.export)), after=board)
+
+    def _publish_to(self, hub: str) -> None:
+        confirm_publication(self.steps.witness)
+        publish_to_hub(self.workspace, Hub.from_environment(hub), now())
 
     def _reveals(self) -> None:
         for quarter, name in living(self.workspace):

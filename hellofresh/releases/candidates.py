@@ -24,7 +24,7 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
 
 _Reason = TypeVar("_Reason", bound=str)
-UNTOLD = -1
+UNKNOWN_LABEL = -1
 """Stands for both labels together."""
 
 
@@ -45,7 +45,7 @@ class Funnel:
         unit: what is counted, plural, such as `notes` or `paragraph edits`.
         rows_in: rows before the first filter.
         drops: the filters in the order in which they apply; a row counts at the first that drops it.
-        kept: candidates by period and label, as `kept[period][label]`; under `UNTOLD` where labels are not public.
+        kept: candidates by period and label, as `kept[period][label]`; under `UNKNOWN_LABEL` while labels are secret.
         context: other counts worth knowing (pages read, revisions read, rows of a joined file).
     """
 

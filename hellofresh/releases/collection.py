@@ -25,7 +25,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import UNTOLD, Collection, Drop, Funnel, SourceFile, write_candidates
+from hellofresh.releases.candidates import UNKNOWN_LABEL, Collection, Drop, Funnel, SourceFile, write_candidates
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import Sample, to_json
 
@@ -64,7 +64,7 @@ class CollectionAccount(CollectionFacts):
             left_out: candidates that the release leaves out by reason; the funnel's last filters drop them.
         """
         gone = Counter(sample.period for samples in left_out.values() for sample in samples)
-        kept = {name: {UNTOLD: sum(labels.values()) - gone[name]} for name, labels in self.funnel.kept.items()}
+        kept = {name: {UNKNOWN_LABEL: sum(labels.values()) - gone[name]} for name, labels in self.funnel.kept.items()}
         drops = (Drop(reason, _LEFT_OUT[reason], len(samples)) for reason, samples in left_out.items() if samples)
         funnel = replace(self.funnel, kept=kept, drops=(*self.funnel.drops, *drops))
         return CollectionFacts(sources=self.sources, parameters=self.parameters, funnel=funnel, warnings=self.warnings)

@@ -192,12 +192,10 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     )
     write_parquet(key, _KEY.frame(keys).sort("response"))
     write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
-    columns = ["criterion", "part", "value", "system", "n", "mean"]
-    rows_of = (
-        {name: getattr(one, name) for name in columns}
-        | {"low": one.interval.low, "high": one.interval.high}
-        | one.place
-        for one in rated_standings(study, task, samples)
-    )
-    write_jsonl(standings, rows_of)
+    write_jsonl(standings, map(_published, rated_standings(study, task, samples)))
     return paths
+
+
+def _published(one: RatedStanding) -> dict[str, object]:
+    said = {name: getattr(one, name) for name in ("criterion", "part", "value", "system", "n", "mean")}
+    return said | {"low": one.interval.low, "high": one.interval.high} | one.place

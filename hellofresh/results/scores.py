@@ -98,6 +98,7 @@ def score_quarter(
     public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
     inputs: list[object] = [
+        sorted(public),
         VERSION,
         [[release.samples_sha256, *release.taken_down] for release in found.releases],
         [sha256_file(path) for path in found.label_files if path.is_file()],
@@ -105,7 +106,7 @@ def score_quarter(
         to_json(waiting),
     ]
     name = f"score{'' if split == MAIN else f'-{split}'}/{edition}"
-    stage = Stage(workspace, name, input_key([sorted(public), *inputs]))
+    stage = Stage(workspace, name, input_key(inputs))
     scored = ScoredSplit(
         edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
@@ -120,11 +121,8 @@ def score_quarter(
         labels = read_labels(workspace, edition, release.task)
         scores += _scores_of(release, labels, found.entries[release.task.name], split)
     if not scores:
-        raise DataError(
-            f"nothing to score in the {split} split of {edition}",
-            fix=_HOW[split].format(edition=edition),
-            code="nothing-to-score",
-        )
+        what, fix = f"nothing to score in the {split} split of {edition}", _HOW[split].format(edition=edition)
+        raise DataError(what, fix=fix, code="nothing-to-score")
     scored = replace(scored, scores=scores)
     stage.record(write_scores(workspace, scored))
     return scored

@@ -147,7 +147,7 @@ def _seconds(usual: Ledger) -> float:
 
 def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
     """So many times what a role took, at most the ceiling; the ceiling where its model does not say what it takes."""
-    counted = taken.answers - taken.untold
+    counted = taken.answers - taken.unreported
     if not counted:
         return most if taken.answers else Ledger(most.spec)
     calls = min(taken.answers * times, most.answers)

@@ -116,7 +116,7 @@ def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
     return same and len(prepared.samples) == done.judged
 
 
-def foresee(workspace: Workspace, evaluation: Evaluation) -> Forecast:
+def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
 
     Raises:

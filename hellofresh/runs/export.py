@@ -158,7 +158,7 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
 
 
 def _usage(ledger: Ledger | Ledgers) -> Usage:
-    counted = ledger.untold == 0
+    counted = ledger.unreported == 0
     return Usage(
         model=ledger.spec.name if isinstance(ledger, Ledger) else "",
         answers=ledger.answers,

@@ -117,8 +117,8 @@ def _calls_json(source: Message | Answer) -> dict[str, object]:
 
 def recount(ledger: Ledger, entry: JournalEntry) -> None:
     """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
-    untold = entry.answer.tokens_in is None or entry.answer.tokens_out is None
-    ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if untold else None)
+    unreported = entry.answer.tokens_in is None or entry.answer.tokens_out is None
+    ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if unreported else None)
 
 
 def read_request(text: str) -> Request:

@@ -20,8 +20,8 @@ class Ledger:
         spec: the model, for its price.
         answers: number of answers.
         tokens_in, tokens_out, cached_in, cache_writes: sums over the answers that say how many they took.
-        untold: answers whose provider did not say.
-        expected_usd: for the untold and for those under way, what they may cost at most.
+        unreported: answers whose provider did not say.
+        expected_usd: for the unreported and for those under way, what they may cost at most.
         served: what providers said answered, versions of the model or others.
     """
 
@@ -29,7 +29,7 @@ class Ledger:
     answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    untold: int = 0
+    unreported: int = 0
     expected_usd: float = 0.0
     cached_in: int = 0
     cache_writes: int = 0
@@ -47,7 +47,7 @@ class Ledger:
         if answer.served_by:
             self.served.add(answer.served_by)
         if answer.tokens_in is None or answer.tokens_out is None:
-            self.untold += 1
+            self.unreported += 1
             if estimate is not None:
                 self.expected_usd += self.price(estimate.tokens_in, estimate.tokens_out) or 0.0
         else:
@@ -75,7 +75,7 @@ class Ledger:
     def cost_usd(self) -> float | None:
         """What the answers cost; None where a price or a number of tokens is not known."""
         cost = self._known_usd
-        return None if cost is None or (self.untold and not self.free) else cost
+        return None if cost is None or (self.unreported and not self.free) else cost
 
     @property
     def others(self) -> list[str]:
@@ -120,9 +120,9 @@ class Ledgers:
         return sum(ledger.answers for ledger in self.by_role.values())
 
     @property
-    def untold(self) -> int:
+    def unreported(self) -> int:
         """Answers whose provider did not say how many tokens they took."""
-        return sum(ledger.untold for ledger in self.by_role.values())
+        return sum(ledger.unreported for ledger in self.by_role.values())
 
     @property
     def tokens(self) -> int:

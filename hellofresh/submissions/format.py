@@ -21,7 +21,7 @@ from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import hidden_character
-from hellofresh.submissions.names import MAX_NAME, faults_of_name, is_plain_text
+from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault
 from hellofresh.tasks import MOST_CLASSES, TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
@@ -134,7 +134,7 @@ class SystemInfo(Strict):
     def _plain(cls, value: str | list[str], field: ValidationInfo) -> str | list[str]:
         allowed = "\n" if field.field_name == "notes" else ""
         for text in [value] if isinstance(value, str) else value:
-            fault = is_plain_text(text, allowed)
+            fault = plain_text_fault(text, allowed)
             if not fault and field.field_name in {"name", "team", "models"}:
                 fault = faults_of_name(text)
             if fault:

@@ -39,7 +39,7 @@ _VENDORS = (
 """Makers and families of models, whose name on a team's entry readers would take for the maker's own."""
 
 
-def is_plain_text(text: str, allowed: str = "") -> str:
+def plain_text_fault(text: str, allowed: str = "") -> str:
     """What speaks against a text that is shown to people, or nothing."""
     if unicodedata.normalize("NFC", text) != text:
         return "must be in Unicode form NFC"

@@ -111,10 +111,6 @@ def _public(sample: NotedPost) -> PublicNotedPost:
     )
 
 
-def _noted_slots(sample: NotedPost) -> Mapping[str, str]:
-    return {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.post.text}
-
-
 def _page(sample: NotedPost | PublicNotedPost) -> SamplePage:
     link = f"https://x.com/i/status/{sample.post.id}"
     parts = (TextPart("post", sample.post.text),) if isinstance(sample, NotedPost) else ()
@@ -144,7 +140,7 @@ NOTED_TASK = Task(
         "second_note_at",
         "second_score",
     ),
-    slots=_noted_slots,
+    slots=lambda sample: {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.post.text},
     page=_page,
     text=lambda sample: sample.post.text,
     own_texts=lambda sample: (sample.post.text, *(item.description for item in sample.media)),

@@ -185,10 +185,6 @@ def _public_illustrated(sample: IllustratedNote) -> PublicIllustratedNote:
     return PublicIllustratedNote(**common_fields(whole, PublicNote), media=tuple(map(withheld, sample.media)))
 
 
-def _illustrated_slots(sample: IllustratedNote) -> Mapping[str, str]:
-    return {**TASK.slots(sample), "post": described(sample.post.text, sample.media)}
-
-
 def _illustrated_page(sample: IllustratedNote | PublicIllustratedNote) -> SamplePage:
     page = TASK.page_of(sample)
     if not isinstance(sample, IllustratedNote):
@@ -204,7 +200,7 @@ MEDIA_TASK = replace(
     question="Would readers of different views rate this Community Note on a post with pictures as helpful?",
     id_prefix="xnm-",
     sample_type=IllustratedNote,
-    slots=_illustrated_slots,
+    slots=lambda sample: {**TASK.slots(sample), "post": described(sample.post.text, sample.media)},
     page=_illustrated_page,
     text=lambda sample: f"{described(sample.post.text, sample.media)}\n{sample.note.text}",
     own_texts=lambda sample: (*TASK.own_texts(sample), *(item.description for item in sample.media)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ class ChartPart:
     values: Mapping[str, Sequence[Value]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DataTable:
     """A table that is sorted, searched, filtered and taken away, and whose rows can be ticked.
 
@@ -125,6 +126,11 @@ class DataTable:
     texts: Sequence[str] = ()
     filters: Sequence[Filter] = ()
     charts: Sequence[ChartPart] = ()
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All rows as they are shown, made once for all visitors."""
+        return pl.DataFrame([column.series() for column in self.columns])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The worked example of docs/extending.md: a data set from another package goes from its file to the static copy."""
+"""docs/own-task.md: a task of 20 lines in another package goes from its file to the static copy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from hellofresh.tasks import TASKS, register_task, statement_task
 from leaderboard.data.uploads import load_dues
 from verifier.checks import verify_release
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "own-task.md"
 MODULE = "rumours"
 VERDICTS = ["denied"] * 35 + ["open"] * 10 + ["confirmed"] * 5
 CLASSES = {"denied": "false", "open": "unproven", "confirmed": "true"}
@@ -49,14 +49,14 @@ price = {{ tokens_in = 1, tokens_out = 10, as_of = 2026-10-14, source = "a test"
 
 
 def blocks(language: str) -> list[str]:
-    """The code of the section, in order."""
-    section = DOCUMENT.read_text(encoding="utf-8").split("## Worked example: a data set")[1].split("\n## ")[0]
-    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+    """The code of the page, in order."""
+    return re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 
 def install(folder: Path) -> None:
     """The example as an installed package with its entry points."""
     [code] = blocks("python")
+    assert len([line for line in code.splitlines() if line.strip()]) <= 20
     (folder / f"{MODULE}.py").write_text(code)
     metadata = folder / "rumours-1.0.dist-info"
     metadata.mkdir()

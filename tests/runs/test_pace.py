@@ -216,7 +216,7 @@ def test_a_cost_is_known_only_if_all_of_it_is() -> None:
     assert ledger.at_most_usd == 7.0
     ledger.reserve(Estimate(500_000, 0), -1)
     ledger.add(Answer("a", Finish.STOP), Estimate(1_000_000, 0))
-    assert (ledger.cost_usd, ledger.untold, ledger.at_most_usd) == (None, 1, 8.0)
+    assert (ledger.cost_usd, ledger.unreported, ledger.at_most_usd) == (None, 1, 8.0)
 
 
 def test_without_a_price_the_cost_is_unknown_and_what_is_free_costs_nothing() -> None:

@@ -88,6 +88,15 @@ def test_where_the_fit_begins_does_not_matter() -> None:
         assert (flip_costs(again, notes, Profile.BALANCED) == costs).all()
 
 
+@pytest.mark.parametrize("kind", [{}, {"tail": 1.2}, {"own": 0.6}], ids=str)
+def test_a_round_ends_at_the_least_loss_within_forty_sweeps(kind: dict[str, float]) -> None:
+    for seed in range(3):
+        voters = draw_voters(VotersWorld.make(150, seed), 300, 9_000, seed, **kind)
+        quick, exact = fit_bridging(*voters), fit_bridging(*voters, EXACT)
+        assert quick.first.sweeps <= 40 and quick.second.sweeps <= 40
+        np.testing.assert_allclose(quick.intercept, exact.intercept, atol=2e-7)
+
+
 @pytest.mark.parametrize("threads", [1, 3, 7])
 def test_the_number_of_threads_changes_no_bit(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hellofresh.stats.bridging._THREADS", threads)

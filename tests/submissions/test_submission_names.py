@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hellofresh.submissions.format import SystemInfo
-from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, is_plain_text, skeleton, slug, vendor_in
+from hellofresh.submissions.names import FOLDER_NAME, faults_of_name, plain_text_fault, skeleton, slug, vendor_in
 from hellofresh.submissions.receipts import look_alike
 
 ALIKE = [
@@ -74,12 +74,12 @@ def test_names_that_others_would_take_for_something_else_are_refused(name: str) 
 )
 def test_ordinary_names_of_all_scripts_are_taken(name: str) -> None:
     assert faults_of_name(name) == ""
-    assert is_plain_text(name) == ""
+    assert plain_text_fault(name) == ""
 
 
 @pytest.mark.parametrize("text", ["a\u202eb", "a\u200bb", "a\x1b[0m", "e\u0301", "a\u2028b", "\ufeffa"])
 def test_what_cannot_be_seen_is_refused(text: str) -> None:
-    assert is_plain_text(text)
+    assert plain_text_fault(text)
 
 
 @pytest.mark.parametrize(

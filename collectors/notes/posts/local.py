@@ -143,7 +143,9 @@ class _ListedPost(_Shown):
     def found(self, post_id: str) -> FoundPost:
         """The post; raises ValueError if it has text but no time."""
         if self.tombstone is not None or self.typename == "TweetTombstone":
-            return FoundPost(post_id, _tombstone_status((self.tombstone or _Tombstone()).text.text))
+            words = (self.tombstone or _Tombstone()).text.text.lower()
+            gone = next((status for part, status in _TOMBSTONES if part in words), PostStatus.UNAVAILABLE)
+            return FoundPost(post_id, gone)
         if self.text is None:
             return FoundPost(post_id, PostStatus.UNAVAILABLE)
         whole = self.note_tweet.text if self.note_tweet else None
@@ -166,8 +168,3 @@ _TOMBSTONES = (
     ("age-restricted", PostStatus.AGE_RESTRICTED),
     ("limits who can view", PostStatus.PROTECTED),
 )
-
-
-def _tombstone_status(words: str) -> PostStatus:
-    """Why a post is gone, from the sentence that stands in its place."""
-    return next((status for part, status in _TOMBSTONES if part in words.lower()), PostStatus.UNAVAILABLE)

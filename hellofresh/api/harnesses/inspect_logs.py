@@ -249,20 +249,16 @@ class _Told:
         if output is not None:
             sample.output = output
         if self.label is not None:
-            label = NO_ANSWER if choice.label is None else choice.label
-            sample.scores = {
-                "verdict": Score(
-                    value=float(label == self.label.label),
-                    answer=str(choice.status) if choice.label is None else classes[choice.label],
-                    metadata={
-                        "task": self.task.name,
-                        "target": self.label.label,
-                        "label": label,
-                        "group": self.about.group,
-                    },
-                )
-            }
+            sample.scores = {"verdict": self._verdict(choice, self.label.label)}
         return sample
+
+    def _verdict(self, choice: Choice, target: int) -> Score:
+        label = NO_ANSWER if choice.label is None else choice.label
+        return Score(
+            value=float(label == target),
+            answer=str(choice.status) if choice.label is None else self.task.classes[choice.label],
+            metadata={"task": self.task.name, "target": target, "label": label, "group": self.about.group},
+        )
 
     def _events(self) -> Iterator[InspectEvent]:
         for entry in self.asked:

@@ -18,9 +18,9 @@ from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_jsonl, write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.runs.prompts import Prompt, load_prompt_set
+from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
 from hellofresh.stats.clusters import cluster_tables
@@ -28,6 +28,7 @@ from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.outputs import Choice
+from hellofresh.tasks.samples import Label
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -43,6 +44,17 @@ load = loader(Path(__file__).parent)
 process = processor({task!r})
 {aggregations}
 '''
+
+
+def _rows(release: Release, labels: Mapping[str, Label], prompt_set: PromptSet) -> Iterator[Mapping[str, object]]:
+    """The samples whose texts are at hand, with their labels and all prompts."""
+    task, with_texts = release.task, {sample.id for sample in release.with_texts()}
+    for sample in release.first(None):
+        if sample.id in with_texts and sample.id in labels:
+            label = labels[sample.id].label
+            said = {"id": sample.id, "group": sample.group, "label": label, "target": task.classes[label]}
+            prompts = prompt_set.prompts
+            yield said | {_column(one): prompt_set.message(one, task.slots(sample)).text for one in prompts}
 
 
 def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Path) -> Sequence[str]:
@@ -61,23 +73,11 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
             fix="See when it is revealed: hellofresh quarter status",
             code="not-revealed",
         )
-    release, labels = load_release(workspace, edition, task), load_labels(workspace, edition, task)
     prompt_set = load_prompt_set(task.name, "zero-shot", None)
-    with_texts = {sample.id for sample in release.with_texts()}
-    rows = [
-        {
-            "id": sample.id,
-            "group": sample.group,
-            "label": labels[sample.id].label,
-            "target": task.classes[labels[sample.id].label],
-            **{_column(prompt): prompt_set.message(prompt, task.slots(sample)).text for prompt in prompt_set.prompts},
-        }
-        for sample in release.first(None)
-        if sample.id in with_texts and sample.id in labels
-    ]
     group = _spelled(f"hellofresh_{task.name}_{edition}")
     names = {prompt: f"{group}_{_spelled(prompt.id)}" for prompt in prompt_set.prompts}
-    write_jsonl(folder / "samples.jsonl", rows)
+    release, labels = load_release(workspace, edition, task), load_labels(workspace, edition, task)
+    write_jsonl(folder / "samples.jsonl", _rows(release, labels, prompt_set))
     aggregations = [
         f"{_spelled(figure)} = aggregation({task.name!r}, {metric!r}, {part!r})"
         for figure, metric, part in _functions(task)

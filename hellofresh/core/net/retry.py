@@ -5,19 +5,22 @@ And how many requests may be sent in a time.
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Self
+from typing import Self, TypeVar
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that may well be others when the same request is sent again."""
 
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
 _LONGEST_S = 1e9
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,18 @@ class RetryPolicy:
         if attempt >= self.attempts or wait_s > left_s or (asked_s is not None and asked_s > self.retry_after_s):
             return None
         return wait_s
+
+    async def persist(self, ask: Callable[[], Awaitable[_T | TryAgain]]) -> _T | TryAgain:
+        """Ask until something else than a reason to try again comes, or no further attempt is due; gives the last."""
+        now = asyncio.get_running_loop().time
+        attempt, deadline = 1, now() + self.deadline_s
+        while isinstance(outcome := await ask(), TryAgain):
+            wait_s = self.next_wait_s(attempt, outcome.wait_s, left_s=deadline - now())
+            if wait_s is None:
+                break
+            await asyncio.sleep(wait_s)
+            attempt += 1
+        return outcome
 
 
 def retry_after_s(value: str | None, date: str | None = None) -> float | None:

@@ -276,9 +276,13 @@ def _count_part(task: _PartTask) -> _Part:
     return _Part(str(task.file), task.start)
 
 
-def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
+_Numbers = NDArray[np.int64]
+
+
+def _terms_of(parts: Sequence[_Part]) -> tuple[Sequence[str], Sequence[_Numbers], _Numbers, int]:
+    """All terms, the numbers of each part's own ones among them, in how many documents each is, and all words."""
     terms: dict[str, int] = {}
-    numbers: list[NDArray[np.int64]] = []
+    numbers: list[_Numbers] = []
     found_in, words = np.zeros(0, dtype=np.int64), 0
     for part in parts:
         with np.load(part.path) as stored:
@@ -288,9 +292,14 @@ def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, docum
             found_in = np.concatenate([found_in, np.zeros(len(terms) - len(found_in), dtype=np.int64)])
             found_in[numbers[-1]] += stored["found_in"]
             words += int(stored["lengths"].sum())
+    return list(terms), numbers, found_in, words
+
+
+def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
+    terms, numbers, found_in, words = _terms_of(parts)
     starts = np.concatenate([[0], np.cumsum(found_in)])
     np.save(folder / "starts.npy", starts)
-    write_bytes(folder / "terms.json", json.dumps(list(terms), ensure_ascii=False).encode())
+    write_bytes(folder / "terms.json", json.dumps(terms, ensure_ascii=False).encode())
     place = np.lib.format.open_memmap
     owners = place(folder / "documents.npy", mode="w+", dtype=np.int32, shape=(int(starts[-1]),))
     weights = place(folder / "weights.npy", mode="w+", dtype=np.float32, shape=(int(starts[-1]),))

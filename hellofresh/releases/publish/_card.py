@@ -248,7 +248,9 @@ def _front_matter(
     """The card's head, between its two lines of dashes."""
     from huggingface_hub import DatasetCardData  # a third of a second, which no other command waits for
 
-    total, groups = sum(rows.values()), _by_config(parts)
+    total = sum(rows.values())
+    names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
+    groups = {name: [part for part in parts if part.config == name] for name in names}
     tags = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
     data = DatasetCardData(
         pretty_name=title_of(parts),
@@ -290,11 +292,6 @@ def benchmark(parts: Sequence[PublishedPart]) -> str:
     about = "A living benchmark: language models predict fresh, real decisions of people."
     said = {"name": title, "description": about, "evaluation_framework": "inspect-ai", "tasks": tasks}
     return str(yaml_dump(said, sort_keys=False, width=1000))
-
-
-def _by_config(parts: Sequence[PublishedPart]) -> Mapping[str, list[PublishedPart]]:
-    names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
-    return {name: [part for part in parts if part.config == name] for name in names}
 
 
 def _config(name: str, tables: Iterable[tuple[str, PurePosixPath]]) -> object:

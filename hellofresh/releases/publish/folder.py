@@ -125,7 +125,8 @@ def publish_to_folder(
     with written_beside(target) as new:
         known = _published(target)
         refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
-        if known and _is_current(target, known, key_of(parts, corpora)):
+        is_same = known and read_json(target / ACCOUNT).get("made_from") == key_of(parts, corpora)
+        if is_same and all(entry.is_in(target) for entry in known.values()):
             return outcome(str(target), parts, known, skipped=True)
         files = build(parts, corpora, new)
         put_in_place(new, target)
@@ -164,12 +165,6 @@ def _published(target: Path) -> Mapping[str, ListedFile]:
             code="foreign-folder",
         )
     return known
-
-
-def _is_current(target: Path, known: Mapping[str, ListedFile], key: str) -> bool:
-    if read_json(target / ACCOUNT).get("made_from") != key:
-        return False
-    return all(entry.is_in(target) for entry in known.values())
 
 
 def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:

@@ -393,20 +393,24 @@ def category_gains(panel: Panel) -> AnalysisResult:
     if not cells:
         return missing(f"No system has judged {LEAST_SAMPLES} samples both with {_BASE} and otherwise.", notes)
     result = Findings(panel, notes=notes)
-    for system, base, part in cells:
-        one, two = system.headline, base.headline
-        where = one.asked & two.asked & part.where
-        made = compare_said(panel, one, two, where=part.where, together=len(cells))
-        names = {"system": system.label, "regime": system.regime, "against": base.regime}
-        names |= {"factor": part.factor, "bin": part.name}
-        gain = limited("gain", made.difference, made.interval, ends="")
-        sure = {"p_value": made.p_value, "p_adjusted": made.adjusted}
-        right, before = (said.predictions(where) == panel.labels[where] for said in (one, two))
-        flips = {"flips_to_right": int((right & ~before).sum()), "flips_to_wrong": int((~right & before).sum())}
-        row = f"{part.name} (n = {made.interval.n})"
-        mark = _gain_mark(system.name, system.name, made, row=row, panel=part.factor)
-        values = {"metric": made.metric.name, "value": made.first, "value_against": made.second}
-        cells_of = {**names, "n": int(where.sum()), **values, **gain, **sure, **flips}
-        result.add(cells_of, made.interval, mark)
+    for cell in cells:
+        _add_gain(result, panel, *cell, together=len(cells))
     axis = Axis(f"gain in {panel.task.headline.title} over {_BASE}", zero=True)
     return result.by_factor(axis, (_ALL_SAMPLES, *(part.factor for part in parts)), order="marks")
+
+
+def _add_gain(result: Findings, panel: Panel, system: System, base: System, part: Subgroup, *, together: int) -> None:
+    """A system's gain over one of another regime on a part, as one of several that are tested together."""
+    one, two = system.headline, base.headline
+    where = one.asked & two.asked & part.where
+    made = compare_said(panel, one, two, where=part.where, together=together)
+    names = {"system": system.label, "regime": system.regime, "against": base.regime}
+    names |= {"factor": part.factor, "bin": part.name}
+    gain = limited("gain", made.difference, made.interval, ends="")
+    sure = {"p_value": made.p_value, "p_adjusted": made.adjusted}
+    right, before = (said.predictions(where) == panel.labels[where] for said in (one, two))
+    flips = {"flips_to_right": int((right & ~before).sum()), "flips_to_wrong": int((~right & before).sum())}
+    row = f"{part.name} (n = {made.interval.n})"
+    mark = _gain_mark(system.name, system.name, made, row=row, panel=part.factor)
+    values = {"metric": made.metric.name, "value": made.first, "value_against": made.second}
+    result.add({**names, "n": int(where.sum()), **values, **gain, **sure, **flips}, made.interval, mark)

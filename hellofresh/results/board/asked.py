@@ -87,16 +87,15 @@ def _steps(split: BoardSplit, origin: str, known: set[str]) -> Iterator[Transcri
         if transcript.repetition == 1 and transcript.id in known:
             for place, event in enumerate(transcript.events):
                 step = _step(transcript.id, origin, place, event)
-                yield _without_words(step) if split.withheld else step
+                if (
+                    split.withheld
+                ):  # without all that may quote the sample; of a page, what became of it is in our words
+                    problem = step.problem if step.kind == "read" else ""
+                    step = replace(step, text="", title="", url=site_of(step.url), problem=problem)
+                yield step
     for place, said in enumerate(() if found or split.withheld else read_responses(folder)):
         if said.repetition == 1 and said.sample in known:
             yield TranscriptStep(said.sample, origin, place, "asked", said.prompt, text=said.text)
-
-
-def _without_words(step: TranscriptStep) -> TranscriptStep:
-    """A step without all that may quote the sample; what became of a result is one of the project's own words."""
-    problem = step.problem if step.kind == "read" else ""
-    return replace(step, text="", title="", url=site_of(step.url), problem=problem)
 
 
 def _step(sample: str, origin: str, place: int, event: Event) -> TranscriptStep:

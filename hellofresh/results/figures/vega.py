@@ -82,6 +82,13 @@ class _Look:
         return {"field": "series", "type": "nominal", "scale": scale, "legend": kept, "title": self.title}
 
 
+_CONFIG = {
+    "view": {"stroke": None},
+    "axis": {"labelFontSize": 12, "titleFontSize": 12},
+    "legend": {"labelFontSize": 12},
+}
+
+
 def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedChart]:
     """A specification for each chart that has something to show.
 
@@ -94,12 +101,10 @@ def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedCh
     to an expression, which may leave half of a character that the converter cannot draw.
     """
     marks = _with_short_names(marks)
+    parts = [(chart, [mark for mark in marks if mark.panel == chart.panel]) for chart in figure.charts]
     if figure.by_system:
-        chart = figure.charts[0]
-        names = first_of_each(mark.who for mark in marks)
-        parts = [(replace(chart, panel=""), [mark for mark in marks if mark.who == name]) for name in names]
-    else:
-        parts = [(chart, [mark for mark in marks if mark.panel == chart.panel]) for chart in figure.charts]
+        names, chart = first_of_each(mark.who for mark in marks), replace(figure.charts[0], panel="")
+        parts = [(chart, [mark for mark in marks if mark.who == name]) for name in names]
     shared = figure.charts[0].series.among(marks) if figure.one_key else []
     placed: list[PlacedChart] = []
     for chart, own in parts:
@@ -119,11 +124,7 @@ def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedCh
             "height": height,
             "autosize": {"type": "fit-x", "contains": "padding"},
             "layer": layers,
-            "config": {
-                "view": {"stroke": None},
-                "axis": {"labelFontSize": 12, "titleFontSize": 12},
-                "legend": {"labelFontSize": 12},
-            },
+            "config": _CONFIG,
         }
         placed.append(PlacedChart(title, more, spec, rows, height))
     return placed

@@ -43,6 +43,11 @@ AGENT, PROXY = "agent", "proxy"
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]
 """What an agent is."""
+_EMPTY: Mapping[type[Output], Output] = {
+    Choice: Choice(),
+    Response: Response(text=""),
+    Ranking: Ranking(documents=(), scores=()),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +121,7 @@ class AgentRegime(BaseRegime):
                 if isinstance(fault, HelloFreshError):
                     raise fault from error
                 raise self._failed(case, f"{type(fault).__name__}: {fault}") from error
-            empty: Mapping[type[Output], Output] = {
-                Choice: Choice(),
-                Response: Response(text=""),
-                Ranking: Ranking(documents=(), scores=()),
-            }
-            output = replace(empty[task.output], status=Status.NONE)
+            output = replace(_EMPTY[task.output], status=Status.NONE)
         finally:
             await tools.close()
         if tools.failure is not None:

@@ -127,17 +127,9 @@ class HttpProvider:
         """
         service = self._service
         ask = service.ask(query, min(count, service.most), before if service.dated else None)
-        now = asyncio.get_running_loop().time
-        deadline = now() + self._retries.deadline_s
-        attempt = 1
-        while isinstance(outcome := await self._try(ask), TryAgain):
-            wait_s = self._retries.next_wait_s(attempt, outcome.wait_s, left_s=deadline - now())
-            if wait_s is None:
-                return ProviderAnswer(Found((), outcome.why))
-            await asyncio.sleep(wait_s)
-            attempt += 1
-        if isinstance(outcome, str):
-            return ProviderAnswer(Found((), outcome))
+        outcome: bytes | str | TryAgain = await self._retries.persist(lambda: self._try(ask))
+        if not isinstance(outcome, bytes):
+            return ProviderAnswer(Found((), outcome.why if isinstance(outcome, TryAgain) else outcome))
         try:
             return ProviderAnswer(ranked(service.hits(outcome), count, before), outcome)
         except ValidationError as error:
