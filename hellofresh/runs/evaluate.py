@@ -19,12 +19,13 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
+from hellofresh.runs.asked_models import sampling_notes
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
-from hellofresh.runs.prepare import PreparedRun, prepare, sampling_notes
+from hellofresh.runs.prepare import PreparedRun, prepare
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally, run
 

@@ -12,8 +12,8 @@ from hellofresh.cli.sweep import variants
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.runs.asked_models import SharedAnswers, SharedModel
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.prepare import SharedAnswers, SharedModel
 from hellofresh.tasks import get_task
 from tests.fakes import FakeModel, catalogued, fake_spec
 

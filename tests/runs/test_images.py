@@ -15,11 +15,11 @@ from hellofresh.core.files import canonical_json
 from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
+from hellofresh.runs.asked_models import SharedAnswers, SharedModel, _key
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
-from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
