@@ -6,6 +6,7 @@ What systems said in their own words stands here too: texts and addresses that d
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
@@ -26,6 +27,7 @@ from hellofresh.results.board.schema import (
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
+from leaderboard.components.charts import histogram
 from leaderboard.components.labels import FACTS, Links, day, entry_label, fact_name, fact_text, money
 from leaderboard.components.markup import (
     DASH,
@@ -55,6 +57,8 @@ _WAYS = "Requests, searches and pages in order, as the run recorded them."
 _MOST = 6000
 _MOST_SOURCES = 20
 _HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
+_STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
+"""Shares of the systems that were right on a sample, as names of the steps of difficulty."""
 _TURNED = str.maketrans("01", "10")
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
@@ -80,8 +84,21 @@ def _compose(visit: Visit) -> None:
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
-    visit.show(*standing)
+    visit.show(*standing, _difficulty(rows))
     visit.handle(lambda: _browser(visit, split, rows), lambda: _samples_data(visit, split, rows))
+
+
+def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
+    """How many samples how many systems were right on; None before the reveal."""
+    judged = [row for row in rows if row.judged and row.right is not None]
+    if not judged:
+        return None
+    counts = dict.fromkeys(_STEPS, 0)
+    for row in judged:
+        share = (row.right or 0) / row.judged
+        counts[_STEPS[min(math.ceil(share * (len(_STEPS) - 2)), len(_STEPS) - 2) if share < 1 else -1]] += 1
+    said = f"Of {len(judged):,} samples, by the share of systems that were right."
+    return join([heading("How hard they are", said), histogram(counts)])
 
 
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:

@@ -1,4 +1,7 @@
-"""Two quarters live their whole life: open, predictions, closed, revealed, checked by a stranger, the next opens."""
+"""Two quarters live their whole life: open, predictions, closed, revealed, checked by a stranger, the next opens.
+
+No name, address, participant id or key that goes into it comes out in a release at any time.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,14 @@ import pytest
 
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.results.tables import OVER_REPETITIONS
+from tests.cli.planted import KEYS, Planted, plant_history, plant_notes, within
 from tests.conftest import Cli
 
 TASKS = ("x-notes", "wikipedia-edits")
 
 SYSTEM = (
-    'name = "{name}"\nteam = "{team}"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\nknowledge_cutoff = "unknown"\n'
+    'name = "{name}"\nteam = "{team}"\ncontact = "{contact}"\nurl = "https://example.org/{url}"\nregime = "other"\n'
+    'models = ["m"]\nknowledge_cutoff = "unknown"\n'
 )
 
 
@@ -25,6 +30,16 @@ class Life:
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, cli: Cli) -> None:
         self.folder, self.data, self.patch, self.cli = folder, folder / "data", patch, cli
+        self.planted = Planted()
+
+    def plant(self, text: str) -> str:
+        """A value for a place, which no command may print either."""
+        self.cli.secrets.add(value := self.planted.text(text))
+        return value
+
+    def nothing_came_out(self) -> None:
+        """Nothing that was planted, nor the path of the workspace, is in what is public."""
+        assert within(self.planted, self.data / "releases") == []
 
     def at(self, moment: str) -> None:
         """Move the clock."""
@@ -55,15 +70,24 @@ def life(place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli, sample_sources:
     """A workspace of its own, with sources for two quarters."""
     monkeypatch.delenv("HELLOFRESH_DATA")
     shutil.copytree(sample_sources, place / "source")
-    return Life(place, monkeypatch, cli)
+    found = Life(place, monkeypatch, cli)
+    plant_notes(place / "source" / "x-notes", found.planted)
+    plant_history(place / "source" / "wikipedia-edits" / "history.xml.bz2", found.planted)
+    cli.secrets |= found.planted.places.keys()
+    for name in KEYS:
+        monkeypatch.setenv(name, found.plant(f"environment.{name}"))
+    found.planted.places[str(place)] = "the workspace's folder"
+    return found
 
 
 def hand_in(life: Life, quarter: str, team: str, label: int | None) -> None:
     """Predictions for all samples of a quarter, from its public files alone, with a receipt of the present moment."""
     folder = life.folder / "handed" / team / "system"
     ids = [row["id"] for task in TASKS for row in read_jsonl(life.public(quarter, task) / "samples.jsonl")]
-    write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": label} for key in ids])
-    (folder / "system.toml").write_text(SYSTEM.format(name=f"{team} system", team=team))
+    said = {"rationale": life.plant("rationale"), "sources": [f"https://example.org/{life.plant('sources')}"]}
+    write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": label, **said} for key in ids])
+    about = {"name": f"{team} system", "team": team, "contact": life.plant("contact"), "url": life.plant("url")}
+    (folder / "system.toml").write_text(SYSTEM.format(**about))
     life.cli("submission", "add", folder, "--quarter", quarter)
 
 
@@ -89,6 +113,8 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
     life.quarter_day("2026Q2")
     assert life.phases("2026Q2") == {"open"}
     assert life.names("2026Q2") == {"samples.jsonl", "commitments.jsonl"}
+    life.planted.places[(life.data / "private/escrow.key").read_text().strip()] = "the escrow key"
+    life.nothing_came_out()
     opened = {task: sha256_file(life.public("2026Q2", task) / "manifest.json") for task in TASKS}
     samples = {task: (life.public("2026Q2", task) / "samples.jsonl").read_bytes() for task in TASKS}
     stranger_checks(life, "2026Q2")
@@ -114,7 +140,7 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
     said = life.quarter_day("2026Q3")
     assert "2026Q2: labels and salts are public now" in said
     assert (life.phases("2026Q2"), life.phases("2026Q3")) == ({"revealed"}, {"open"})
-    revealed = {"labels.jsonl", "predictions.jsonl", "scores.jsonl", "x-notes.ceiling.jsonl"}
+    revealed = {"labels.jsonl", "predictions.jsonl", "scores.jsonl"}  # planted ratings say nothing: there is no ceiling
     everything = {"samples.jsonl", "commitments.jsonl", *revealed}
     assert life.names("2026Q2") == everything
     assert life.names("2026Q3") == {"samples.jsonl", "commitments.jsonl"}
@@ -130,6 +156,7 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
         assert sha256_file(folder / "manifests/1.json") == opened[task]
         life.cli("release", "verify", folder, "--known", opened[task])
     board_agrees(life)
+    life.nothing_came_out()
 
     # A second run of the day changes nothing that is public.
     before = {path: path.read_bytes() for path in (life.data / "releases").rglob("*") if path.is_file()}
@@ -150,6 +177,7 @@ def test_two_quarters_live_their_whole_life(life: Life) -> None:
 
     # A sample is taken down after the reveal: everything still holds, without it.
     take_one_down(life)
+    life.nothing_came_out()
 
 
 def somebody_deletes_a_post(life: Life) -> str:
@@ -185,3 +213,13 @@ def take_one_down(life: Life) -> None:
     assert {entry["path"] for entry in scores} >= {"tombstones.jsonl", "scores.jsonl"}
     systems = {row["system"] for row in read_jsonl(folder / "scores.jsonl")}
     assert systems == {"always-yes", "coin", "early-team system", "late-team system"}
+
+
+def test_the_search_finds_what_was_planted(tmp_path: Path) -> None:
+    planted = Planted()
+    values = planted.text("a"), planted.address("b"), planted.number("c")
+    for number, value in enumerate(values):
+        (tmp_path / f"{number}").write_text(f"x{value.lower()}y")
+    (tmp_path / planted.text("d")).write_text("")
+    planted.text("nowhere")
+    assert [name[0] for name in planted.found(tmp_path)] == ["a", "b", "c", "d"]

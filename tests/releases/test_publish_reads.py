@@ -193,20 +193,3 @@ def test_a_corpus_whose_licence_does_not_let_it_be_passed_on_is_named_and_left_o
                 and "ponds" not in path.as_posix()]  # fmt: skip
     card = (published / "README.md").read_text()
     assert "| wells |" in card and "not every licence lets us pass them on" in card
-
-
-def test_what_is_published_of_an_open_quarter_is_the_same_whatever_its_labels_are(make, quarter, tmp_path) -> None:
-    tables = []
-    for flip in (0, 1):
-        workspace = make.workspace(f"data{flip}")
-        notes = [make.candidate(make.note(9 + k, date=quarter.start), (k + flip) % 2) for k in range(8)]
-        make.release(notes, workspace=workspace)
-        out = tmp_path / f"out{flip}"
-        publish_to_folder(workspace, out, CalendarRule().of(quarter).deadline)
-        tables.append(
-            {
-                path.relative_to(out).as_posix(): path.read_bytes()
-                for path in [*(out / "data").rglob("*.parquet"), out / "README.md", out / "croissant.json"]
-            }
-        )
-    assert tables[0] == tables[1] and len(tables[0]) == 3

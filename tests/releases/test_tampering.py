@@ -453,13 +453,6 @@ def test_an_earlier_manifest_that_says_what_cannot_have_been_is_found_though_its
     assert any(fault in one for one in found), found
 
 
-def test_labels_are_committed_to_from_the_first_version_on(published: Path, tmp_path: Path) -> None:
-    root = shutil.copytree(published, tmp_path / "copy")
-    for version in (1, 2):
-        found = rewritten(root, f"{NOTES}/manifests/{version}.json", drop("commitments.jsonl"))
-    assert sum("commitments.jsonl is not listed" in one for one in found) == 2
-
-
 @pytest.mark.parametrize("name", ["releases/extra/labels.jsonl", "releases/x.txt", f"{NOTES}/more.jsonl", "x/y.json"])
 def test_a_file_that_belongs_to_nothing_is_found_though_it_is_listed(
     published: Path, tmp_path: Path, name: str

@@ -586,18 +586,3 @@ def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkey
     thread.start()
     thread.join(300)
     assert [item.judged for item in found] == [12]
-
-
-def test_a_second_process_is_refused_at_once(evaluating, workspace, chat, loopback, monkeypatch) -> None:
-    chat.behave = sensible(loopback, delay_s=0.5)
-    child = evaluating.start(workspace, chat.base_url)
-    while len(chat.bodies) < 4:
-        time.sleep(0.01)
-    start = time.monotonic()
-    with fails_with("run-locked"):
-        here(workspace, chat, monkeypatch)
-    assert time.monotonic() - start < 30
-    os.kill(child, signal.SIGKILL)
-    evaluating.end()
-    chat.behave = sensible(loopback)
-    assert here(workspace, chat, monkeypatch).judged == 12

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -189,6 +190,19 @@ def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
     assert {key: again[key] for key in first} == first
     assert set(site.count("one").values()) == {1}
     assert not site.count("other")
+
+
+def test_an_answer_is_on_the_disk_before_the_next_post_is_asked_for(site: Site, chain: Any, tmp_path: Path) -> None:
+    kept: list[int] = []
+
+    def looking(handler: Handler, post_id: str, before: int) -> None:
+        with closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:  # as a process after a kill would find it
+            kept.extend(other.execute("SELECT count(*) FROM answers").fetchone())
+        plain(handler, post_id, before)
+
+    site.behaviours["one"] = looking
+    chain("one", at_once=1).find(ids(5))
+    assert kept == [0, 1, 2, 3, 4]
 
 
 def test_a_gone_post_is_asked_for_again_after_the_set_time_and_a_whole_one_is_not(site: Site, chain: Any) -> None:

@@ -1,20 +1,16 @@
-"""No name, address, participant id or key that goes into the benchmark comes out in a release, at any time."""
+"""Names, addresses, participant ids and keys to plant in sources: they come out in no release (`test_cli_life`)."""
 
 from __future__ import annotations
 
 import bz2
 import csv
-import json
 import re
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
 from hellofresh.core.files import read_jsonl, write_jsonl
-from tests.conftest import Cli
 
 MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus", "currentDecidedBy"}
 """Columns that are the sample itself or decide its label; every other one may hold anything."""
@@ -106,62 +102,6 @@ def plant_history(path: Path, planted: Planted) -> None:
     path.write_bytes(bz2.compress(text.encode()))
 
 
-def hand_in(folder: Path, planted: Planted, releases: Path) -> None:
-    """A submission whose contact, reasons and sources are nobody else's business."""
-    ids = [row["id"] for path in sorted(releases.rglob("samples.jsonl")) for row in read_jsonl(path)]
-    address = f"https://example.org/{planted.text('submission.sources')}"
-    reason = planted.text("submission.rationale")
-    rows = [{"id": key, "label": 1, "confidence": 0.9, "rationale": reason, "sources": [address]} for key in ids]
-    write_jsonl(folder / "predictions.jsonl", rows)
-    fields = {
-        "name": "S",
-        "team": "T",
-        "contact": planted.text("submission.contact"),
-        "regime": "other",
-        "url": f"https://example.org/{planted.text('submission.url')}",
-        "knowledge_cutoff": "unknown",
-    }
-    lines = [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
-    (folder / "system.toml").write_text("\n".join([*lines, 'models = ["m"]', ""]))
-
-
-def test_nothing_planted_comes_out_when_open_nor_when_revealed_nor_after_a_takedown(
-    place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    planted, data, source = Planted(), place / "data", place / "source"
-    for name in KEYS:
-        monkeypatch.setenv(name, planted.text(f"environment.{name}"))
-    monkeypatch.setenv("HELLOFRESH_NOW", "2026-07-22T00:00:00Z")
-    cli("archive", "sample", "--to", source)
-    history = source / "wikipedia-edits" / "history.xml.bz2"
-    plant_notes(source / "x-notes", planted)
-    plant_history(history, planted)
-    planted.places[str(place)] = "the workspace's folder"
-    dumps = ["--notes-dump", str(source / "x-notes"), "--wiki-dump", str(history), "--models", "coin"]
-    day = ["release", "run", "--quarter", "2026Q2", *dumps]
-    releases = data / "releases"
-    said = cli(*day)
-    planted.places[(data / "private/escrow.key").read_text().strip()] = "the escrow key"
-    assert within(planted, releases) == []
-
-    submission = place / "handed" / "team" / "system"
-    hand_in(submission, planted, releases)
-    said += cli("submission", "add", submission, "--quarter", "2026Q2")
-    monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-22T00:00:00Z")
-    said += cli(*day)
-    for task in ("x-notes", "wikipedia-edits"):
-        systems = {row["system"] for row in read_jsonl(releases / "2026Q2" / task / "predictions.jsonl")}
-        assert systems == {"coin", "S"}
-        assert (releases / "2026Q2" / task / "scores.jsonl").is_file()
-    assert within(planted, releases) == []
-
-    sample = next(iter(read_jsonl(releases / "2026Q2/x-notes/samples.jsonl")))["id"]
-    said += cli("release", "takedown", sample, "--reason", "asked")
-    assert within(planted, releases) == []
-    named = (f"{where}: {value}" for value, where in planted.places.items() if value.upper() in said.upper())
-    assert [name for name in named if not name.startswith("the workspace's folder")] == []
-
-
 def within(planted: Planted, releases: Path) -> list[str]:
     """What was found in a copy of the public folder, whose own name says nothing."""
     found = planted.found(releases)
@@ -172,13 +112,3 @@ def within(planted: Planted, releases: Path) -> list[str]:
         for path in releases.rglob("*")
         if path.is_file() and str(releases.parent).encode() in path.read_bytes()
     ]
-
-
-def test_the_search_finds_what_was_planted(tmp_path: Path) -> None:
-    planted = Planted()
-    values = planted.text("a"), planted.address("b"), planted.number("c")
-    for number, value in enumerate(values):
-        (tmp_path / f"{number}").write_text(f"x{value.lower()}y")
-    (tmp_path / planted.text("d")).write_text("")
-    planted.text("nowhere")
-    assert [name[0] for name in planted.found(tmp_path)] == ["a", "b", "c", "d"]
