@@ -92,7 +92,8 @@
       }
       bodies.forEach((body, k) => (body.hidden = rows[k].every((row) => row.hidden)));
       const left = every.filter((row) => !row.hidden).length;
-      status.textContent = left < every.length ? `${left} of ${every.length} systems shown` : "";
+      const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
+      status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
       if (left === every.length || !narrow || state.provenance || state.find) return;
       const all = document.createElement("button");
       all.type = "button";
@@ -165,13 +166,32 @@
         choose({ hide: boxes.filter((one) => !one.checked).map((one) => keyOf(titles[one.value - 1])).join(",") }),
       );
     }
-    // On phones a tap unfolds a row, elsewhere a click opens the system's page.
+    // On phones a tap or a button unfolds a row, elsewhere a click opens the system's page.
     table.addEventListener("click", (event) => {
       const row = event.target.closest("tbody tr:not(.hf-group)");
       if (!row || event.target.closest("a, button") || String(getSelection())) return;
-      if (matchMedia("(max-width: 699.9px)").matches) row.classList.toggle("hf-unfolded");
+      if (phone.matches) unfold(row);
       else row.querySelector("a")?.click();
     });
+    const phone = matchMedia("(max-width: 699.9px)");
+    function unfold(row) {
+      const open = row.classList.toggle("hf-unfolded");
+      row.querySelector(".hf-fold")?.setAttribute("aria-expanded", String(open));
+    }
+    function offerMore() {
+      for (const row of phone.matches && !table.querySelector(".hf-fold") ? every : []) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.className = "hf-fold";
+        button.textContent = "\u25be";
+        button.setAttribute("aria-label", `More about ${upper(row, column("System"))}`);
+        button.setAttribute("aria-expanded", "false");
+        button.addEventListener("click", () => unfold(row));
+        row.cells[2].append(button);
+      }
+    }
+    phone.addEventListener("change", offerMore);
+    offerMore();
     update = () => {
       if (location.hash.includes("=") || !location.hash) {
         read();

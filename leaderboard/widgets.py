@@ -27,6 +27,7 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     shown = [column.title for column in table.columns if column.shown]
     config = {column.title: _config(column) for column in table.columns}
     counted = [f"{len(at):,} of {len(kept):,} rows."] if len(at) < len(kept) else []
+    counted += ["Ranks count the hidden too."] if counted and table.columns[0].title == "#" else []
     if said := " ".join([*counted, *_ticking(table)]):
         st.text(said)  # a caption has too little contrast
     common: dict[str, Any] = {

@@ -20,12 +20,11 @@ from hellofresh.results.board.schema import (
     PeriodBalance,
     ReliabilityBin,
 )
-from leaderboard.components.markup import Html, el, join
+from leaderboard.components.markup import Html, el, join, named, visible
 from leaderboard.components.scale import Scale, figure
-from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell
+from leaderboard.data.board import MetricValue
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MOST_TICKS = 5
 
 
 def _percent(share: float) -> str:
@@ -111,50 +110,6 @@ def period_tick(period: str) -> str:
     return _MONTHS[int(part) - 1] if part in {f"{month:02d}" for month in range(1, 13)} else part
 
 
-def period_panel(
-    entry: BoardEntry,
-    results: Mapping[BoardEntry, Sequence[ScoreCell]],
-    periods: Sequence[str],
-    scale: Scale,
-) -> Html:
-    """The score of one entry in each period with its interval; the values of the others stand behind it in grey.
-
-    Args:
-        entry: whose panel it is.
-        results: results by entry; periods without a result stay empty.
-        periods: all periods of the axis, in order of time.
-        scale: of the task.
-    """
-    own = {result.period: result for result in results[entry]}
-    others: dict[str, list[Html]] = {period: [] for period in periods}
-    for other, theirs in results.items():
-        for result in theirs if other != entry else ():
-            others[result.period].append(_box("ghost", bottom=scale.share(result.headline.value)))
-    columns = (_column(period, own.get(period), others[period], scale) for period in periods)
-    line = None if scale.reference is None else _box("reference", bottom=scale.share(scale.reference))
-    every = math.ceil(len(periods) / _MOST_TICKS)
-    ticks = (el("span", period_tick(name) if k % every == 0 else "") for k, name in enumerate(periods))
-    return el(
-        "div",
-        el("div", *_levels(scale), line, el("div", *columns, class_="hf-columns"), class_="hf-plot"),
-        el("div", *ticks, class_="hf-ticks"),
-        class_="hf-panel",
-        aria_hidden="true",
-    )
-
-
-def _column(period: str, result: ScoreCell | None, ghosts: Sequence[Html], scale: Scale) -> Html:
-    if result is None:
-        return el("div", *ghosts, title=f"{period}: not judged")
-    score = result.headline
-    low, high = scale.share(score.low), scale.share(score.high)
-    value = figure(score.value, score.name)
-    ends = (figure(limit, score.name, 2) for limit in (score.low, score.high))
-    title = f"{period}: {scale.title} {value} ({' to '.join(ends)}), {result.n} samples"
-    drawn = (_box("range", bottom=low, height=high - low), _box("dot", bottom=scale.share(score.value)))
-    return el("div", *ghosts, *drawn, title=title)
-
-
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
     """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
     marks = []
@@ -214,6 +169,57 @@ def trend(places: Sequence[tuple[float, float]], kind: str = "trend") -> Html:
     above = [f"{_percent(across)} {_percent(1 - up)}" for across, up in places]
     below = [f"{_percent(across)} calc({_percent(1 - up)} + 2px)" for across, up in reversed(places)]
     return el("i", class_=f"hf-{kind}", style=f"clip-path:polygon({','.join([*above, *below])})")
+
+
+def curves(
+    series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    ticks: Sequence[tuple[float, str]],
+    scale: Scale,
+    *,
+    most: int = 6,
+    square: bool = False,
+) -> Html:
+    """Lines in one frame, a colour each, with the line of a constant answer and a key.
+
+    Args:
+        series: names, some of which may be equal, with places from left (0) to right (1) and values.
+        ticks: places and texts below the frame.
+        scale: of the values.
+        most: how many have a colour and a name; the others are grey.
+        square: whether both directions have one unit, with the diagonal.
+    """
+    drawn = []
+    values = [value for _, points in series for _, value in points]
+    scale = scale if square else scale.zoomed(MetricValue("", value, value, value) for value in values)
+    for number, (name, points) in enumerate(series):
+        kind = f"hf-line hf-line-{number}" if number < most else "hf-line"
+        marks = [
+            el("i", class_="hf-dot", style=f"left:{_percent(across)};bottom:{_percent(scale.share(value))}",
+               title=visible(f"{name}: {figure(value, scale.title)}", 160))
+            for across, value in points
+        ]  # fmt: skip
+        line = trend([(across, scale.share(value)) for across, value in points]) if len(points) > 1 else None
+        drawn.append(el("div", line, *marks, class_=kind))
+    behind = el("i", class_="hf-diagonal") if square else None
+    if scale.reference is not None:
+        behind = _box("reference", bottom=scale.share(scale.reference))
+    plot = el("div", *_levels(scale), behind, *reversed(drawn), class_="hf-plot")
+    shown = el("div", plot, _scale(ticks), class_="hf-reliability" if square else "hf-curves", aria_hidden="true")
+    names = [
+        el("li", el("i", class_=f"hf-line-{number}"), named(name, 40)) for number, (name, _) in enumerate(series[:most])
+    ]
+    others = el("li", el("i", class_="hf-line"), f"{len(series) - most} more") if len(series) > most else None
+    return el("div", shown, el("ul", *names, others, class_="hf-key"))
+
+
+def histogram(counts: Mapping[str, int]) -> Html:
+    """A bar for each step, with its number above and its name below."""
+    most = max([*counts.values(), 1])
+    bars = [
+        el("li", el("strong", f"{count:,}"), el("i", style=f"--part:{count / most:.4f}"), el("span", name))
+        for name, count in counts.items()
+    ]
+    return el("ol", *bars, class_="hf-histogram")
 
 
 def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[str]) -> Html:

@@ -11,7 +11,7 @@ from hellofresh.core.plugins import plugins
 from hellofresh.results.board.schema import SystemFacts
 from hellofresh.results.panel import section_of
 from hellofresh.results.standings import Standing
-from leaderboard.components.charts import interval_bar, interval_scale, period_panel, period_tick
+from leaderboard.components.charts import interval_bar, interval_scale, period_tick
 from leaderboard.components.labels import Links, money
 from leaderboard.components.markup import DASH, Html, el, inner_link, join, named, visible
 from leaderboard.components.parts import DataColumn, DataTable, Filter
@@ -482,30 +482,33 @@ def _rank_limits(standing: Standing | None) -> str:
     return f"{standing.low}{DASH}{standing.high}" if standing.low < standing.high else str(standing.low)
 
 
-def period_figures(
-    results: Mapping[BoardEntry, Sequence[ScoreCell]],
-    periods: Sequence[str],
-    groups: Mapping[BoardEntry, str],
-    scale: Scale,
-) -> Html:
-    """A small panel for each entry, the values of the others behind it in grey, and the numbers.
+def heat_map(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Sequence[str], scale: Scale) -> Html:
+    """A row for each entry and a column for each period, the better the darker.
 
     Args:
-        results: by entry, those that were chosen.
-        periods: all periods of the axis, in order of time.
-        groups: by entry, the part of the table that it stands in.
+        results: by entry.
+        periods: all periods, in order of time.
         scale: of the task.
     """
-    panels = []
+    drawn = scale.zoomed([result.headline for theirs in results.values() for result in theirs])
     rows = []
     for entry, theirs in results.items():
-        caption = el("figcaption", named(entry.name, 60), " ", el("small", whose(entry)))
-        panels.append(el("figure", caption, period_panel(entry, results, periods, scale), class_=f"hf-{groups[entry]}"))
-        by_period = {result.period: result.headline for result in theirs}
-        rows.append([(named(entry.name), named(entry.team, 60)), *(score(by_period.get(period)) for period in periods)])
+        by_period = {result.period: result for result in theirs}
+        cells = [cell("name", "System", named(entry.name))]
+        for period in periods:
+            found, label = by_period.get(period), period_tick(period)
+            if found is None:
+                cells.append(cell("number", label, DASH))
+                continue
+            value = figure(found.headline.value, scale.title, 2)
+            share = drawn.share(found.headline.value)
+            style = f"--share:{100 * min(max(share if scale.rising else 1 - share, 0), 1):.0f}%"
+            title = f"{period}: {value} ({interval(found.headline)}), {found.n} samples"
+            cells.append(el("td", value, style=style, title=title, role="cell"))
+        rows.append(el("tr", *cells, role="row"))
     columns: list[Column] = [("name", "System"), *(("number", period_tick(period)) for period in periods)]
-    listed = scrolled(table(f"{scale.title} by period", columns, rows, "hf-wide"))
-    return join([el("div", *panels, class_="hf-panels"), el("details", el("summary", "The numbers"), listed)])
+    body = el("tbody", *rows, role="rowgroup")
+    return scrolled(grouped_table(f"{scale.title} by period", columns, [body], "hf-wide hf-agreement hf-findings"))
 
 
 def score_table(title: str, results: Sequence[ScoreCell], scale: Scale) -> Html:

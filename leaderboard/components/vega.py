@@ -1,8 +1,8 @@
-"""Charts in Vega-Lite: scores with their intervals, cost and score, scores over time. Each mark tells its numbers."""
+"""Charts in Vega-Lite: scores with their intervals, cost and score. Each mark tells its numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from leaderboard.components.markup import visible
@@ -16,7 +16,6 @@ _MOST = 40
 """Rows that a chart of scores shows; more could not be told apart."""
 _KINDS = {"Systems": "#2f7ec7", "Controls": "#88929d", "Baselines": "#d5711e", "Smoke test": "#a24c86"}
 """Colours that differ for all eyes, on white and on black."""
-_LINES = ["#2f7ec7", "#d5711e", "#0b9a72", "#a24c86", "#c9b458", "#88929d"]
 
 
 def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Values:
@@ -109,31 +108,3 @@ def cost_chart(scale: Scale, values: Values) -> ChartPart:
     }
     title = f"Cost and {scale.title}: US dollars for 1,000 samples to the right, {scale.title} upwards."
     return ChartPart(title, spec, values)
-
-
-def time_chart(scale: Scale, found: Mapping[tuple[str, str], MetricValue]) -> ChartPart:
-    """Scores over time with their intervals: by name and moment, in the order of time."""
-    values = scored([name for name, _ in found], list(found.values()))
-    values["when"] = [moment for _, moment in found]
-    names = list(dict.fromkeys(values["name"]))
-    colours = {"domain": names, "range": _LINES}
-    common = {
-        "x": {"field": "when", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": 0}},
-        "color": {"field": "name", "type": "nominal", "title": None, "scale": colours,
-                  "legend": {"orient": "top", "columns": 2, "labelLimit": 140}},
-        "tooltip": _hover(name="System", when="When", said=f"{scale.title}, 95% interval"),
-    }  # fmt: skip
-    value = _number("value", scale.title)
-    layers = [
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": {**common, "y": value}},
-        {
-            "mark": {"type": "rule", "opacity": 0.35, "strokeWidth": 3},
-            "encoding": {**common, "y": _number("low", scale.title), "y2": {"field": "high"}},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "shape": "circle", "size": 70},
-            "encoding": {**common, "y": value},
-        },
-    ]
-    title = f"Dots are {scale.title}, bars 95% intervals, of the first {len(names)} systems."
-    return ChartPart(title, {"height": 320, "layer": layers}, values)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -14,7 +15,7 @@ from leaderboard.data.analyses import BoardAnalysis
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
-_LEDE = "What a quarter shows beyond a score: one question at a time, with figure and table."
+_LEDE = "What a quarter shows beyond a score: one question at a time, with its answer, figure and table."
 _MOST_ROWS = 100
 """Rows of a table on a page; its files have all."""
 _FOLDED_ROWS = 40
@@ -29,6 +30,24 @@ _TITLES = {
 }  # fmt: skip
 _FIRST = {"least": "least", "most": "most", "spread": "spread of"}
 """Words at the end of a column's name that come first in its title."""
+_GROUPS = {
+    "How sure is the ranking?": (
+        "ranking", "temporal-consistency", "prompt-sensitivity", "deployment", "robustness", "text-alone",
+    ),
+    "What kind of mistakes are made?": (
+        "precision-recall", "votes", "intercepts", "difficulty", "slices", "subgroups", "agreement", "calibration",
+        "certainty", "silence", "parsing",
+    ),
+    "What made the score?": (
+        "search-gain", "placebo", "contamination", "memory", "known-when", "category-gains", "cost",
+    ),
+}  # fmt: skip
+_MORE = "More questions"
+_EFFECTS = ("difference", "step", "gain", "memory", "over_chance", "less_best")
+_MEASURES = ("value", "share", "agreement", "ece", "second_precision", "precision")
+_ABOUT = ("system", "first", "second", "factor", "slice", "bin", "fact", "text", "period", "what")
+"""Columns of differences, of other findings, and of what they are about, the first that is there being the answer."""
+_SIZE = re.compile(r'<svg[^>]* width="(\d+)[\d.]*" height="(\d+)[\d.]*"')
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 _REMARKS = ("not_adjusted",)
@@ -38,86 +57,143 @@ _REMARKS = ("not_adjusted",)
 def _compose(visit: Visit) -> None:
     visit.header("Analyses", _LEDE)
     split = visit.split()
-    found = visit.board.analyses(split)
     visit.show(bundled_notice(visit.board.is_bundled(split)))
-    visit.show(questions(found, lambda name: f"#{name}"))
-    for analysis in found:
-        _section(visit, analysis)
+    groups: dict[str, list[BoardAnalysis]] = {title: [] for title in (*_GROUPS, _MORE)}
+    without: list[BoardAnalysis] = []
+    for one in visit.board.analyses(split):
+        of = next((title for title, names in _GROUPS.items() if one.text.name in names), _MORE)
+        (without if one.text.missing else groups[of]).append(one)
+    visit.show(_questions(groups))
+    for title, analyses in groups.items():
+        visit.show(el("h2", title) if analyses else None)
+        for analysis in analyses:
+            _section(visit, analysis)
+    items = (_without_figure(visit, one) for one in without)
+    folded = el("details", el("summary", f"Without a figure here: {len(without)} questions"), el("ul", *items))
+    visit.show(folded if without else None)
 
 
 def _section(visit: Visit, analysis: BoardAnalysis) -> None:
-    """One question with a picture of its figure, the first rows of its table, and files beside the page."""
+    """One question with its answer, a picture of its figure, the first rows of its table, and files beside the page."""
     svg = analysis.svg()
+    size = _SIZE.search(svg[:500].decode(errors="replace"))
     address = visit.picture(f"{analysis.text.name}.svg", svg) if svg else ""
-    whole = None
-    if analysis.text.row_count:
-        file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())
-        whole = el("p", el("a", "The whole table as CSV", href=file, download="")) if file else None
-    visit.show(analysis_section(analysis, address, whole))
+    visit.show(analysis_section(analysis, address, _whole(visit, analysis), size.groups() if size else ()))
 
 
-def analysis_section(analysis: BoardAnalysis, picture: str, whole: Html | None = None) -> Html:
-    """All of one analysis on a page without a server, the first rows of its table behind a fold.
+def _whole(visit: Visit, analysis: BoardAnalysis) -> Html | None:
+    """The whole table as a file."""
+    if not analysis.text.row_count:
+        return None
+    file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())
+    return el("p", el("a", "The whole table as CSV", href=file, download="")) if file else None
+
+
+def _without_figure(visit: Visit, analysis: BoardAnalysis) -> Html:
+    why = el("small", f" {visible(analysis.text.missing, 300)}")
+    return el("li", analysis.text.question, why, _whole(visit, analysis), id=analysis.text.name)
+
+
+def analysis_section(
+    analysis: BoardAnalysis, picture: str, whole: Html | None = None, size: Sequence[str] = ()
+) -> Html:
+    """All of one analysis: question, answer, picture, and folded how to read it and the first rows of its table.
 
     Args:
         analysis: which.
         picture: the address of its figure, which as a picture can run nothing; empty if absent.
         whole: where the whole table is.
+        size: width and height of the figure in pixels; empty if not known.
 
     Raises:
         DataError: if its table is not the one that was made (`damaged-board`).
     """
-    rows = findings(analysis.table(), most=_FOLDED_ROWS)
+    table = analysis.table()
+    rows = findings(table, most=_FOLDED_ROWS)
     said = f"{analysis.text.title}: {analysis.text.question} The table below has the numbers."
+    width, height = size or (None, None)
+    image = el("img", src=picture, alt=said, loading="lazy", width=width, height=height)
     return el(
         "section",
-        _head(analysis),
-        el("figure", el("img", src=picture, alt=said, loading="lazy"), class_="hf-picture") if picture else None,
-        _reading(analysis),
+        el("div", el("p", analysis.text.title, class_="hf-kicker"), el("h3", analysis.text.question)),
+        el("p", el("strong", answer(table))),
+        el("figure", image, class_="hf-picture", tabindex=0) if picture else None,
+        el("details", el("summary", "How to read it"), _reading(analysis)),
         el("details", el("summary", "The numbers"), rows, whole) if rows else None,
         id=analysis.text.name,
     )
 
 
-def _head(analysis: BoardAnalysis) -> Html:
-    """Title and question, and why there is no figure, if so."""
-    missing = el("p", el("strong", "No figure. "), visible(analysis.text.missing, 1000), class_="hf-missing")
-    head = el(
-        "div", el("p", analysis.text.title, class_="hf-kicker"), el("h2", analysis.text.question), class_="hf-heading"
-    )
-    return join([head, missing if analysis.text.missing else None])
+def answer(rows: pl.DataFrame) -> str | None:
+    """What a table of findings says, in one sentence; None where there is nothing to say.
+
+    Of differences, how many are surely above or below zero; of ranks, how many systems may be first; of values, the
+    lowest and the highest.
+    """
+    return _of_differences(rows) or _of_ranks(rows) or _of_values(rows)
+
+
+def _of_differences(rows: pl.DataFrame) -> str | None:
+    effect = next((name for name in _EFFECTS if name in rows.columns), "")
+    low, high = (next((one for one in (f"{effect}_{end}", end) if one in rows.columns), "") for end in ("low", "high"))
+    if not (effect and low and high):
+        return None
+    found = rows.drop_nulls([effect, low, high])
+    above, below = found.filter(pl.col(low) > 0).height, found.filter(pl.col(high) < 0).height
+    what = f"{found.height:,} {'difference' if found.height == 1 else 'differences'}"
+    return f"Of {what}, {above:,} surely above zero and {below:,} surely below; the others may be chance."
+
+
+def _of_ranks(rows: pl.DataFrame) -> str | None:
+    ranked = rows.drop_nulls("tie_group") if "tie_group" in rows.columns else rows.clear()
+    first = ranked.filter(pl.col("tie_group") == ranked["tie_group"].min()).height if ranked.height else 0
+    if ranked.height == 1:
+        return "One system alone is ranked."
+    if first == 1:
+        return f"The first of {ranked.height:,} ranked systems is significantly better than all others."
+    said = f"{first:,} of {ranked.height:,} ranked systems may be the best: they do not differ significantly."
+    return said if first else None
+
+
+def _of_values(rows: pl.DataFrame) -> str | None:
+    measure = next((name for name in _MEASURES if name in rows.columns and rows[name].drop_nulls().len()), None)
+    if measure is None:
+        return None
+    found = rows.drop_nulls(measure).sort(measure)
+    ends = [found.row(at, named=True) for at in (0, -1)]
+    low, high = (_text(measure, row[measure]) for row in ends)
+    if low == high:
+        return f"{_column_title(measure)} is {low} throughout."
+    low, high = (f"{value} ({_whose(row)})" for value, row in zip((low, high), ends, strict=True))
+    metric = found["metric"][0] if "metric" in found.columns else measure
+    return f"{metric_titles().get(str(metric)) or _column_title(measure)} is from {low} to {high}."
+
+
+def _whose(row: dict[str, Value]) -> str:
+    parts = [visible(str(row[name]), 40) for name in _ABOUT if row.get(name) is not None]
+    return ", ".join(parts) or "all"
 
 
 def _reading(analysis: BoardAnalysis) -> Html:
     """How to read the figure, and what to know of it."""
     rest = analysis.text.figure.left_out if analysis.text.figure else ""
     said = [*([rest] if rest else []), *analysis.text.notes]
-    notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes")
-    return el(
-        "div",
-        el("h3", "How to read it"),
-        el("p", analysis.text.how_to_read),
-        join([el("h3", "To know"), notes]) if said else None,
-        class_="hf-reading",
-    )
+    notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes") if said else None
+    return el("div", el("p", analysis.text.how_to_read), notes, class_="hf-reading")
 
 
-def questions(analyses: Sequence[BoardAnalysis], address: Callable[[str], str | None]) -> Html:
-    """A list of all questions, those without a figure with the reason.
-
-    Args:
-        analyses: in order.
-        address: where the analysis of that name is shown, as in `leaderboard.components.labels.Links`.
-    """
-    items = (
+def _questions(groups: Mapping[str, Sequence[BoardAnalysis]]) -> Html:
+    """A list of all questions that have a figure, by group."""
+    shown = [
         el(
-            "li",
-            inner_link(address(one.text.name), one.text.question),
-            el("small", f" No figure: {visible(one.text.missing, 300)}") if one.text.missing else None,
+            "div",
+            el("h3", title),
+            el("ul", *(el("li", inner_link(f"#{one.text.name}", one.text.question)) for one in all_)),
         )
-        for one in analyses
-    )
-    return el("nav", el("h2", "All questions"), el("ol", *items), class_="hf-questions", aria_label="All questions")
+        for title, all_ in groups.items()
+        if all_
+    ]
+    return el("nav", el("div", *shown, class_="hf-two"), class_="hf-questions", aria_label="All questions")
 
 
 def _column_title(name: str) -> str:

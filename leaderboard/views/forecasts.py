@@ -9,12 +9,11 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from hellofresh.results.board.schema import CalibrationRow, Prospect, ReliabilityBin, SampleRow
+from hellofresh.results.board.schema import CalibrationRow, Prospect, SampleRow
 from hellofresh.results.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.components.charts import reliability_plot
 from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import DASH, Html, el, heading, inner_link, join, named, visible
 from leaderboard.components.parts import DataColumn, DataTable
@@ -32,6 +31,7 @@ from leaderboard.components.standings import (
 )
 from leaderboard.components.tables import Cell, Column, score, scrolled, table
 from leaderboard.data.board import Board, SplitKey
+from leaderboard.views.pictures import calibration
 from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "How well systems forecast what people will decide: probabilities handed in before anyone had decided."
@@ -48,7 +48,7 @@ _PARTS = (
     "is how far stated probabilities are from what came true (0 is best), resolution how far they tell samples apart "
     "(more is better), uncertainty how open the outcomes were. Small figures are 95% intervals by groups of samples."
 )
-_MOST_PLOTS, _MOST_SAMPLES = 6, 10
+_MOST_SAMPLES = 10
 
 
 def _compose(visit: Visit) -> None:
@@ -89,7 +89,8 @@ def _show_results(visit: Visit, split: SplitKey) -> None:
     visit.show(heading(f"Best forecasters: {task_title(split.task)}, {split.edition}", _INDEX))
     view = View(split, bundled=board.is_bundled(split), scale=scale, ties=False, links=visit.links)
     visit.handle(lambda: _ranked(lines, view, parts), lambda: _forecasts_data(lines, view, parts))
-    visit.show(el("p", el("small", _PARTS)), _curves(board, split, lines, parts))
+    systems = [line.result.entry for line in lines if group_of(line.result) == "system"]
+    visit.show(el("p", el("small", _PARTS)), calibration(board, split, systems))
 
 
 def _forecasts_data(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRow]) -> DataTable:
@@ -119,17 +120,6 @@ def _ranked(lines: Sequence[Line], view: View, parts: Mapping[str, CalibrationRo
         others = [score(line.result.metric(metric)) for metric in ("brier_index", "log_score")]
         rows.append([place, name, *headline_cells(line.result, scale), *others, *own])
     return scrolled(table("Systems by relative Brier index", columns, rows, "hf-standings"))
-
-
-def _curves(board: Board, split: SplitKey, lines: Sequence[Line], parts: Mapping[str, CalibrationRow]) -> Html | None:
-    plots: list[Html] = []
-    for line in lines:
-        entry, found = line.result.entry, parts.get(line.result.entry.origin)
-        if found is not None and group_of(line.result) == "system" and len(plots) < _MOST_PLOTS:
-            bins = board.rows(ReliabilityBin, split, origin=entry.origin, prompt=found.prompt, subject=found.subject)
-            plots.append(el("figure", el("figcaption", named(entry.name, 60)), reliability_plot(bins)))
-    drawn = "To the right what was stated, upwards the share that came true; on the diagonal they are the same."
-    return join([heading("Calibration", drawn), el("div", *plots, class_="hf-panels")]) if plots else None
 
 
 def _part(found: CalibrationRow | None, name: str) -> Cell:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.results.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
-from hellofresh.tasks.samples import PROSPECTIVE
-from leaderboard.components.charts import interval_bar, period_tick
+from leaderboard.components.charts import interval_bar
 from leaderboard.components.labels import EVERY, Links, is_frozen, money
 from leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.open_quarter import open_quarter, plain_participant, same_system
+from leaderboard.components.open_quarter import open_quarter, plain_participant
 from leaderboard.components.quarters import (
     every_quarter,
     fixed_data,
@@ -38,19 +37,17 @@ from leaderboard.components.standings import (
     hidden_columns,
     in_groups,
     lines_of,
-    period_figures,
     plain_row,
     ranked_data,
     standings_table,
     usual,
 )
 from leaderboard.components.tables import Cell, Column, Marked, Row, facts, score, scrolled, table, table_tools
-from leaderboard.components.vega import time_chart
-from leaderboard.data.board import Board, BoardEntry, MetricValue, SplitKey
+from leaderboard.data.board import Board, MetricValue, SplitKey
 from leaderboard.views.compare import verdict
+from leaderboard.views.pictures import before_and_after, by_period, by_quarter, calibration
 from leaderboard.views.visit import Choices, Page, Visit
 
-_MOST_PANELS = 6
 _MOST_NAMED = 8
 _Point = tuple[float, Line]
 _MOST_SYSTEMS = 20
@@ -121,6 +118,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     visit.show(people, ceiling)
     if prompt:
         return
+    visit.show(before_and_after(board, split, scale))
     prompts = [(name, visit.links.to("leaderboard", split, prompt=name)) for name in board.prompts(split)]
     ways = [part for name, way in prompts if way for part in (", ", inner_link(way, visible(name, 40)))][1:]
     visit.show(el("p", "The same with one prompt: ", *ways, ".") if ways else None)
@@ -130,46 +128,8 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     visit.handle(lambda: cost_section(shown, scale))
     groups = in_groups(usual(shown))
     if not is_frozen(split.edition):
-        _show_periods(visit, split, groups, scale)
-        _show_quarters(visit, split, list(groups)[:_MOST_PANELS], scale)
-
-
-def _show_periods(visit: Visit, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> None:
-    chosen = list(groups)[:_MOST_PANELS]
-    results = {entry: visit.board.by_period(split, entry) for entry in chosen}
-    periods = [balance.period for balance in visit.board.balance(split) if balance.taken_per_class]
-    if split.kind == PROSPECTIVE:
-        periods = sorted({result.period for theirs in results.values() for result in theirs})
-    if len(periods) < 2:
-        return
-    line = f", the dashed line is {scale.constant}" if scale.constant else ""
-    first = f" Of the first {len(chosen)}; each system's own page has its periods." if len(groups) > len(chosen) else ""
-    said = f"Dots are {scale.title}, bands 95% intervals; grey marks are the others shown here{line}.{first}"
-    title = f"{scale.title} by period"
-    found = {(entry.name, period_tick(one.period)): one.headline for entry in chosen for one in results[entry]}
-    visit.handle(
-        lambda: join([heading(title, said), period_figures(results, periods, groups, scale)]),
-        lambda: heading(title),
-        lambda: time_chart(scale, found),
-    )
-
-
-def _show_quarters(visit: Visit, split: SplitKey, chosen: Sequence[BoardEntry], scale: Scale) -> None:
-    """In the app, a chart of the first systems over all quarters whose labels are revealed, if there are several."""
-    board = visit.board
-    alike = [one._replace(kind=split.kind) for one in reversed(board.splits) if one.task == split.task]
-    living = [one for one in alike if not is_frozen(one.edition) and not board.is_open(one) and board.has_scores(one)]
-    names = {same_system(entry): entry.name for entry in chosen}
-    found = {
-        (names[same_system(result.entry)], one.edition): result.headline
-        for one in living
-        if board.is_bundled(one) == board.is_bundled(split)
-        for result in board.headlines(one)
-        if same_system(result.entry) in names
-    }
-    if len({edition for _, edition in found}) > 1:
-        title = f"{scale.title} by quarter"
-        visit.handle(lambda: None, lambda: heading(title), lambda: time_chart(scale, found))
+        visit.show(by_quarter(board, split, list(groups), scale), by_period(board, split, groups, scale))
+    visit.show(calibration(board, split, groups))
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:

@@ -32,7 +32,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.quarters import contamination_notice
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
-from leaderboard.components.standings import by_others, score_table
+from leaderboard.components.standings import by_others, heat_map, score_table
 from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.samples import reasons_of_system
@@ -89,7 +89,9 @@ def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -
     known = board.systems(split).get(origin)
     by_period = board.by_period(split, result.entry)
     by_prompt = board.by_prompt(split, result.entry)
-    periods = [heading("By period", _NO_ANSWER), score_table("Period", by_period, scale)]
+    drawn = heat_map({result.entry: by_period}, [one.period for one in by_period], scale)
+    numbers = el("details", el("summary", "The numbers"), score_table("Period", by_period, scale))
+    periods = [heading("By period", _NO_ANSWER), drawn, numbers]
     return join(
         [
             bundled_notice(board.is_bundled(split)),

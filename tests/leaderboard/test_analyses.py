@@ -17,9 +17,10 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.figures.charts import ORDER
+from leaderboard.components.markup import visible
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
 from leaderboard.data.board import SplitKey
-from leaderboard.views.analyses import analysis_section, findings
+from leaderboard.views.analyses import analysis_section, answer, findings
 
 NOTES = {"task": "x-notes", "edition": "2023Q2"}
 SPLIT = SplitKey("2023Q2", "x-notes")
@@ -86,7 +87,7 @@ def test_an_analysis_without_figure_or_table_says_why(board: Path) -> None:
         board, lambda index: [one.update(nothing) for one in index["analyses"] if one["name"] == "search-gain"]
     )
     shown = section("search-gain")
-    assert "No figure. Nobody searched." in text(shown)
+    assert "Nobody searched." in text(shown)
     assert "<table" not in shown and "href=" not in shown
 
 
@@ -108,7 +109,7 @@ def test_an_analysis_that_the_page_does_not_know_is_shown_as_well(board: Path) -
 def test_the_static_section_has_everything_in_one_piece(board: Path, hostile: tuple[str, ...]) -> None:
     for analysis in load_analyses(board)[SPLIT[:2]]:
         source = str(analysis_section(analysis, "./a.svg"))
-        assert source.count("<img ") == source.count("<h2>") == source.count("<table ") == 1
+        assert source.count("<img ") == source.count("<h3>") == source.count("<table ") == 1
         assert not re.search(r"<(script|a|b)\b|\u202e|\u0301{4}", source)
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in source
 
@@ -205,3 +206,51 @@ def test_a_manifest_cannot_lead_out_of_the_board(board: Path) -> None:
         entry["path"] = entry["path"].replace("2023Q2", "..")
     (board / "manifest.json").write_text(json.dumps(manifest))
     assert load_analyses(board) == {}
+
+
+def test_the_ranking_shows_each_model_before_and_after_its_cutoff(board: Path) -> None:
+    page = opened("leaderboard", **NOTES)
+    rows = [row for row in loaded(board)["contamination"].table().to_dicts() if row["difference"] is not None]
+    better, surely = (sum(row[name] > 0 for row in rows) for name in ("difference", "low"))
+    said = f"{better} of {len(rows)} models with samples on both sides of their knowledge cutoff do better before it"
+    assert f"{said}, {surely} of them significantly." in text(page)
+    drawn = html(page).partition("Before and after the cutoff")[2].partition("The numbers")[0]
+    assert drawn.count('class="hf-trend"') == len(rows) > 6 and drawn.count('class="hf-dot"') == 2 * len(rows)
+    assert "<script>window" not in drawn and "14 more" in drawn
+
+
+ANSWERS: dict[str, tuple[dict[str, list[Any]], str | None]] = {
+    "differences": (
+        {"difference": [0.2, -0.1, 0.0], "low": [0.1, -0.2, -0.1], "high": [0.3, -0.05, 0.1]},
+        "Of 3 differences, 1 surely above zero and 1 surely below; the others may be chance.",
+    ),
+    "limits of their own": (
+        {"step": [0.2], "step_low": [0.1], "step_high": [0.3], "low": [-1.0], "high": [1.0]},
+        "Of 1 difference, 1 surely above zero and 0 surely below; the others may be chance.",
+    ),
+    "ranks": (
+        {"tie_group": [1, 1, 2, None], "value": [0.5] * 4},
+        "2 of 3 ranked systems may be the best: they do not differ significantly.",
+    ),
+    "values": (
+        {"system": ["a", "\u202eb"], "metric": ["f1", "f1"], "value": [0.5, 0.25]},
+        f"F1 is from 0.250 ({visible(chr(0x202E))}b) to 0.500 (a).",
+    ),
+    "the same everywhere": ({"share": [0.0, 0.0]}, "Share is 0.000 throughout."),
+    "texts alone": ({"system": ["a"]}, None),
+    "nothing": ({}, None),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_question_is_answered_in_one_sentence(name: str) -> None:
+    found, said = ANSWERS[name]
+    assert answer(pl.DataFrame(found)) == said
+
+
+def test_questions_stand_in_three_groups_with_the_size_of_their_pictures(board: Path) -> None:
+    source = html(opened("analyses", **NOTES))
+    titles = ["How sure is the ranking?", "What kind of mistakes are made?", "What made the score?"]
+    assert re.findall("<h2>([^<]*)</h2>", source) == titles
+    images = re.findall("<img [^>]*>", source)
+    assert len(images) == len(ORDER) and all(re.search(r'width="\d+" height="\d+"', one) for one in images)

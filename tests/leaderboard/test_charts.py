@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.results.board.schema import FunnelStep, PeriodBalance
-from leaderboard.components.charts import balance_bars, funnel_bar, interval_bar, period_tick
+from leaderboard.components.charts import (
+    balance_bars,
+    curves,
+    funnel_bar,
+    histogram,
+    interval_bar,
+    period_tick,
+    trend,
+)
 from leaderboard.components.scale import Scale
 from leaderboard.data.board import MetricValue
 
@@ -50,3 +58,24 @@ def test_an_empty_source_can_be_drawn() -> None:
 @pytest.mark.parametrize(("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("x", "x")])
 def test_periods_have_short_names(period: str, tick: str) -> None:
     assert period_tick(period) == tick
+
+
+def test_a_line_goes_through_its_points_from_left_to_right_and_stays_in_its_frame() -> None:
+    drawn = trend([(0.0, 0.25), (0.5, 2.0), (1.0, 0.5)]).source
+    upper = re.findall(r"([\d.]+)% ([\d.]+)%", drawn)
+    assert upper == [("0.00", "75.00"), ("50.00", "0.00"), ("100.00", "50.00")]
+    assert re.findall(r"([\d.]+)% calc\(([\d.]+)% \+ 2px\)", drawn) == upper[::-1]
+
+
+def test_of_many_lines_the_first_have_a_colour_and_a_name_and_names_are_text() -> None:
+    series = [(f"<b>{k}</b>", [(0.25, k / 10), (0.75, 0.5)]) for k in range(8)]
+    drawn = curves(series, [(0.25, "one"), (0.75, "two")], Scale("F1"), most=6).source
+    assert drawn.count("hf-trend") == 8 and "2 more" in drawn and "<b>" not in drawn
+    key = drawn.partition('class="hf-key"')[2]
+    assert [f"&lt;b&gt;{k}&lt;" in key for k in range(8)] == [True] * 6 + [False] * 2
+
+
+def test_the_bars_of_a_histogram_are_as_high_as_the_counts_say() -> None:
+    parts = re.findall(r"--part:([0-9.]+)", histogram({"none": 0, "some": 5, "all": 20}).source)
+    assert [float(part) for part in parts] == [0, 0.25, 1]
+    assert "--part:0.0000" in histogram({"none": 0}).source

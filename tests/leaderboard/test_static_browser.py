@@ -490,6 +490,19 @@ def test_above_the_fold_are_the_sentence_and_eight_rows_and_a_wide_chart(browser
     page.close()
 
 
+def test_on_a_phone_each_row_has_its_interval_and_a_button_that_keys_press(browser: Browser, wide_copy: Path) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto((wide_copy / "x-notes/2023Q2/index.html").as_uri())
+    row = page.locator(SHOWN).first
+    expect(row.locator(".hf-interval")).to_be_visible()
+    button = row.get_by_role("button", name="More about best")
+    for state in ("true", "false"):
+        button.press("Enter")
+        expect(button).to_have_attribute("aria-expanded", state)
+        expect(row.get_by_text("run here")).to_be_visible(visible=state == "true")
+    page.close()
+
+
 def test_sixty_systems_take_less_than_6000_pixels_of_a_phone(browser: Browser, wide_copy: Path) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{(wide_copy / 'x-notes/2023Q2/index.html').as_uri()}#provenance=all")
