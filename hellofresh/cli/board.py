@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 
 import polars as pl
 
@@ -64,8 +65,9 @@ def _serve(copy: ServedCopy, port: int, output: CommandOutput) -> None:
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
     board = Workspace.from_environment().board
+    gc.set_threshold(20_000)  # millions of answers pass by, hardly any in circles: the default looks for some too often
     with output.progress("board export") as bar:
-        done = export_board(board, options.folder, space=options.space, progress=bar.line)
+        done = export_board(board, options.folder, space=options.space, instances=options.instances, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})
     state = "unchanged, skipped" if done.skipped else "written"
     output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")

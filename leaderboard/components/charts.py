@@ -225,7 +225,7 @@ def histogram(counts: Mapping[str, int]) -> Html:
     """A bar for each step, with its number above and its name below."""
     most = max([*counts.values(), 1])
     bars = [
-        el("li", el("b", f"{count:,}"), el("i", style=f"--part:{count / most:.4f}"), el("span", name))
+        el("li", el("strong", f"{count:,}"), el("i", style=f"--part:{count / most:.4f}"), el("span", name))
         for name, count in counts.items()
     ]
     return el("ol", *bars, class_="hf-histogram")

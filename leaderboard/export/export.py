@@ -59,6 +59,7 @@ def export_board(
     folder: Path,
     *,
     space: bool = False,
+    instances: bool = False,
     private: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
@@ -70,6 +71,7 @@ def export_board(
         board: the folder with the board's tables.
         folder: where to: missing, empty, or with an earlier copy.
         space: whether to add what makes the folder a static Space of the Hugging Face hub.
+        instances: whether to add what each system said of each sample, as Every Eval Ever takes it.
         private: whether the maintainers' own board is meant, whose copy nobody else may read.
         progress: called with each file that was written.
 
@@ -78,7 +80,8 @@ def export_board(
         UsageError: if the board is the maintainers' own, which is not for others.
         WorkspaceError: if the folder holds anything else (`foreign-folder`) or cannot be written (`unwritable`).
     """
-    return Export.of(board, folder, private=private).write(lambda path, _: progress(path), space=space)
+    made = Export.of(board, folder, private=private)
+    return made.write(lambda path, _: progress(path), space=space, instances=instances)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,16 +114,18 @@ class Export:
             )
         return cls(Site.of(shown, _fingerprint(board)), folder, before)
 
-    def write(self, written: Callable[[str, Path], None], *, space: bool = False) -> ExportReport:
+    def write(
+        self, written: Callable[[str, Path], None], *, space: bool = False, instances: bool = False
+    ) -> ExportReport:
         """Make the copy in a folder beside its own, which it takes when it is whole.
 
         Args:
             written: called with each file that was written: its path in the copy, and where it lies until then.
-            space: see `export_board`.
+            space, instances: see `export_board`.
         """
         board, files = self.site.board, dict[str, ListedFile]()
         with written_beside(self.folder) as new:
-            for path, text in _files(self.site, self.wanted, space=space):
+            for path, text in _files(self.site, self.wanted, space=space, instances=instances):
                 content = text.encode() if isinstance(text, str) else text
                 (new / path).parent.mkdir(parents=True, exist_ok=True)
                 (new / path).write_bytes(content)
@@ -159,7 +164,7 @@ def _fingerprint(board: Path) -> str:
     return sha256_file(board / "manifest.json")[:12]
 
 
-def _files(site: Site, wanted: deque[str], *, space: bool) -> Iterator[tuple[str, str | bytes]]:
+def _files(site: Site, wanted: deque[str], *, space: bool, instances: bool) -> Iterator[tuple[str, str | bytes]]:
     """Each file's path and content: a page comes after all that it loads."""
     scales = {
         columns_class(scale): scale
@@ -178,7 +183,7 @@ def _files(site: Site, wanted: deque[str], *, space: bool) -> Iterator[tuple[str
         yield from page.files.items()
         # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
         yield page.links.here, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
-    yield from record_files(site)
+    yield from record_files(site, instances=instances)
 
 
 def columns_css(scale: Scale) -> str:

@@ -36,8 +36,13 @@ _RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "fi
 """Who is behind a score, as Every Eval Ever calls it, by the entry's provenance."""
 
 
-def record_files(site: Site) -> Iterator[tuple[str, str]]:
-    """The path and the text of each file, below the copy's folder."""
+def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, str]]:
+    """The path and the text of each file, below the copy's folder.
+
+    Args:
+        site: whose results.
+        instances: whether what each system said of each sample stands beside its record of Every Eval Ever.
+    """
     yield FEED, feed(site)
     for split in dict.fromkeys(split for _, split, _ in site.paths):
         if not _is_passed_on(site.board, split):
@@ -53,15 +58,18 @@ def record_files(site: Site) -> Iterator[tuple[str, str]]:
             if site.board.addresses.dataset:
                 place = f".eval_results/{benchmark_task(split.task, split.edition, split.kind)}-{names[origin]}.yaml"
                 yield place, eval_results(site.board, split, result, facts.get(origin))
-        yield from _every_eval_ever(site.board, split, ranked)
+        yield from _every_eval_ever(site.board, split, ranked, instances=instances)
 
 
-def _every_eval_ever(board: Board, split: SplitKey, ranked: Sequence[ScoreCell]) -> Iterator[tuple[str, str]]:
-    """A record for each ranked system, and beside it what it said of each sample."""
-    facts, labelled = board.systems(split), [row for row in board.rows(SampleRow, split) if row.label is not None]
-    samples = {row.id: row for row in labelled}
-    frame = board.frame(AnswerRow, split, pl.col("headline")) if samples and class_names(split.task) else None
-    said = {} if frame is None else frame.partition_by("origin", as_dict=True)
+def _every_eval_ever(
+    board: Board, split: SplitKey, ranked: Sequence[ScoreCell], *, instances: bool
+) -> Iterator[tuple[str, str]]:
+    """A record for each ranked system, and with `instances` beside it what it said of each sample."""
+    facts, said = board.systems(split), dict[tuple[object, ...], pl.DataFrame]()
+    rows = board.rows(SampleRow, split) if instances and class_names(split.task) else ()
+    samples = {row.id: row for row in rows if row.label is not None}
+    if samples:
+        said = board.frame(AnswerRow, split, pl.col("headline")).partition_by("origin", as_dict=True)
     for result in ranked:
         origin = result.entry.origin
         answers = table_of(AnswerRow).rows(said[origin,]) if (origin,) in said else []

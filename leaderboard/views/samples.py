@@ -62,6 +62,8 @@ _STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
 _TURNED = str.maketrans("01", "10")
 _SHORT = 300
 """A text of so many characters is shown at once; a longer one behind a fold."""
+_AT_ONCE = 20
+"""Samples whose answers are held at once."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
 
 
@@ -102,7 +104,7 @@ def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
 def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
     """How many samples each system was right on, where texts cannot be shown; None before the reveal."""
     entries = board.entries(split)
-    marks = zip(entries.values(), _Reader(board, split, entries).right(rows), strict=False)
+    marks = zip(entries.values(), _right(board, split, entries, rows), strict=False)
     lines: list[list[Cell]] = [
         [named(entry_label(entry), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
         for entry, line in marks
@@ -140,7 +142,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
     """By period, label, how many systems were right, and where any one system was right or wrong."""
     entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
-    right = dict(zip(entries, _Reader(visit.board, split, entries).right(rows), strict=False))
+    right = dict(zip(entries, _right(visit.board, split, entries, rows), strict=False))
     if not right:
         return filters
     labels = ["" if row.label is None else class_name(split.task, row.label) for row in rows]
@@ -159,11 +161,11 @@ def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
     if row is None:
         visit.show(el("p", "This edition has no such sample.") if keys else None)
         return
-    reader = _Reader(visit.board, split, entries, pl.col("id") == row.id)
+    reader = _Reader(visit.board, split, entries, _prompts(visit.board, split), pl.col("id") == row.id)
     found, systems = reader.opened(row), [entry_label(entry) for entry in entries.values()]
     visit.show(Html(found["html"]))
     for frame, text in found["asked"]:
-        wordings = [one for one in reader.asked() if one[0] == frame]
+        wordings = [one for one in _asked(visit.board, split, entries) if one[0] == frame]
         who = sorted({system for *_, theirs in wordings for system in theirs})
         of = f"{len(who)} systems" if len(who) > 3 else ", ".join(systems[number] for number in who)
         how = "these words" if len(wordings) == 1 else f"{len(wordings)} wordings"
@@ -211,22 +213,26 @@ def _said_table(said: Any, row: SampleRow, task: str, systems: Sequence[str], pr
 def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     """The first samples, and what the script needs to show, filter and open all of them: see `data.js`."""
     board, entries = visit.board, visit.board.entries(split)
-    reader, known, texts = _Reader(board, split, entries), TASKS.get(split.task), any(row.published for row in rows)
+    prompts, known = _prompts(board, split), TASKS.get(split.task)
+    texts = any(row.published for row in rows)
     places: list[int] = []
     inside: dict[str, object] = {}
     size, file = 0, 0
-    for row in rows:
-        places.append(file)
-        inside[row.id] = opened = reader.opened(row)
-        size += len(json.dumps(opened, ensure_ascii=False))
-        if size > MOST_BYTES or row is rows[-1]:
-            visit.attach_data(f"samples/{file}", inside)
-            size, inside, file = 0, {}, file + 1
+    for start in range(0, len(rows), _AT_ONCE):
+        some = rows[start : start + _AT_ONCE]
+        reader = _Reader(board, split, entries, prompts, pl.col("id").is_in([row.id for row in some]))
+        for row in some:
+            places.append(file)
+            inside[row.id] = opened = reader.opened(row)
+            size += len(json.dumps(opened, ensure_ascii=False))
+            if size > MOST_BYTES or row is rows[-1]:
+                visit.attach_data(f"samples/{file}", inside)
+                size, inside, file = 0, {}, file + 1
     listed = {
-        "asked": reader.asked(),
+        "asked": _asked(board, split, entries),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
-        "prompts": [visible(name, 24) for name in reader.prompts],
-        "right": reader.right(rows),
+        "prompts": [visible(name, 24) for name in prompts],
+        "right": _right(board, split, entries, rows),
         "samples": [
             [
                 row.id,
@@ -268,50 +274,64 @@ def _searched(row: SampleRow) -> str:
     return visible(" ".join([row.title, *row.texts]), _MOST)
 
 
+def _prompts(board: Board, split: SplitKey) -> dict[str, int]:
+    """Numbers of the prompts whose answers stand beside the headlines."""
+    names = board.frame(AnswerRow, split, ~pl.col("headline")).get_column("prompt").unique()
+    return {name: number for number, name in enumerate(sorted(names.to_list()))}
+
+
+def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> list[list[Any]]:
+    """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""
+    numbers = {origin: number for number, origin in enumerate(entries)}
+    return [
+        [one.frame, visible(one.prompt, 40), long_text(one.instruction).source,
+         [numbers[origin] for origin in one.origins if origin in numbers]]
+        for one in board.rows(PromptRow, split)
+    ]  # fmt: skip
+
+
+def _right(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
+    """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
+
+    A ranking is right if a relevant document is among its first.
+    """
+    stated = board.frame(AnswerRow, split, pl.col("headline")).select("origin", "id", "label", "documents")
+    by_origin = stated.partition_by("origin", as_dict=True, include_key=False)
+    if not by_origin or not all(row.revealed for row in rows):
+        return []
+
+    def marks(origin: str) -> str:
+        said = {key: told for key, *told in by_origin[origin,].iter_rows()} if (origin,) in by_origin else {}
+        return "".join(mark(row, *said[row.id]) if row.id in said else "-" for row in rows)
+
+    def mark(row: SampleRow, label: int | None, documents: list[str] | None) -> str:
+        if row.label is None and documents is None:
+            return "-"
+        return str(int(label == row.label if documents is None else has_found(row, documents)))
+
+    found = [marks(origin) for origin in entries]
+    return found if any(set(line) != {"-"} for line in found) else []
+
+
 class _Reader:
-    """What was said of each sample of a split, in the form in which the script takes it."""
+    """What was said of some samples of a split, in the form in which the script takes it."""
 
-    def __init__(self, board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], *wanted: pl.Expr) -> None:
-        """Reads what was said of the samples that are wanted, of all if nothing is said."""
-        self._board, self._split, self._entries = board, split, entries
+    def __init__(
+        self,
+        board: Board,
+        split: SplitKey,
+        entries: Mapping[str, BoardEntry],
+        prompts: Mapping[str, int],
+        wanted: pl.Expr,
+    ) -> None:
+        """Reads what was said of the samples that are wanted: of all of many at once would be a gigabyte."""
+        self._board, self._split, self.prompts = board, split, prompts
         self._numbers = {origin: number for number, origin in enumerate(entries)}
-        answers, known = board.frame(AnswerRow, split, *wanted), pl.col("origin").is_in(list(entries))
-        self._answers = _by_sample(answers.filter(known))
-        self._steps = _by_sample(board.frame(TranscriptStep, split, known, *wanted))
-        self._responses = _by_sample(board.frame(RatedResponse, split, *wanted))
-        self._questions = _by_sample(board.frame(QuestionRow, split, *wanted))
-        self.prompts = {
-            name: number
-            for number, name in enumerate(sorted(answers.filter(~pl.col("headline"))["prompt"].unique().to_list()))
-        }
-        stated = answers.filter("headline").select("id", "origin", "label", "documents")
-        self._said = {(sample, origin): (label, documents) for sample, origin, label, documents in stated.iter_rows()}
-
-    def asked(self) -> list[list[Any]]:
-        """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""
-        wordings = self._board.rows(PromptRow, self._split)
-        return [
-            [one.frame, visible(one.prompt, 40), long_text(one.instruction).source,
-             [self._numbers[origin] for origin in one.origins if origin in self._numbers]]
-            for one in wordings
-        ]  # fmt: skip
-
-    def right(self, rows: Sequence[SampleRow]) -> list[str]:
-        """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
-
-        A ranking is right if a relevant document is among its first.
-        """
-        if not self._said or not all(row.revealed for row in rows):
-            return []
-
-        def mark(row: SampleRow, origin: str) -> str:
-            label, documents = self._said.get((row.id, origin), (None, None))
-            if (row.id, origin) not in self._said or (row.label is None and documents is None):
-                return "-"
-            return str(int(label == row.label if documents is None else has_found(row, documents)))
-
-        found = ["".join(mark(row, origin) for row in rows) for origin in self._entries]
-        return found if any(set(line) != {"-"} for line in found) else []
+        known = pl.col("origin").is_in(list(entries))
+        self._answers = _by_sample(board.frame(AnswerRow, split, known, wanted))
+        self._steps = _by_sample(board.frame(TranscriptStep, split, known, wanted))
+        self._responses = _by_sample(board.frame(RatedResponse, split, wanted))
+        self._questions = _by_sample(board.frame(QuestionRow, split, wanted))
 
     def opened(self, row: SampleRow) -> dict[str, Any]:
         """The sample as HTML; answers as system, class or word, chance, the same by prompt and, of systems that do

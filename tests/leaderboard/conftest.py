@@ -370,7 +370,7 @@ def hostile_copy(built_once: Once, hostile_board: Workspace) -> Path:
     """The static copy of the hostile board, in a folder `hellofresh`, as GitHub Pages serve it."""
 
     def export(folder: Path) -> None:
-        export_board(hostile_board.board, folder / "hellofresh")
+        export_board(hostile_board.board, folder / "hellofresh", instances=True)
 
     return built_once("exported", export) / "hellofresh"
 

@@ -81,10 +81,10 @@ def test_writers_are_hidden_while_any_label_of_notes_of_the_quarter_is_secret(ma
     write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task, "revealed": False})
     assert hidden(workspace)
     build_board(workspace, private=True)
-    assert len(load_board(workspace.private_board).rows(NoteWriter, SPLIT)) == 3
+    assert len(load_board(workspace.private_board).rows(NoteWriter, SPLIT)) == 4
     write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task})
     build_board(workspace)
-    assert len(load_board(workspace.board).rows(NoteWriter, SPLIT)) == 3
+    assert len(load_board(workspace.board).rows(NoteWriter, SPLIT)) == 4
 
 
 def test_writers_of_a_quarter_that_was_never_released_are_hidden_and_damage_is_named(make_board) -> None:

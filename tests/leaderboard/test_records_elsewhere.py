@@ -116,6 +116,13 @@ def test_records_pass_the_check_of_every_eval_ever(hostile_copy: Path) -> None:
         assert report.valid, (place, report.errors)
 
 
+def test_what_was_said_of_each_sample_is_written_on_demand_only(hostile_board: Workspace) -> None:
+    site = Site.of(load_board(hostile_board.board), "0" * 12)
+    every, records = dict(record_files(site, instances=True)), dict(record_files(site))
+    assert {path for path in every if path.endswith("_samples.jsonl")} == every.keys() - records.keys() != set()
+    assert not any("detailed_evaluation_results" in text for text in records.values())
+
+
 def test_results_for_the_hub_name_the_task_of_eval_yaml_and_are_read_by_its_library(hostile_board: Workspace) -> None:
     addresses = BoardAddresses(dataset="owner/hellofresh", repository="https://example.org/hellofresh")
     board = replace(load_board(hostile_board.board), addresses=addresses)

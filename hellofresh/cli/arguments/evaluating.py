@@ -195,6 +195,7 @@ COMMANDS = (
         "board:export",
         option("folder DIR", "output folder: new, empty, or an earlier export, which is replaced"),
         option("--space", "add the README of a static Space of the Hugging Face hub"),
+        option("--instances", "add what each system said of each sample, for Every Eval Ever: up to a kilobyte each"),
         option("--serve N", "then serve it on this machine, on this port (default: 8501)", nargs="?", const=8501),
         epilog="Example: hellofresh board export public/ (then open public/index.html, or push it to GitHub Pages)",
     ),
