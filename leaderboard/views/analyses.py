@@ -59,7 +59,7 @@ def _compose(visit: Visit) -> None:
     split = visit.split()
     visit.show(bundled_notice(visit.board.is_bundled(split)))
     groups: dict[str, list[BoardAnalysis]] = {title: [] for title in (*_GROUPS, _MORE)}
-    without = []
+    without: list[BoardAnalysis] = []
     for one in visit.board.analyses(split):
         of = next((title for title, names in _GROUPS.items() if one.text.name in names), _MORE)
         (without if one.text.missing else groups[of]).append(one)

@@ -155,7 +155,7 @@ def _sureness(
         yield f"{tied} systems do not differ significantly from it." if tied > 1 else None
     if systems and baselines:
         yield join(_against_baselines([line.result.entry for line in baselines], pairs, scale))
-    ways = [inner_link(own_page, "Where it fails" if scale.classes else "More about it")]
+    ways: list[Html | str] = [inner_link(own_page, "Where it fails" if scale.classes else "More about it")]
     if others and pairs[others[0].result.entry] is not None:
         both = links.to("compare", split, one=entry.origin, two=others[0].result.entry.origin)
         ways = [inner_link(both, "Compare the two"), ". ", *ways]

@@ -87,6 +87,12 @@ def test_the_page_ranks_by_people_and_not_by_judges_that_are_not_validated(
     assert "Overall quality" in people and "Not validated" not in people
     assert "Not validated" in shown.partition("Judged by models")[2]
     assert people.index("muse") < people.index("laypeople-average")
+    matrix, *folded = people.split("<table")[1:]
+    assert (
+        matrix.count('style="--share:') > 20
+        and people.index("<details>") > people.index("</table>")
+        and len(folded) > 10
+    )
     assert "modality: multimodal" in people and "Does the link lead to a page" in people
 
 

@@ -90,21 +90,7 @@ def known_when(panel: Panel) -> AnalysisResult:
             "without a stated probability is certain."
         )
     for its in swept:
-        common = np.logical_and.reduce([system.headline.asked for system in its.values()])
-        name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
-        for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):
-            found = measure(panel, system.headline, common)
-            if found is None:
-                continue
-            ahead: dict[str, Cell] = {**limited("step", None, None), "p_value": None, "p_adjusted": None}
-            if earlier is not None:
-                step = compare_said(panel, system.headline, earlier.headline, where=common, together=steps)
-                ahead = {**limited("step", step.difference, step.interval), "p_value": step.p_value}
-                ahead |= {"p_adjusted": step.adjusted}
-            early = int(system.headline.too_early[common].sum())
-            row = {**about(system), "known": _UNTIL[instant], "too_early": early, **found.cells, **ahead}
-            mark = found.mark(name, list(its.values())[-1].regime, panel=name, row=name)
-            result.add(row, found.interval, replace(mark, at=_UNTIL[instant]))
+        _add_instants(result, panel, its, steps)
     if not result.marks:
         return missing("No system judged the same samples of both classes up to several instants.")
     across = Axis("what could be known", intervals=False)
@@ -152,3 +138,22 @@ def memory(panel: Panel) -> AnalysisResult:
         return missing(why)
     axis = Axis(f"gain in {metric.title} by search, after minus until the cutoff", zero=True)
     return result.drawn(Chart("intervals", axis), most=12)
+
+
+def _add_instants(result: Findings, panel: Panel, its: Mapping[str, System], steps: int) -> None:
+    """A system by what could be known, each step against the one before; `steps` are tested together."""
+    common = np.logical_and.reduce([system.headline.asked for system in its.values()])
+    name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
+    for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):
+        found = measure(panel, system.headline, common)
+        if found is None:
+            continue
+        ahead: dict[str, Cell] = {**limited("step", None, None), "p_value": None, "p_adjusted": None}
+        if earlier is not None:
+            step = compare_said(panel, system.headline, earlier.headline, where=common, together=steps)
+            ahead = {**limited("step", step.difference, step.interval), "p_value": step.p_value}
+            ahead |= {"p_adjusted": step.adjusted}
+        early = int(system.headline.too_early[common].sum())
+        row = {**about(system), "known": _UNTIL[instant], "too_early": early, **found.cells, **ahead}
+        mark = found.mark(name, list(its.values())[-1].regime, panel=name, row=name)
+        result.add(row, found.interval, replace(mark, at=_UNTIL[instant]))
