@@ -17,8 +17,8 @@ LEDE = "Who writes Community Notes, and whose notes do people who disagree find 
 _RULE = (
     "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
     "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
-    "the share of helpful ratings, both less those of people's notes. Programs that share at least "
-    f"{LEAST_POSTS} posts with other writers are ranked; a tie group holds those that cannot be told from its best."
+    "the share of helpful ratings, each minus that of people's notes. Programs that share at least "
+    f"{LEAST_POSTS} posts with other writers are ranked; a tie group does not differ significantly from its best."
 )
 _RAW = (
     "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "

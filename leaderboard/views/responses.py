@@ -33,10 +33,10 @@ _MOST_LINKS = 20
 _SHADED = "hf-wide hf-agreement hf-findings"
 _FEW_RATERS = 3
 _RULE = (
-    "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
-    "a lower limit above 65%; if it does so more often than rules that read nothing (the longer, shorter, first); "
-    "and if it is right more often than not both where people prefer the longer and where they prefer the shorter. How "
-    "far people agree with each other stands beside it, as the measure of what to expect."
+    "A judge may rank systems only if it orders pairs of responses to one post as people do in more than 65% of cases "
+    "(lower limit), more often than rules that read nothing (the longer, the shorter, the first), and more often than "
+    "not both where people prefer the longer response and where they prefer the shorter. People's agreement with each "
+    "other shows what to expect."
 )
 
 
@@ -100,7 +100,7 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
         lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
     raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
     words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
-    words += f"{mark}{' ' if mark else ''}Intervals are over other posts, and speak of these {raters} only."
+    words += f"{mark}{' ' if mark else ''}Intervals cover other posts, but only these {raters}."
     said = "These judges do not order responses as people do often enough to rank systems."
     warned = None if first.validated else notice("Not validated.", said)
     return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])

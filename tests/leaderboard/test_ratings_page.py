@@ -116,7 +116,7 @@ def test_responses_to_posts_that_are_withheld_are_shown_without_their_texts(rate
 
 def test_the_page_of_judges_shows_each_beside_people(rated_board: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = page(rated_board, "judges", monkeypatch)
-    for text in ("a-model", SMOKE_TEST, "not validated", "lower limit above 65%"):
+    for text in ("a-model", SMOKE_TEST, "not validated", "more than 65% of cases (lower limit)"):
         assert text in shown
 
 
