@@ -12,6 +12,7 @@ import pytest
 
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
+from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import Regime
@@ -35,6 +36,17 @@ class FakeModel:
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+def fake_spec(name: str, **more: Any) -> ModelSpec:
+    """What is known of a language model that is none."""
+    return ModelSpec(name, "language-model", "A fake.", {}, **more)
+
+
+def catalogued(patch: pytest.MonkeyPatch, model: FakeModel) -> FakeModel:
+    """Put a model into the catalogue, by its name."""
+    patch.setitem(CATALOGUE, model.spec.name, CatalogueEntry("A fake.", lambda _: model))
+    return model
 
 
 TASK = get_task("x-notes")

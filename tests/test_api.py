@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from datetime import date
+from itertools import cycle
 from pathlib import Path
 
 import polars as pl
@@ -24,34 +25,19 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
-from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.tables import SCORES
 from hellofresh.tasks import get_task
-
-
-class Half:
-    """Says yes to every second question."""
-
-    def __init__(self) -> None:
-        self.spec = ModelSpec("half", "language-model", "A fake.", {})
-        self.asked = 0
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked += 1
-        return Answer("yes" if self.asked % 2 else "no", Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 
 @pytest.fixture
-def model(monkeypatch) -> Half:
-    found = Half()
-    monkeypatch.setitem(CATALOGUE, "half", CatalogueEntry("A fake.", lambda _: found))
-    return found
+def model(monkeypatch) -> FakeModel:
+    """Says yes to every second question."""
+    turns = cycle(("yes", "no"))
+    return catalogued(monkeypatch, FakeModel(fake_spec("half"), lambda _: Answer(next(turns), Finish.STOP, 10, 1)))
 
 
 @pytest.fixture
@@ -103,9 +89,9 @@ def test_what_was_answered_is_not_asked_again_and_a_running_loop_is_no_obstacle(
         return hf.evaluate(edition, "half", limit=3, progress=False)
 
     asyncio.run(notebook())
-    asked = model.asked
+    asked = len(model.asked)
     scored = hf.evaluate(edition, "half", limit=3, progress=False).score()
-    assert model.asked == asked == 15
+    assert len(model.asked) == asked == 15
     assert set(scored.table["n"]) == {3} and set(scored.table["system"]) > {"always helpful"}
     for shown in (repr(scored), scored._repr_html_()):
         assert "3 of 12 samples: not comparable with the board" in shown
@@ -204,7 +190,7 @@ def test_a_run_in_a_notebook_stops_at_its_next_sample(revealed, model, monkeypat
     monkeypatch.setattr("hellofresh.api._running.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(notebook())
-    assert model.asked < 60
+    assert len(model.asked) < 60
     monkeypatch.undo()
 
 

@@ -404,14 +404,17 @@ class PeopleCheck(_BesideCheck):
             votes[at] = ranked[0][0] if len(ranked) == 1 or ranked[0][1] > ranked[1][1] else -1
         table = metric.sums(content.labels[where], votes[where], content.groups[where])
         yield {**counts, "origin": "people/vote", **agreement, **_ends(interval(table, metric))}
-        beside = []
+        beside = ({**counts, **row} for row in self._beside(where, metric))
+        yield from sorted(beside, key=lambda row: (-row["value"], row["origin"]))
+
+    def _beside(self, where: NDArray[np.bool_], metric: Metric) -> Iterator[Row]:
+        """The systems that were asked about all of these samples."""
+        content = self.content
         for entry in content.entries:
             prompts = [prompt for one, prompt in content.answers if one == entry]
             prompt = MAJORITY if MAJORITY in prompts else prompts[0]
             if not (content.answers[entry, prompt][where] == NOT_ASKED).any():
-                found = interval(table_of(content, entry, prompt, metric, where), metric)
-                beside.append({**counts, "origin": entry, **_ends(found)})
-        yield from sorted(beside, key=lambda row: (-row["value"], row["origin"]))
+                yield {"origin": entry, **_ends(interval(table_of(content, entry, prompt, metric, where), metric))}
 
     def _single(self, given: Sequence[tuple[int, Row]], metric: Metric) -> Row:
         """One person, with the interval over other samples and other people."""

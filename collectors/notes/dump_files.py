@@ -69,29 +69,19 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
     )
     for place, shard in enumerate(shards):
         if place and shards[place - 1].number == shard.number:
-            raise SourceError(
-                f"shard {shard.number:05d} is there twice ({shards[place - 1].path.relative_to(dump)} and "
-                f"{shard.path.relative_to(dump)})",
-                where=str(dump),
-                code="duplicate-shard",
-                fix="Keep one of the two files.",
-            )
+            both = " and ".join(str(one.path.relative_to(dump)) for one in (shards[place - 1], shard))
+            what, fix = f"shard {shard.number:05d} is there twice ({both})", "Keep one of the two files."
+            raise SourceError(what, where=str(dump), code="duplicate-shard", fix=fix)
         if shard.number != place:
-            raise SourceError(
-                f"{stem}-{place:05d} is missing, but {shard.path.name} is there",
-                where=str(dump),
-                code="missing-shard",
-                fix="Download the missing shard: without it, notes would be lost.",
-            )
+            what = f"{stem}-{place:05d} is missing, but {shard.path.name} is there"
+            fix = "Download the missing shard: without it, notes would be lost."
+            raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
     names = {shard.path.name for shard in shards}
     for listed in files_by_manifest(dump, subfolder):
         if pattern.fullmatch(listed) and not {listed, Path(listed).with_suffix(".tsv").name} & names:
-            raise SourceError(
-                f"{listed} is missing, which {MANIFEST} names",
-                where=str(dump),
-                code="missing-shard",
-                fix="Download it again: without it, notes would be lost.",
-            )
+            what = f"{listed} is missing, which {MANIFEST} names"
+            fix = "Download it again: without it, notes would be lost."
+            raise SourceError(what, where=str(dump), code="missing-shard", fix=fix)
     return shards
 
 

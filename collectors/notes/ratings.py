@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -274,12 +274,6 @@ def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Calla
     for part in parts:
         counts.update({"rows of the ratings": part.rows, "unreadable lines of the ratings": part.rejected})
         counts.update(part.dropped)
-    values = sorted({value for part in parts for value in part.values})
-    warnings = [warning for part in parts for warning in part.warnings]
-    for what in (UNKNOWN_VALUE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, DUPLICATE):
-        if counts[what]:
-            examples = f" ({', '.join(values[:3])})" if what == UNKNOWN_VALUE and values else ""
-            warnings.append(f"{counts[what]:,} {what}{examples} were left out.")
     return DumpRatings(
         (pair // raters.size).astype(np.int32),
         (pair % raters.size).astype(np.int32),
@@ -289,8 +283,18 @@ def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Calla
         raters,
         dict(sorted(counts.items())),
         [part.shard for part in parts],
-        warnings,
+        list(_warnings_of(parts, counts)),
     )
+
+
+def _warnings_of(parts: Sequence[_Part], counts: Mapping[str, int]) -> Iterator[str]:
+    """Of the parts, and of each kind of ratings that was left out."""
+    values = sorted({value for part in parts for value in part.values})
+    yield from (warning for part in parts for warning in part.warnings)
+    for what in (UNKNOWN_VALUE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, DUPLICATE):
+        if counts[what]:
+            examples = f" ({', '.join(values[:3])})" if what == UNKNOWN_VALUE and values else ""
+            yield f"{counts[what]:,} {what}{examples} were left out."
 
 
 def _renumbered(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from hellofresh.judging.references import labels_are_secret, reference_responses
 from hellofresh.judging.rubric import RUBRICS, load_rubric
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.entries import entries_of_submissions, entry_of_run
+from hellofresh.results.entries import Entry, entries_of_submissions, entry_of_run
 from hellofresh.results.people import LEAST_PEOPLE, LEAST_SAMPLES
 from hellofresh.results.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
@@ -45,6 +45,16 @@ _SAMPLES_FOR_PEOPLE = 60
 
 def _files(options: argparse.Namespace) -> StudyFiles:
     return StudyFiles(Workspace.from_environment(), options.edition, options.task)
+
+
+def _responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
+    """What entries responded to their first prompts, under their short names where these are their own."""
+    often = Counter(rated_names(entry)[0] for entry in entries)
+    for entry in entries:
+        short, long = rated_names(entry)
+        for sample, given in sorted(next(iter(entry.outputs.values())).items()):
+            if isinstance(given, Response) and given.text.strip():
+                yield SystemResponse(sample, long if often[short] > 1 else short, given.text, given.sources)
 
 
 def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -62,14 +72,7 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     due = due_in(workspace, options.edition)
     handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {}, workspace)
     entries = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs] + [*handed_in[task.name]]
-    often = Counter(rated_names(entry)[0] for entry in entries)
-    for entry in entries:
-        short, long = rated_names(entry)
-        # What it responded to its first prompt.
-        for sample, given in sorted(next(iter(entry.outputs.values())).items()):
-            if isinstance(given, Response) and given.text.strip():
-                responses.append(SystemResponse(sample, long if often[short] > 1 else short, given.text, given.sources))
-    responses = [item for item in responses if item.sample in known]
+    responses = [item for item in (*responses, *_responses_of(entries)) if item.sample in known]
     write_jsonl(options.prepare / "samples.jsonl", map(to_json, shown), mode=0o600)
     write_jsonl(options.prepare / "responses.jsonl", map(to_json, responses), mode=0o600)
     counts = Counter(item.system for item in responses)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 import polars as pl
@@ -259,6 +259,31 @@ def _over(means: Sequence[ClusteredMean]) -> str:
     return "95% over other posts, by these raters" if alone else "95% over other posts and raters"
 
 
+def _report_judge(
+    output: CommandOutput, study: RatedStudy, judge: str, kind: str, *, words: Mapping[str, int], own: Sequence[str]
+) -> None:
+    pairs = [choice for folder in judgings(study, judge) for choice in read_pairs(folder)]
+    quality = judge_quality(study, judge)
+    bias = judge_biases(study, judge, words, pairs=pairs, own_systems=own)
+    powered = powered_means(study, judge)
+    said = [to_json(item) | {"faults": item.faults} for item in quality]
+    output.result({"judge": judge, "kind": kind, "quality": said, "bias": to_json(bias)})
+    name = f"{judge} ({kind})"
+    _show_quality(output, name, quality)
+    swayed = [
+        (f"position: share for the first of two, less a half ({len(pairs)} pairs)", _signed(bias.position)),
+        ("length: points more at twice the length, people's score held fixed", _signed(bias.length)),
+        ("its own responses: points more than people", _signed(bias.own)),
+    ]
+    output.table(f"{name}: what sways it", ("", "95%"), swayed)
+    if any(item.predicted for item in powered.values()):
+        rows = [
+            (system, estimate(item.value, item.low, item.high, ".2f"), item.labelled, item.predicted)
+            for system, item in powered.items()
+        ]
+        output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
+
+
 def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
     """Every judge that is not a person, compared with people."""
     own: dict[str, list[str]] = defaultdict(list)
@@ -269,32 +294,7 @@ def _report_judges(options: argparse.Namespace, output: CommandOutput, study: Ra
         own[judge].append(system)
     words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
     for judge, kind in known_judges(study):
-        pairs = [choice for folder in judgings(study, judge) for choice in read_pairs(folder)]
-        quality = judge_quality(study, judge)
-        bias = judge_biases(study, judge, words, pairs=pairs, own_systems=own.get(judge, ()))
-        powered = powered_means(study, judge)
-        output.result(
-            {
-                "judge": judge,
-                "kind": kind,
-                "quality": [to_json(item) | {"faults": item.faults} for item in quality],
-                "bias": to_json(bias),
-            }
-        )
-        name = f"{judge} ({kind})"
-        _show_quality(output, name, quality)
-        swayed = [
-            (f"position: share for the first of two, less a half ({len(pairs)} pairs)", _signed(bias.position)),
-            ("length: points more at twice the length, people's score held fixed", _signed(bias.length)),
-            ("its own responses: points more than people", _signed(bias.own)),
-        ]
-        output.table(f"{name}: what sways it", ("", "95%"), swayed)
-        if any(item.predicted for item in powered.values()):
-            rows = [
-                (system, estimate(item.value, item.low, item.high, ".2f"), item.labelled, item.predicted)
-                for system, item in powered.items()
-            ]
-            output.table(f"{name}: people on a part, it on the rest", ("system", "mean", "people", "judge"), rows)
+        _report_judge(output, study, judge, kind, words=words, own=own.get(judge, ()))
     if not known_judges(study):
         output.say("No model, classifier or rule has judged yet: hellofresh judge --model M")
 

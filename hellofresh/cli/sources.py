@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from collectors import sample
 from collectors.jobs import asked_job, collect_ratings, notes_source
 from collectors.notes import fill_texts
+from collectors.notes.bridging import BridgingReport
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, DumpSnapshot, download
 from collectors.notes.votes import fit_votes
 from collectors.wikipedia.archive import PUBLIC_URL as EXPORTS_URL
@@ -60,6 +61,26 @@ def collect(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
+def _show_fitted(report: BridgingReport, output: CommandOutput) -> None:
+    for warning in report.warnings:
+        output.say(f"warning: {warning}")
+    output.text(
+        f"{report.ratings:,} ratings by {report.raters:,} raters ({report.helpful_raters:,} of them helpful raters); "
+        f"{report.notes:,} notes of {report.quarter}: {report.fitted:,} with an intercept, {report.helpful:,} helpful"
+    )
+    rings = report.rings
+    output.text(
+        f"{rings.raters:,} of {rings.looked_at:,} active raters found together more often than chance explains; "
+        f"{rings.pushed:,} notes that they push"
+        + (f", intercept {rings.intercept:.3f}, without them {rings.without:.3f}" if rings.pushed else "")
+    )
+    rows = []
+    for one in report.agreement:
+        status, share = one.column.removesuffix("_status"), f"{one.same / one.notes:.3f}"
+        rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
+    output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
+
+
 def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
     """What thousands of ratings say of a quarter's notes, or a table of votes of its items."""
     if options.table is not None:
@@ -86,23 +107,7 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
             progress=bar.line,
         )
     output.result(asdict(report) | {"path": str(path)})
-    for warning in report.warnings:
-        output.say(f"warning: {warning}")
-    output.text(
-        f"{report.ratings:,} ratings by {report.raters:,} raters ({report.helpful_raters:,} of them helpful raters); "
-        f"{report.notes:,} notes of {report.quarter}: {report.fitted:,} with an intercept, {report.helpful:,} helpful"
-    )
-    rings = report.rings
-    output.text(
-        f"{rings.raters:,} of {rings.looked_at:,} active raters found together more often than chance explains; "
-        f"{rings.pushed:,} notes that they push"
-        + (f", intercept {rings.intercept:.3f}, without them {rings.without:.3f}" if rings.pushed else "")
-    )
-    rows = []
-    for one in report.agreement:
-        status, share = one.column.removesuffix("_status"), f"{one.same / one.notes:.3f}"
-        rows.append((status, one.by.replace("_", " "), one.name, one.notes, one.same, share))
-    output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
+    _show_fitted(report, output)
     output.text(f"notes: {path}")
     if options.page is not None:
         writers, pairs = read_note_writers(writers_file(path))

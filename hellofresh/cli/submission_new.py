@@ -110,22 +110,7 @@ def _write(
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
     info = _info(options)
-    team, _, system = (options.folder or f"{slug(info.team)}/{slug(info.name)}").partition("/")
-    for name in (team, system):
-        if not FOLDER_NAME.fullmatch(name):
-            raise SubmissionError(
-                f"no folder for {info.name!r} of {info.team!r}: {name!r} cannot be a name",
-                expected="lower-case letters, digits and hyphens, at most 40",
-                fix="Name one with --folder TEAM/SYSTEM.",
-                code="bad-folder",
-            )
-    if other := look_alike(team, info.team, known_teams(options.submissions)):
-        raise SubmissionError(
-            f"the team {info.team!r} looks like the team {other!r}",
-            fix=f"If it is your team, use --folder {other}/SYSTEM; else choose another name.",
-            code="look-alike",
-        )
-    folder: Path = options.submissions / str(due.edition) / team / system
+    folder = options.submissions / str(due.edition) / _place(options, info)
     if has_split(folder, due.split):
         fix = "Change its files, or give the system another name."
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
@@ -162,6 +147,26 @@ def _show_days(output: CommandOutput, due: Due, tasks: Sequence[str]) -> None:
         elif now() >= calendar.deadline:
             said = f"predictions were taken until {until}, so no submission counts any more"
         output.text(f"  {task}: {said}")
+
+
+def _place(options: argparse.Namespace, info: SystemInfo) -> Path:
+    """The folder of a system below that of its edition."""
+    team, _, system = (options.folder or f"{slug(info.team)}/{slug(info.name)}").partition("/")
+    for name in (team, system):
+        if not FOLDER_NAME.fullmatch(name):
+            raise SubmissionError(
+                f"no folder for {info.name!r} of {info.team!r}: {name!r} cannot be a name",
+                expected="lower-case letters, digits and hyphens, at most 40",
+                fix="Name one with --folder TEAM/SYSTEM.",
+                code="bad-folder",
+            )
+    if other := look_alike(team, info.team, known_teams(options.submissions)):
+        raise SubmissionError(
+            f"the team {info.team!r} looks like the team {other!r}",
+            fix=f"If it is your team, use --folder {other}/SYSTEM; else choose another name.",
+            code="look-alike",
+        )
+    return Path(team, system)
 
 
 def _info(options: argparse.Namespace) -> SystemInfo:

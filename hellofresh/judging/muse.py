@@ -331,6 +331,25 @@ _SOURCE = DatasetSource(
 )
 
 
+def _misleading(post: MusePost, edition: Frozen) -> MisleadingPost:
+    return MisleadingPost(
+        id=post.sample,
+        task=MUSE_TASK,
+        edition=str(edition),
+        period=ALL_ROWS,
+        date=post.date,
+        group=f"x-{post.tweet}",
+        license=_SOURCE.licence,
+        post=post.tweet,
+        address=post.address,
+        text="",
+        modality=post.modality,
+        domain=post.domain,
+        note_high=post.note_high,
+        note_average=post.note_average,
+    )
+
+
 def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_EDITION) -> RatedStudy:
     """Keep the released study of MUSE in the workspace, in place of what was kept of it, and freeze its posts.
 
@@ -352,26 +371,7 @@ def import_muse(workspace: Workspace, study: MuseStudy, edition: Frozen = MUSE_E
         for post in study.posts
     )
     write_study(files, content, samples, study.responses, study.ratings, study.key)
-    posts = (
-        MisleadingPost(
-            id=post.sample,
-            task=MUSE_TASK,
-            edition=str(edition),
-            period=ALL_ROWS,
-            date=post.date,
-            group=f"x-{post.tweet}",
-            license=_SOURCE.licence,
-            post=post.tweet,
-            address=post.address,
-            text="",
-            modality=post.modality,
-            domain=post.domain,
-            note_high=post.note_high,
-            note_average=post.note_average,
-        )
-        for post in study.posts
-        if post.phase is RatingPhase.MAIN
-    )
+    posts = (_misleading(post, edition) for post in study.posts if post.phase is RatingPhase.MAIN)
     candidates = [Candidate(post, Label(post.id, 0, {})) for post in posts]
     found = Collection.whole(candidates, study.sources, unit="posts")
     freeze(workspace, edition, get_task(MUSE_TASK), found, _SOURCE)

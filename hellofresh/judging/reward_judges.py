@@ -234,15 +234,22 @@ def judge_by_rewards(
         **{name: [sign(case) for case in cases] for name, sign in SIGNS.items()},
         "copied": [float(name in copies) for name in key["response"]],
     }
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(groups.values()))}
     table = key.select("response", "sample", "system").with_columns(
         pl.Series(name, np.asarray(values, dtype=np.float64)) for name, values in columns.items()
     )
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(groups.values()))}
     of_sample = {sample: numbers[group] for sample, group in groups.items()}
-    # By how much the systems' mean on a claim exceeds each response that says nothing.
+    held = _held_against_probes(table, reward, dict(zip(key["sample"], cases, strict=True)), of_sample)
+    weak = [card.criterion for card in cards if card.probes is not None and card.probes.is_weak]
+    return JudgedSystems(table, list(columns), of_sample, held, weak)
+
+
+def _held_against_probes(
+    table: pl.DataFrame, reward: CombinedReward, responded: Mapping[str, RewardCase], of_sample: Mapping[str, int]
+) -> dict[tuple[str, str], ClusteredMean]:
+    """By how much the systems' mean on a claim exceeds each response that says nothing, by probe and measure."""
     means = table.group_by("sample").agg(pl.col(pl.Float64).mean()).sort("sample")
     members = np.array([of_sample[sample] for sample in means["sample"]], dtype=np.int64)
-    responded = dict(zip(key["sample"], cases, strict=True))
     held = {}
     for probe, (make, measures) in PROBES.items():
         probed = _measured(
@@ -250,8 +257,7 @@ def judge_by_rewards(
         )
         for measure in (name for name in measures if name in probed):
             held[probe, measure] = clustered_mean(_numbers(means, measure) - probed[measure], members)
-    weak = [card.criterion for card in cards if card.probes is not None and card.probes.is_weak]
-    return JudgedSystems(table, list(columns), of_sample, held, weak)
+    return held
 
 
 def _measured(reward: CombinedReward, cases: Sequence[RewardCase]) -> dict[str, FloatArray]:

@@ -104,20 +104,15 @@ def check_images(spec: ModelSpec, request: Request) -> None:
             code="lacks-ability",
         )
     limits, sizes = image_limits(spec), [len(image.content) for image in images]
-    problem = (
-        "a picture without content"
-        if not all(sizes)
-        else "pictures outside of a user's message"
-        if any(one.images and (one.role != "user" or one.call is not None) for one in request.messages)
-        else f"{len(images):,} pictures"
-        if len(images) > limits.images
-        else f"a picture of {max(sizes):,} bytes"
-        if max(sizes) > limits.bytes_each
-        else f"pictures of {sum(sizes):,} bytes"
-        if sum(sizes) > limits.bytes_together
-        else ""
-    )
-    if problem:
+    misplaced = any(one.images and (one.role != "user" or one.call is not None) for one in request.messages)
+    problems = {
+        "a picture without content": not all(sizes),
+        "pictures outside of a user's message": misplaced,
+        f"{len(images):,} pictures": len(images) > limits.images,
+        f"a picture of {max(sizes):,} bytes": max(sizes) > limits.bytes_each,
+        f"pictures of {sum(sizes):,} bytes": sum(sizes) > limits.bytes_together,
+    }
+    if problem := next((what for what, is_so in problems.items() if is_so), ""):
         raise RunError(
             f"a request holds {problem}",
             where=spec.name,

@@ -169,6 +169,12 @@ def _collect_alone(
             fix="This is a fault of the collector, please report it.",
             code="funnel",
         )
+    stage.record(_write(workspace, job, found, account))
+    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+
+
+def _write(workspace: Workspace, job: CollectionJob, found: Collection, account: Path) -> list[Path]:
+    """Write candidates, undecided samples and the account of them; gives the files."""
     table, pending = (place(job.task.name, job.quarter) for place in (workspace.candidates, workspace.pending))
     write_candidates(table, job.task, found.candidates)
     pending.unlink(missing_ok=True)
@@ -185,8 +191,7 @@ def _collect_alone(
         warnings=tuple(found.warnings),
         files=_hashes(workspace, job.task.name, job.quarter),
     ).write(account)
-    stage.record([path for path in (table, pending, account) if path.is_file()])
-    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+    return [path for path in (table, pending, account) if path.is_file()]
 
 
 def _no_candidates(job: CollectionJob, why: str) -> SourceError:

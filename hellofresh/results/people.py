@@ -85,16 +85,15 @@ def _table(
         yield replace(row, missing=missing)
         return
     agreement, single = _single_person(panel, place, given)
+    chosen = [plurality([Choice(label=item.label) for item in its[:VOTERS]]).label for its in judged.values()]
     votes = np.full(len(place), NO_ANSWER, dtype=np.int8)
-    for at, its in judged.items():
-        vote = plurality([Choice(label=item.label) for item in its[:VOTERS]]).label
-        votes[at] = NO_ANSWER if vote is None else vote
+    votes[where] = [NO_ANSWER if label is None else label for label in chosen]
     vote_of_three = _figures(panel, PromptOutputs.of(VOTE_OF_THREE, votes, len(panel.task.classes)), where)
     whole = [system for system in panel.systems if system.headline.asked[where].all()]
     beside = [(_figures(panel, system.headline, where), system) for system in whole]
     beside.sort(key=lambda item: (-panel.task.headline.sign * item[0][0], item[1].origin))
-    for origin, figures in ((SINGLE_PERSON, single), (VOTE_OF_THREE, vote_of_three)):
-        yield _with_figures(replace(row, origin=origin, agreement=agreement), figures)
+    yield _with_figures(replace(row, agreement=agreement), single)
+    yield _with_figures(replace(row, origin=VOTE_OF_THREE, agreement=agreement), vote_of_three)
     for figures, system in beside:
         yield _with_figures(replace(row, section=str(system.section), origin=system.origin), figures)
 

@@ -9,7 +9,7 @@ and a changed model or prompt starts another.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -19,12 +19,13 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
+from hellofresh.runs.asked_models import sampling_notes
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
-from hellofresh.runs.prepare import prepare, sampling_notes
+from hellofresh.runs.prepare import PreparedRun, prepare
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally, run
 
@@ -58,19 +59,8 @@ def evaluate(
             journal.drop_damaged()
         # A web that cannot be opened leaves no plan behind: nothing was begun.
         web = None if prepared.web is None else prepared.web.open(prepared.folder)
-        specs = prepared.assignment.specs
-        tell(asked_at(specs))
-        if prepared.plan is None:
-            for note in unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity):
-                tell(note)
-        part, every = prepared.evaluation.limit or 0, len(prepared.release.samples)
-        if part < every and prepared.classes is None and evaluation.task.classes:
-            tell(f"{part} of {every} samples, drawn without a look at labels: classes may be uneven")
-        for note in sampling_notes(specs, evaluation.repeat, evaluation.temperature):
+        for note in _notes_before(workspace, prepared, evaluation):
             tell(note)
-        spec = specs[MAIN]
-        if "provider" in spec.parameters:
-            tell(f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once")
         before = read_plan(prepared.folder)  # again: now that the run is locked, no other process writes it
         if before is not None:
             refuse_changes(prepared.folder.name, before.identity, prepared.identity)
@@ -88,6 +78,21 @@ def evaluate(
         for asked, others in report.others.items():
             tell(f"{asked} was asked, and by its own word another model answered: {', '.join(others[:5])}")
         return report
+
+
+def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evaluation) -> Iterator[str]:
+    """What should be read before much has been asked."""
+    specs = prepared.assignment.specs
+    yield asked_at(specs)
+    if prepared.plan is None:
+        yield from unfinished_kin(workspace.runs, prepared.folder.name, prepared.identity)
+    part, every = prepared.evaluation.limit or 0, len(prepared.release.samples)
+    if part < every and prepared.classes is None and evaluation.task.classes:
+        yield f"{part} of {every} samples, drawn without a look at labels: classes may be uneven"
+    yield from sampling_notes(specs, evaluation.repeat, evaluation.temperature)
+    spec = specs[MAIN]
+    if "provider" in spec.parameters:
+        yield f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once"
 
 
 def asked_at(specs: Mapping[str, ModelSpec]) -> str:

@@ -25,10 +25,11 @@ from hellofresh.evidence.settings import TEXTS_ALREADY
 from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_now
 from hellofresh.evidence.web.search.services import provider_with_key
 from hellofresh.releases.life.load import Release
+from hellofresh.runs.asked_models import open_models
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
-from hellofresh.runs.prepare import open_models, web_access
+from hellofresh.runs.prepare import web_access
 from hellofresh.runs.record import read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task

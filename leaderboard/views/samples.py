@@ -72,7 +72,7 @@ def _compose(visit: Visit) -> None:
     board = visit.board
     split = visit.split()
     rows = SAMPLES.rows(board.frame(SampleRow, split).sort("period", "id"))
-    standing: list[Html] = []
+    standing: list[Html | None] = []
     if not all(row.revealed for row in rows):
         days = board.days(split)
         when = f" on {day(days.reveals)}" if days else ""
@@ -80,7 +80,7 @@ def _compose(visit: Visit) -> None:
         standing.append(notice("Labels are not revealed yet.", said))
     if not any(row.published for row in rows):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
-        standing.append(notice("Texts withheld.", said))
+        standing += [notice("Texts withheld.", said), _who_was_right(board, split, rows)]
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
@@ -101,13 +101,25 @@ def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
     return join([heading("How hard they are", said), histogram(counts)])
 
 
+def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
+    """How many samples each system was right on, where texts cannot be shown; None before the reveal."""
+    entries = board.entries(split)
+    marks = zip(entries.values(), _right(board, split, entries, rows), strict=False)
+    lines: list[list[Cell]] = [
+        [named(entry_label(entry), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
+        for entry, line in marks
+    ]
+    columns: list[Column] = [("name", "System"), ("number", "Right on")]
+    return join([heading("Who was right"), table("Who was right", columns, lines, "hf-small")]) if lines else None
+
+
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:
     """All samples as values, with what narrows them; the one that is ticked is opened below."""
     known = TASKS.get(split.task)
     columns = [
         DataColumn("Sample", [row.id for row in rows], pinned=True),
         DataColumn("Period", [row.period for row in rows]),
-        DataColumn("Text", [_about(row) for row in rows]),
+        DataColumn("Text", [_about(row) for row in rows], shown=any(row.published for row in rows)),
     ]
     labelled = known is None or bool(known.classes)
     if labelled:
@@ -202,6 +214,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     """The first samples, and what the script needs to show, filter and open all of them: see `data.js`."""
     board, entries = visit.board, visit.board.entries(split)
     prompts, known = _prompts(board, split), TASKS.get(split.task)
+    texts = any(row.published for row in rows)
     places: list[int] = []
     inside: dict[str, object] = {}
     size, file = 0, 0
@@ -221,7 +234,16 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "prompts": [visible(name, 24) for name in prompts],
         "right": _right(board, split, entries, rows),
         "samples": [
-            [row.id, row.period, *map(_source, gist(row)), row.label, row.right, row.judged, place, _searched(row)]
+            [
+                row.id,
+                row.period,
+                *(map(_source, gist(row)) if texts else ("", "")),
+                row.label,
+                row.right,
+                row.judged,
+                place,
+                _searched(row),
+            ]
             for row, place in zip(rows, places, strict=True)
         ],
         "systems": [[origin, entry_label(entry)] for origin, entry in entries.items()],
@@ -229,7 +251,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "words": _OWN_WORDS,
     }
     shown = sample_list(rows[:_MOST_ROWS], split.task, lambda key: visit.links.to("samples", split, sample=key))
-    return el(
+    place = el(
         "div",
         el("div", class_="hf-tools hf-filters", role="search"),
         el("p", f"{len(rows):,} samples.", role="status"),
@@ -238,6 +260,9 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         data_hf="samples",
         data_src=visit.attach_data("samples/list", listed),
     )
+    if texts:
+        return place
+    return el("details", el("summary", f"The {len(rows):,} samples by id, with what systems answered"), place)
 
 
 def _source(part: Html | None) -> str:
@@ -366,14 +391,15 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
         address: of the page that a sample is opened on.
     """
     known = TASKS.get(task)
-    labelled = known is None or bool(known.classes)
+    labelled, texts = known is None or bool(known.classes), any(row.published for row in samples)
     columns: list[Column] = [("name", "Sample"), ("text", "Period"), ("text", "Text")]
     columns += [("text", "Label"), ("number", "Right")] if labelled else []
     rows: list[list[Cell]] = []
     for row in samples:
         right = DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"
         more = [_label_name(row.label, task), right] if labelled else []
-        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), gist(row), *more])
+        about = gist(row) if texts else None
+        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), about, *more])
     return table("Samples", columns, rows, "hf-samples hf-opens")
 
 

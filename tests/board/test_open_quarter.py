@@ -33,8 +33,7 @@ from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, sha256_text, write_bytes, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw import escrow
 from hellofresh.releases.draw.release import build_release
@@ -45,6 +44,7 @@ from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 OPEN, REVEALED = Quarter(2026, 3), Quarter(2026, 2)
 OPENED, CLOSED = "2026-11-21T12:00:00Z", "2027-01-18T12:00:00Z"
@@ -55,19 +55,15 @@ PER_CLASS = 8
 MODELS = ("fake-a", "fake-b", "fake-c")
 
 
-class Hashed:
+def hashed(name: str) -> FakeModel:
     """A model that anybody can run again: its answers follow from its name, the sample and the wording."""
 
-    def __init__(self, name: str) -> None:
-        self.spec = ModelSpec(name, "language-model", "A fake.", {})
-
-    async def ask(self, request: Request) -> Answer:
+    def say(request: Request) -> Answer:
         assert request.sample is not None
-        first = sha256(f"{self.spec.name} {request.sample.id} {request.messages}".encode()).digest()[0]
+        first = sha256(f"{name} {request.sample.id} {request.messages}".encode()).digest()[0]
         return Answer(("yes", "no", "yes", "no", "hm")[first % 5], Finish.STOP, tokens_in=7, tokens_out=1)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    return FakeModel(fake_spec(name), say)
 
 
 def candidates(make: Any, quarter: Quarter, seed: int = 0) -> list[Candidate]:
@@ -155,7 +151,7 @@ def run(make: Any, folder: Path, patch: pytest.MonkeyPatch, *, moment: str, seed
     patch.setenv("HELLOFRESH_DATA", "data")
     patch.setenv("HELLOFRESH_NOW", OPENED)
     for name in MODELS:
-        patch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, name=name: Hashed(name)))
+        catalogued(patch, hashed(name))
     workspace = Workspace(Path("data"))
     released(make, workspace, seed=seed)
     hand_in(folder / "theirs", workspace, Path("submissions"))
@@ -365,7 +361,7 @@ def test_before_it_opens_no_sample_is_on_the_board_although_a_system_was_asked(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", "data")
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-05T12:00:00Z")
-    monkeypatch.setitem(CATALOGUE, "fake-a", CatalogueEntry("A fake.", lambda _: Hashed("fake-a")))
+    catalogued(monkeypatch, hashed("fake-a"))
     workspace, found = Workspace(Path("data")), candidates(make, OPEN)
     collect_quarter(workspace, make.job(found, quarter=OPEN), progress=lambda _: None)
     build_release(workspace, OPEN, TASK, seed="s", cap=PER_CLASS, texts=True, moment=OPEN.start)
@@ -396,7 +392,7 @@ def test_no_attack_on_a_real_quarter_does_better_than_guessing(
     monkeypatch.setenv("HELLOFRESH_DATA", "data")
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-08-01T12:00:00Z")
     for name in MODELS:
-        monkeypatch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, name=name: Hashed(name)))
+        catalogued(monkeypatch, hashed(name))
     dump = shared_data / "x" / "dump-2022Q4-2023Q2"
     models = ("coin", "always-yes", *MODELS)
     made = Made(Workspace(Path("data")), {}, [tmp_path / "data" / name for name in PUBLIC])

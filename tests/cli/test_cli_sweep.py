@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,40 +11,27 @@ import pytest
 from hellofresh.cli.sweep import variants
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
-from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Message, Request
+from hellofresh.runs.asked_models import SharedAnswers, SharedModel
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.prepare import SharedAnswers, SharedModel
 from hellofresh.tasks import get_task
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "searcher")
 
 
-class Searcher:
-    """Searches twice, then decides; counts what it is asked."""
-
-    def __init__(self) -> None:
-        self.spec = ModelSpec("searcher", "language-model", "A fake.", {}, free=True)
-        self.asked = 0
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked += 1
-        turn = sum(message.role == "assistant" for message in request.messages)
-        if request.messages[0].text.startswith("QUERY"):
-            text = f"A summary of {len(request.messages[0].text)} characters."
-        else:
-            text = (*("SEARCH: river silt", "SEARCH: salt water"), "Decision: helpful")[turn]
-        return Answer(text, Finish.STOP, 10, 5)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def search_twice(request: Request) -> Answer:
+    """Two searches, then a decision."""
+    turn = sum(message.role == "assistant" for message in request.messages)
+    text = (*("SEARCH: river silt", "SEARCH: salt water"), "Decision: helpful")[turn]
+    if request.messages[0].text.startswith("QUERY"):
+        text = f"A summary of {len(request.messages[0].text)} characters."
+    return Answer(text, Finish.STOP, 10, 5)
 
 
 @pytest.fixture
-def searcher(monkeypatch: pytest.MonkeyPatch) -> Searcher:
-    model = Searcher()
-    monkeypatch.setitem(CATALOGUE, "searcher", CatalogueEntry("A fake.", lambda _: model))
-    return model
+def searcher(monkeypatch: pytest.MonkeyPatch) -> FakeModel:
+    return catalogued(monkeypatch, FakeModel(fake_spec("searcher", free=True), search_twice))
 
 
 @pytest.fixture
@@ -69,11 +57,11 @@ def results(root: Path) -> dict[str, bytes]:
 def test_variants_are_run_share_what_is_equal_and_are_compared(cli, workspace, searcher) -> None:
     arguments = (*SWEEP, "--set", "k=3,2,1", "--private")
     ahead = cli.json(*arguments, "--dry-run")
-    assert (searcher.asked, workspace.runs.exists()) == (0, False)
+    assert (searcher.asked, workspace.runs.exists()) == ([], False)
     assert [item["variant"] for item in ahead["plan"]] == ["k=3", "k=2", "k=1"]
     assert all(item["calls"] <= item["most_calls"] == 4 * 22 for item in ahead["plan"])
     done = cli.json(*arguments)
-    first = searcher.asked
+    first = len(searcher.asked)
     assert first < 3 * 4 * 5  # the first turn, at least, is asked once for all three
     assert "not asked for again" in " ".join(cli.err.split())
     table = done[-1]["comparison"]
@@ -83,7 +71,7 @@ def test_variants_are_run_share_what_is_equal_and_are_compared(cli, workspace, s
     assert [row["sources"] for row in table] == sorted((row["sources"] for row in table), reverse=True)
     before = results(workspace.runs)
     cli(*arguments)
-    assert (searcher.asked, results(workspace.runs)) == (first, before)
+    assert (len(searcher.asked), results(workspace.runs)) == (first, before)
 
 
 def test_a_variant_of_a_sweep_is_what_it_is_alone(cli, workspace, searcher) -> None:
@@ -136,13 +124,12 @@ def test_only_the_same_request_to_the_same_model_is_shared(cli, workspace, searc
     cli(*SWEEP, "--set", "k=1")
     shared = SharedAnswers.of(sorted(workspace.runs.glob("*")))
     assert len(shared.known) >= 4
-    before = searcher.asked
-    other = Searcher()
-    other.spec = ModelSpec("searcher", "language-model", "A fake.", {"seed": 1}, free=True)
+    before = len(searcher.asked)
+    other = FakeModel(replace(searcher.spec, parameters={"seed": 1}))
     for model, request in ((searcher, Request((Message("user", ("new",)),), 5)), (other, Request((), 5))):
         if request.messages:
             asyncio.run(SharedModel(model, shared).ask(request))
-    assert (searcher.asked, shared.used) == (before + 1, 0)
+    assert (len(searcher.asked), shared.used) == (before + 1, 0)
     assert SharedAnswers.of([workspace.root]).known == {}
 
 

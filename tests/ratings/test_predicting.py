@@ -385,7 +385,7 @@ def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
     revealed: Workspace, tmp_path: Path
 ) -> None:
     export_board(revealed.board, tmp_path / "site")
-    page = (tmp_path / "site" / "index.html").read_text()
+    page = (tmp_path / "site" / "x-notes" / str(QUARTER) / "index.html").read_text()
     section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
     without, with_known = section.split("<summary>Including samples whose outcome people say they knew</summary>")
     for part in (without, with_known):

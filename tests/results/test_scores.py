@@ -8,8 +8,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,6 @@ from hellofresh.core.errors import DataError, ReleaseError
 from hellofresh.core.files import canonical_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.entries import plurality
@@ -40,6 +39,7 @@ from hellofresh.runs.runner import Tally
 from hellofresh.stats.intervals import repetition_interval
 from hellofresh.submissions.receipts import Receipt, write_receipt
 from hellofresh.tasks.outputs import Choice, Status
+from tests.fakes import FakeModel, catalogued, fake_spec
 from tests.submissions.checks import read_submission
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
@@ -53,27 +53,6 @@ SCRIPT = {
     "xn-7": ["No", "No", "Maybe", "Maybe", "Maybe"],  # no: right
     "xn-8": ["Maybe"] * 5,  # none: wrong
 }
-
-
-class Actor:
-    """A language model that says what its script has for the sample and prompt."""
-
-    def __init__(self, version: int = 1) -> None:
-        self.version = version
-        self.said: dict[str, int] = {}
-
-    @property
-    def spec(self) -> ModelSpec:
-        return ModelSpec("actor", "language-model", "A fake.", {"version": self.version})
-
-    async def ask(self, request: Request) -> Answer:
-        assert request.sample is not None
-        turn = self.said.get(request.sample.id, 0)
-        self.said[request.sample.id] = turn + 1
-        return Answer(SCRIPT[request.sample.id][turn], Finish.STOP)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def progress(_: Tally) -> None:
@@ -95,7 +74,15 @@ def workspace(make):
 @pytest.fixture
 def judge(workspace, quarter, notes_task, monkeypatch):
     def run(model: str = "actor", *, version: int = 1, **options: object) -> EvaluationReport:
-        monkeypatch.setitem(CATALOGUE, "actor", CatalogueEntry("A fake.", lambda _: Actor(version)))
+        said: Counter[str] = Counter()
+
+        def say(request: Request) -> Answer:
+            assert request.sample is not None
+            said[request.sample.id] += 1
+            return Answer(SCRIPT[request.sample.id][said[request.sample.id] - 1], Finish.STOP)
+
+        spec = ModelSpec("actor", "language-model", "A fake.", {"version": version})
+        catalogued(monkeypatch, FakeModel(spec, say))
         return evaluate(workspace, Evaluation(quarter, notes_task, model, **options), progress)
 
     return run
@@ -360,25 +347,15 @@ def test_a_class_wins_with_more_votes_than_any_other_and_in_no_other_case(answer
     assert (found.status if found.label is None else found.label) == expected
 
 
-@dataclass
-class Sampler:
-    """Answers by the request's seed; one without ears answers always the same."""
-
-    deaf: ClassVar[bool] = False
-    spec = ModelSpec("sampler", "language-model", "A fake.", {}, Limits(4), free=True)
-
-    async def ask(self, request: Request) -> Answer:
-        digest = hashlib.sha256(f"{request.messages[-1].text} {0 if self.deaf else request.seed}".encode()).digest()
-        return Answer(("yes", "no", "yes", "perhaps")[digest[0] % 4], Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def by_seed(request: Request, *, deaf: bool = False) -> Answer:
+    digest = hashlib.sha256(f"{request.messages[-1].text} {0 if deaf else request.seed}".encode()).digest()
+    return Answer(("yes", "no", "yes", "perhaps")[digest[0] % 4], Finish.STOP, 10, 1)
 
 
 @pytest.fixture
 def basic(make, monkeypatch, quarter, notes_task) -> Evaluation:
     make.release(make.notes(8, 8))
-    monkeypatch.setitem(CATALOGUE, "sampler", CatalogueEntry("A fake.", lambda _: Sampler()))
+    catalogued(monkeypatch, FakeModel(fake_spec("sampler", limits=Limits(4), free=True), by_seed))
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     return Evaluation(quarter, notes_task, "sampler", prompts="manual", repeat=5, temperature=0.7)
 
@@ -413,7 +390,8 @@ def test_the_mean_is_over_repetitions_and_each_interval_is_of_its_own_kind(make,
 
 
 def test_copies_count_once(make, quarter, basic, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(Sampler, "deaf", True)
+    spec = fake_spec("sampler", limits=Limits(4), free=True)
+    catalogued(monkeypatch, FakeModel(spec, partial(by_seed, deaf=True)))
     asked(make, basic)
     score = scored(make, quarter, tmp_path)["accuracy"]
     assert (score.repetitions, score.mean, score.mean_low) == (1, None, None)

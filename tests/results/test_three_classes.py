@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,7 @@ from sklearn.metrics import f1_score
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.workspace import Workspace
-from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
@@ -28,6 +28,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, Task, statement_task
 from hellofresh.tasks._statements import Statement
 from hellofresh.tasks.samples import Candidate, Label
+from tests.fakes import FakeModel, catalogued, fake_spec
 from verifier.checks import verify_release
 from verifier.scores import FigureName
 
@@ -36,23 +37,14 @@ CLASSES = ("denied", "open", "confirmed")
 SOURCE = DatasetSource("Rumours of a village", "https://rumours.example", date(2021, 3, 4), "CC-BY-4.0")
 
 
-class Reader:
-    """Answers from the statement's number: right in most cases, silent now and then."""
-
-    def __init__(self, name: str, right: int) -> None:
-        self.spec = ModelSpec(name, "language-model", "A fake.", {})
-        self._right = right
-
-    async def ask(self, request: Request) -> Answer:
-        assert request.sample is not None
-        number = int(request.sample.id.rpartition("-")[2])
-        label = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)[number % 10]
-        said = label if number % 7 < self._right else (label + 1) % 3
-        text = "I cannot say" if number % 11 == 10 else request.choices[len(CLASSES) - 1 - said]
-        return Answer(text, Finish.STOP, tokens_in=1, tokens_out=1)
-
-    async def close(self) -> None:
-        return None
+def read(request: Request, *, right: int) -> Answer:
+    """An answer from the statement's number: right in most cases, silent now and then."""
+    assert request.sample is not None
+    number = int(request.sample.id.rpartition("-")[2])
+    label = (0, 0, 0, 0, 0, 0, 0, 1, 1, 2)[number % 10]
+    said = label if number % 7 < right else (label + 1) % 3
+    text = "I cannot say" if number % 11 == 10 else request.choices[len(CLASSES) - 1 - said]
+    return Answer(text, Finish.STOP, tokens_in=1, tokens_out=1)
 
 
 def rows(task: Task) -> Iterator[Candidate]:
@@ -72,7 +64,7 @@ def task(monkeypatch: pytest.MonkeyPatch) -> Task:
     )
     monkeypatch.setitem(TASKS, "rumours", made)
     for name, right in (("reader", 6), ("guesser", 3)):
-        monkeypatch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, n=name, r=right: Reader(n, r)))
+        catalogued(monkeypatch, FakeModel(fake_spec(name), partial(read, right=right)))
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,11 +15,11 @@ from hellofresh.core.files import canonical_json
 from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
+from hellofresh.runs.asked_models import SharedAnswers, SharedModel, _key
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
-from hellofresh.runs.prepare import SharedAnswers, SharedModel, _key
 from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
@@ -27,7 +27,7 @@ from hellofresh.runs.runner import Assignment
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes import Note
-from tests.fakes import PROMPTS, assigned, fails_with, run_in
+from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
 SPEC = ModelSpec(
     "seer", "language-model", "A fake.", {"speaks": "anthropic"}, sees=True, price=Price(1.0, 10.0, "2026-10-14", "x")
@@ -44,18 +44,15 @@ def asking(*images: Image) -> Request:
 
 
 @dataclass
-class Seer:
-    """Says yes, and notes what it was shown."""
+class Seer(FakeModel):
+    """Says yes."""
 
     spec: ModelSpec = SPEC
-    shown: list[tuple[Image, ...]] = field(default_factory=list)
 
-    async def ask(self, request: Request) -> Answer:
-        self.shown += [message.images for message in request.messages]
-        return Answer("yes", Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    @property
+    def shown(self) -> list[tuple[Image, ...]]:
+        """Pictures of each message that it was asked with."""
+        return [message.images for request in self.asked for message in request.messages]
 
 
 @dataclass(frozen=True, slots=True)

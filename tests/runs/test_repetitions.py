@@ -11,10 +11,10 @@ from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.tables import Abilities
+from hellofresh.runs.asked_models import check_repetitions, sampling_notes
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal
-from hellofresh.runs.prepare import check_repetitions, sampling_notes
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN

@@ -223,11 +223,10 @@ def write_corpus(
     lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in kept)
     write_bytes(folder / _FILES[2], "".join(lines).encode())
     digest = hashlib.sha256(writer.digest.digest())
-    for query in queries:
-        digest.update(canonical_json(query.model_dump()).encode())
-    for item in kept:
-        digest.update(canonical_json([item.query, item.document, item.relevance]).encode())
-    splits = sorted({query.split for query in queries})
+    said = (*(query.model_dump() for query in queries), *([item.query, item.document, item.relevance] for item in kept))
+    for one in said:
+        digest.update(canonical_json(one).encode())
+    splits = Counter(query.split for query in queries)
     manifest = CorpusManifest(
         format=_FORMAT,
         name=folder.name,
@@ -235,7 +234,7 @@ def write_corpus(
         license=content.license,
         parameters=dict(content.parameters),
         documents=writer.rows,
-        queries={split: sum(query.split == split for query in queries) for split in splits},
+        queries=dict(sorted(splits.items())),
         judgements=len(kept),
         counts=dict(intake.counts),
         files={name: sha256_file(folder / name) for name in _FILES},

@@ -18,13 +18,18 @@ from hellofresh.core.net.local_site import LocalSite, one_file_page
 from hellofresh.core.strict import Strict
 from hellofresh.core.texts import without_hidden
 from hellofresh.judging.people import OpenStudy, RaterPlan, open_study
-from hellofresh.judging.rubric import Criterion, Rubric
+from hellofresh.judging.rubric import Criterion, Rubric, WorkedExample
 from hellofresh.judging.submitted import MOST_COMMENT, SubmittedRating, check_line
 from hellofresh.tasks.samples import to_json
 
 _MOST_BYTES = 8 * 2**20
 _MOST_BUTTONS = 20
 """A longer scale is typed."""
+
+
+def _example(rubric: Rubric, item: WorkedExample) -> dict[str, object]:
+    answers = [(rubric.criterion(name).title, rubric.words(name, value)) for name, value in item.answers.items()]
+    return {"post": item.post, "response": item.response, "why": item.why, "answers": answers}
 
 
 def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
@@ -40,18 +45,7 @@ def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
         "predicts": study.assignments.predicts,
         "criteria": [_criterion(study.rubric, item) for item in study.rubric.criteria],
         "instructions": study.guide.instructions.strip(),
-        "examples": [
-            {
-                "post": item.post,
-                "response": item.response,
-                "why": item.why,
-                "answers": [
-                    (study.rubric.criterion(name).title, study.rubric.words(name, value))
-                    for name, value in item.answers.items()
-                ],
-            }
-            for item in study.guide.examples
-        ],
+        "examples": [_example(study.rubric, item) for item in study.guide.examples],
         "turns": [to_json(turn) for turn in plan.turns],
         "samples": {
             name: {

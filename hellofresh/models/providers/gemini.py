@@ -55,9 +55,6 @@ _SITE = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-_RAW = "Raw response: "
-
-
 class GeminiModel:
     """A model of Google's Gemini API, over a session of our own: the SDK's client asks once, and nowhere else.
 
@@ -137,9 +134,10 @@ class GeminiModel:
             what = f"no complete answer ({type(error).__name__})"
             raise CallError(what, where=where, code="unreachable", retryable=True) from None
         except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
-            # The SDK reads replies without checking their shape first; what is no JSON stands in its message.
-            raw = str(error).partition(_RAW)[2] if isinstance(error, UnknownApiResponseError) else ""
-            raise bad_reply(where, type(error).__name__, body=raw.encode(errors="replace")) from None
+            # The SDK reads replies without checking their shape first; what is no JSON stands in the decoder's error.
+            faulty = error if isinstance(error, json.JSONDecodeError) else error.__cause__
+            body = faulty.doc.encode(errors="replace") if isinstance(faulty, json.JSONDecodeError) else b""
+            raise bad_reply(where, type(error).__name__, body=body) from None
 
 
 async def _refuse(*_: object) -> None:

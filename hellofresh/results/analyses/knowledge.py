@@ -67,7 +67,7 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
 @analysis(
     "known-when",
     "What is known when",
-    "How well does a system do with what could be known at an instant?",
+    "How well does a system do with what was known at a given moment?",
     "One small panel per system, {metric} by the instant up to which it searched, on the samples that it judged with "
     "each, with 95% intervals. The table has each step to the next instant with its paired interval, adjusted for all "
     "steps. A step up is what could be learnt in between; after the decision it may be the answer itself. Where a "
@@ -90,21 +90,7 @@ def known_when(panel: Panel) -> AnalysisResult:
             "without a stated probability is certain."
         )
     for its in swept:
-        common = np.logical_and.reduce([system.headline.asked for system in its.values()])
-        name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
-        for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):
-            found = measure(panel, system.headline, common)
-            if found is None:
-                continue
-            ahead: dict[str, Cell] = {**limited("step", None, None), "p_value": None, "p_adjusted": None}
-            if earlier is not None:
-                step = compare_said(panel, system.headline, earlier.headline, where=common, together=steps)
-                ahead = {**limited("step", step.difference, step.interval), "p_value": step.p_value}
-                ahead |= {"p_adjusted": step.adjusted}
-            early = int(system.headline.too_early[common].sum())
-            row = {**about(system), "known": _UNTIL[instant], "too_early": early, **found.cells, **ahead}
-            mark = found.mark(name, list(its.values())[-1].regime, panel=name, row=name)
-            result.add(row, found.interval, replace(mark, at=_UNTIL[instant]))
+        _add_instants(result, panel, its, steps)
     if not result.marks:
         return missing("No system judged the same samples of both classes up to several instants.")
     across = Axis("what could be known", intervals=False)
@@ -119,10 +105,9 @@ def known_when(panel: Panel) -> AnalysisResult:
     "memory",
     "Memory against search",
     "Does searching help more where a model cannot remember?",
-    "One row per system that searches: by how much its gain in {metric} over the same model without search is larger "
-    "on samples from after the knowledge cutoff than on those until then, with the interval of this difference of "
-    "paired differences. Right of the dashed line memory stood in for search before the cutoff; the table has both "
-    "gains.",
+    "One row per system that searches: its gain in {metric} over the same model without search on samples after the "
+    "knowledge cutoff, minus the gain on those before it, with an interval. Right of the dashed line, memory replaced "
+    "search before the cutoff. The table has both gains.",
 )
 def memory(panel: Panel) -> AnalysisResult:
     """The gain by search before and after the cutoff, and how far they are apart."""
@@ -153,3 +138,22 @@ def memory(panel: Panel) -> AnalysisResult:
         return missing(why)
     axis = Axis(f"gain in {metric.title} by search, after minus until the cutoff", zero=True)
     return result.drawn(Chart("intervals", axis), most=12)
+
+
+def _add_instants(result: Findings, panel: Panel, its: Mapping[str, System], steps: int) -> None:
+    """A system by what could be known, each step against the one before; `steps` are tested together."""
+    common = np.logical_and.reduce([system.headline.asked for system in its.values()])
+    name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
+    for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):
+        found = measure(panel, system.headline, common)
+        if found is None:
+            continue
+        ahead: dict[str, Cell] = {**limited("step", None, None), "p_value": None, "p_adjusted": None}
+        if earlier is not None:
+            step = compare_said(panel, system.headline, earlier.headline, where=common, together=steps)
+            ahead = {**limited("step", step.difference, step.interval), "p_value": step.p_value}
+            ahead |= {"p_adjusted": step.adjusted}
+        early = int(system.headline.too_early[common].sum())
+        row = {**about(system), "known": _UNTIL[instant], "too_early": early, **found.cells, **ahead}
+        mark = found.mark(name, list(its.values())[-1].regime, panel=name, row=name)
+        result.add(row, found.interval, replace(mark, at=_UNTIL[instant]))

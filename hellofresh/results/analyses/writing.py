@@ -110,7 +110,13 @@ def _made(
             write_bytes(files[ending], contents[ending], mode=mode)
         else:
             remove_file(files[ending])
-    record = AnalysisRecord(
+    write_json(files["json"], _record(panel, analysis, result).model_dump(mode="json"), mode=mode)
+    stage.record([path for path in files.values() if path.is_file()])
+    return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False)
+
+
+def _record(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -> AnalysisRecord:
+    return AnalysisRecord(
         name=analysis.name,
         title=analysis.title,
         question=analysis.question,
@@ -126,9 +132,6 @@ def _made(
         row_count=result.table.height,
         rows=[{name: _finite(value) for name, value in row.items()} for row in result.table.to_dicts()],
     )
-    write_json(files["json"], record.model_dump(mode="json"), mode=mode)
-    stage.record([path for path in files.values() if path.is_file()])
-    return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False)
 
 
 def _contents(result: AnalysisResult, question: str, *, png: bool) -> dict[str, bytes]:

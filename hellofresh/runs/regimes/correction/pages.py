@@ -173,17 +173,7 @@ class PageSearch:
         said = await asyncio.gather(*(search_safely(self.web, query, before) for query in queries))
         answers = [*said, *pictured]
         asked = [*queries, *(f"(picture {number})" for number in range(1, len(pictured) + 1))]
-        searches = [
-            SearchedEvent(
-                number=number,
-                query=query,
-                words=len(query.split()),
-                results=len(found.results),
-                problem=one_line(found.problem, 300),
-                before=before.isoformat(),
-            )
-            for number, (query, found) in enumerate(zip(asked, answers, strict=True), start=1)
-        ]
+        searches = list(_searches(asked, answers, before))
         links = [
             Link(place, result, number=number, by_picture=number > len(queries))
             for number, found in enumerate(answers, start=1)
@@ -412,3 +402,15 @@ def _quotes(said: str) -> Iterator[tuple[str, str]]:
         if kind in _KINDS and (quote := " ".join(lines).strip(_AROUND)):
             yield kind, quote
         kind, lines = label[1].lower(), [line[label.end() :]]
+
+
+def _searches(asked: Sequence[str], answers: Sequence[Found], before: date) -> Iterator[SearchedEvent]:
+    for number, (query, found) in enumerate(zip(asked, answers, strict=True), start=1):
+        yield SearchedEvent(
+            number=number,
+            query=query,
+            words=len(query.split()),
+            results=len(found.results),
+            problem=one_line(found.problem, 300),
+            before=before.isoformat(),
+        )

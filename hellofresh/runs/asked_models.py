@@ -1,0 +1,205 @@
+"""Who is asked in a run: the opened models, what they may learn from, and what earlier runs have asked them already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hellofresh.core.editions import Edition, quarters_of
+from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.workspace import Workspace
+from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
+from hellofresh.models.baselines import TrainingSample
+from hellofresh.models.catalogue import ModelContext, open_model
+from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.state import labels_are_public
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.runs.journal import request_text, snapshot
+from hellofresh.runs.record import model_identity, read_record
+from hellofresh.runs.regimes import MAIN, Regime
+from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Ranking
+
+_HIGHEST_TEMPERATURE = 2.0
+
+
+def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *, only_known: bool) -> dict[str, Model]:
+    """The model of each role.
+
+    Raises:
+        UsageError: if one is unknown, does not fit the regime or cannot give the repetitions that are asked for.
+    """
+    edition, task = evaluation.edition, evaluation.task
+    context = ModelContext(
+        task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace
+    )
+    models = {MAIN: open_model(evaluation.model, context)}
+    _check_kind(models[MAIN].spec, regime)
+    for role, name in evaluation.roles.items():
+        if role not in regime.roles:
+            raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
+        models[role] = open_model(name, context)
+    specs = {role: model.spec for role, model in models.items()}
+    check_repetitions(specs, evaluation.repeat, evaluation.temperature)
+    return models
+
+
+def _check_kind(spec: ModelSpec, regime: Regime) -> None:
+    """Retrievers alone rank documents; a baseline reads no prompt, so that no regime changes its answers."""
+    if spec.kind == "baseline" and (regime.name != "zero-shot" or regime.parameters):
+        what = f"the regime {regime.name!r}" if regime.name != "zero-shot" else "a setting"
+        raise UsageError(
+            f"{spec.name} reads no prompt, so {what} does not change its answers",
+            expected="zero-shot without settings: a baseline runs once and is shown without a regime",
+            code="baseline-regime",
+        )
+    if (regime.gives is Ranking) != (spec.kind == "retriever"):
+        raise UsageError(
+            f"{spec.name} cannot work in the regime {regime.name}",
+            expected="a retriever, such as bm25" if regime.gives is Ranking else "a model that is not a retriever",
+            code="other-kind",
+        )
+
+
+def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> None:
+    """Make sure that repetitions can differ, and that the temperature (None where nothing was chosen) can be kept.
+
+    Raises:
+        UsageError: if the repetitions would be copies of each other, or no model takes the temperature.
+    """
+    if repeat < 1:
+        raise UsageError(f"{repeat} repetitions", expected="at least 1", code="bad-repeat")
+    if temperature is not None and not 0 <= temperature <= _HIGHEST_TEMPERATURE:
+        raise UsageError(f"a temperature of {temperature:g}", expected="0 to 2", code="bad-temperature")
+    names = ", ".join(sorted({spec.name for spec in specs.values()}))
+    kinds = {spec.sampling for spec in specs.values()}
+    if kinds == {Sampling.NEVER} and temperature:
+        raise UsageError(
+            f"a temperature of {temperature:g} for {names}",
+            expected="none: the same request always gets the same answer",
+            fix="Leave out --temperature.",
+            code="unsupported-temperature",
+        )
+    if kinds == {Sampling.NEVER} and repeat > 1:
+        raise UsageError(
+            f"{repeat} repetitions would be {repeat} copies: {names} always gives the same answer to a request",
+            expected="1 repetition",
+            fix="Leave out --repeat.",
+            code="identical-repetitions",
+        )
+    if repeat > 1 and temperature is None and Sampling.OWN not in kinds:
+        raise UsageError(
+            f"{repeat} repetitions at temperature 0, where {names} gives its likeliest answer each time",
+            expected="a temperature above 0, such as --temperature 0.7",
+            fix="Add --temperature 0 if you want to know how much answers at temperature 0 differ.",
+            code="no-temperature",
+        )
+
+
+def sampling_notes(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> Iterator[str]:
+    """A sentence on each model that ignores a part of what was chosen."""
+    by_name = {spec.name: spec.sampling for spec in specs.values()}
+    for name, sampling in sorted(by_name.items()):
+        if sampling is Sampling.UNSEEDED and (repeat > 1 or temperature):
+            yield f"{name} ignores seeds: another run would get other answers, and only this run's journal repeats them"
+        if sampling is Sampling.OWN and temperature is not None:
+            yield f"{name} ignores the temperature: it samples as its provider chooses"
+        if sampling is Sampling.NEVER and temperature:
+            yield f"{name} ignores the temperature: it always gives the same answer to a request"
+
+
+def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
+    """Labelled samples of all revealed quarters before this one, of sources of the same kind.
+
+    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
+    versions, without the samples that this version has and those of the same groups.
+    """
+    training: dict[tuple[Edition | None, str], TrainingSample] = {}
+    release = load_release(workspace, edition, task)
+    if edition.is_living:
+        released = quarters_of(found for found, name in workspace.released() if name == task.name)
+        others: Sequence[Edition] = [
+            found for found in released if found < edition and labels_are_public(workspace, found, task.name)
+        ]
+        ids, groups = set[str](), set[str]()
+    else:
+        others = [
+            found
+            for found, name in workspace.released()
+            if name == task.name and not found.is_living and found != edition
+        ]
+        ids, groups = {sample.id for sample in release.samples}, {sample.group for sample in release.samples}
+    for other in others:
+        found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
+        for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
+            if sample.id not in ids and sample.group not in groups:
+                # Of a data set's versions, a sample counts once.
+                version = other if edition.is_living else None
+                training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
+    return list(training.values())
+
+
+@dataclass(slots=True)
+class SharedAnswers:
+    """What finished runs have asked already, by a hash of model and request, and how much of it was used so far.
+
+    So an answer is paid for once in a sweep. Of several, that of the first run counts, and within a run the one that
+    stands first in its order. It is stored in the new run's journal like any other, so that a run never needs another.
+    """
+
+    known: Mapping[str, Answer]
+    used: int = 0
+
+    @classmethod
+    def of(cls, folders: Sequence[Path]) -> SharedAnswers:
+        """The answers of finished runs.
+
+        Raises:
+            RunError: if a run's files are damaged.
+        """
+        known: dict[str, Answer] = {}
+        for folder in folders:
+            record = read_record(folder)
+            if record is None:
+                continue
+            models = {
+                role: canonical_json(model.model_dump(mode="json"))
+                for role, model in {"main": record.model, **record.roles}.items()
+            }
+            with snapshot(folder) as journal:
+                for entry in journal.entries():
+                    model = models.get(entry.role, models["main"])
+                    known.setdefault(_key(model, entry.request), entry.answer)
+        return cls(known)
+
+
+def _key(model: str, request: str) -> str:
+    return sha256_text(f"{len(model)}:{model}{request}")
+
+
+@dataclass(slots=True)
+class SharedModel:
+    """A model that is asked only what no earlier run has asked it."""
+
+    model: Model
+    answers: SharedAnswers
+    _name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._name = canonical_json(model_identity(self.model.spec))
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self.model.spec
+
+    async def ask(self, request: Request) -> Answer:
+        known = self.answers.known.get(_key(self._name, request_text(request)))
+        if known is None:
+            return await self.model.ask(request)
+        self.answers.used += 1
+        return known
+
+    async def close(self) -> None:
+        await self.model.close()
