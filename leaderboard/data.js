@@ -354,6 +354,18 @@
     bar.style.width = `${100 * Math.min(1, Math.max(0, (Date.now() - from) / (to - from)))}%`;
   }
 
+  /* How many of the visitor's guesses were right: the first of each sample counts. */
+  function guessed(status) {
+    const first = new Map();
+    document.addEventListener("toggle", (event) => {
+      const fold = event.target;
+      if (!fold.open || !fold.dataset.right || first.has(fold.name)) return;
+      first.set(fold.name, fold.dataset.right === "1");
+      status.textContent = `You were right on ${[...first.values()].filter(Boolean).length} of ${first.size}.`;
+    }, true);
+  }
+
+  for (const status of document.querySelectorAll("[data-hf=guessed]")) guessed(status);
   for (const time of document.querySelectorAll("[data-hf=until]")) until(time);
   for (const bar of document.querySelectorAll("[data-hf=over]")) over(bar);
   for (const [kind, start] of [["samples", samples], ["compare", compare]])

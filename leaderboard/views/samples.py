@@ -104,7 +104,7 @@ def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
 def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
     """How many samples each system was right on, where texts cannot be shown; None before the reveal."""
     entries = board.entries(split)
-    marks = zip(entries.values(), _right(board, split, entries, rows), strict=False)
+    marks = zip(entries.values(), right_of(board, split, entries, rows), strict=False)
     lines: list[list[Cell]] = [
         [named(entry_label(entry), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
         for entry, line in marks
@@ -142,7 +142,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
     """By period, label, how many systems were right, and where any one system was right or wrong."""
     entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
-    right = dict(zip(entries, _right(visit.board, split, entries, rows), strict=False))
+    right = dict(zip(entries, right_of(visit.board, split, entries, rows), strict=False))
     if not right:
         return filters
     labels = ["" if row.label is None else class_name(split.task, row.label) for row in rows]
@@ -232,7 +232,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "asked": _asked(board, split, entries),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in prompts],
-        "right": _right(board, split, entries, rows),
+        "right": right_of(board, split, entries, rows),
         "samples": [
             [
                 row.id,
@@ -290,7 +290,7 @@ def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> 
     ]  # fmt: skip
 
 
-def _right(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
+def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
     """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
 
     A ranking is right if a relevant document is among its first.
@@ -446,13 +446,14 @@ def _opened(sample: SampleRow, task: str) -> Html:
             heading(
                 "The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
             ),
-            _body(sample),
+            sample_body(sample),
             definitions([(truth, label), *said], "hf-truth") if sample.label is not None else None,
         ]
     )
 
 
-def _body(sample: SampleRow) -> Html:
+def sample_body(sample: SampleRow) -> Html:
+    """What a sample consists of, or that its texts are not published."""
     title = el("p", el("strong", named(sample.title, 160))) if sample.title else None
     change = dict(zip(sample.kinds, sample.texts, strict=True))
     parts: list[Html] = []

@@ -43,13 +43,14 @@ PAGES = {
     "missing": "404.html",
     "data": "wikipedia-edits/2024Q1/data.html",
     "about": "about.html",
+    "guess": "x-notes/2024Q1/guess.html",
 }
 SEEN = [
     ("home", "dark"), ("home", "phone"),
     ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
     ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("compare", "dark"),
     ("compare", "phone"), ("samples", "light"), ("samples", "phone"), ("submit", "tablet"), ("missing", "phone"),
-    ("data", "phone"), ("about", "dark"),
+    ("data", "phone"), ("about", "dark"), ("guess", "phone"),
 ]  # fmt: skip
 SERIOUS = ("serious", "critical")
 SHOWN = ".hf-standings tbody tr:not(.hf-group):not([hidden])"
@@ -351,6 +352,15 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
     expect(again.get_by_role("status")).to_have_text(found)
     assert seen.errors == there.errors == seen.strangers == []
+
+
+def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[..., Visit]) -> None:
+    seen = visit(from_server=True)
+    page = seen.go("x-notes/2024Q1/guess.html")
+    for number, right in ((0, "1"), (1, "0"), (0, "0")):
+        page.locator(".hf-guess").nth(number).locator(f"[data-right='{right}'] summary").click()
+    expect(page.get_by_role("status")).to_have_text("You were right on 1 of 2.")
+    assert seen.strangers == seen.errors == []
 
 
 def test_any_two_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
