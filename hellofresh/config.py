@@ -175,6 +175,8 @@ class SiteSettings(Strict):
 
     repository: str = Field(default="", pattern=_ADDRESS)
     issues: str = Field(default="", pattern=_ADDRESS)
+    paper: str = Field(default="", pattern=_ADDRESS)
+    docs: str = Field(default="", pattern=_ADDRESS)
     dataset: str = Field(default="", pattern=r"^([\w.-]+/[\w.-]+)?$")
     """The data set on the Hugging Face hub that `release publish` fills, as `OWNER/NAME`."""
 
@@ -197,7 +199,7 @@ class Settings(Strict):
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:
         """No system reads where this project's own releases and results stand."""
-        hosts = {urlsplit(own).hostname or "" for own in (self.site.repository, self.site.issues)}
+        hosts = {urlsplit(own).hostname or "" for own in (self.site.repository, self.site.issues, self.site.docs)}
         added = sorted({host.removeprefix("www.") for host in hosts if host} - {*self.web.excluded})
         web = self.web.model_copy(update={"excluded": [*self.web.excluded, *added]})
         object.__setattr__(self, "web", web)  # the type is frozen for everybody else

@@ -39,11 +39,12 @@
   const named = (text) => el("bdi", {}, text);
   const chosen = () => new URLSearchParams(location.hash.slice(1));
 
-  function keep(change) {
+  /* Put choices into the address: a step that Back undoes, unless somebody is still typing. */
+  function keep(change, step = true) {
     const all = chosen();
     for (const [key, value] of Object.entries(change)) value ? all.set(key, value) : all.delete(key);
     const hash = all.toString();
-    history.replaceState(history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
+    history[step ? "pushState" : "replaceState"](history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
   }
 
   /* A labelled box; options are pairs of value and text. */
@@ -95,12 +96,15 @@
     const said = (answer) => (typeof answer === "number" ? (data.classes[answer] ?? `label ${answer}`) : answer);
     const label = (row) => (row.label === null ? "not revealed" : said(row.label));
     let most = STEP;
+    let listed = [];
+    let dropped = "";
     let timer = 0;
 
     const any = (text, values) => [["", text], ...values];
-    function change(key, value) {
+    function change(key, value, step = true) {
       most = STEP;
-      keep({ [key]: value, sample: "" });
+      dropped = "";
+      keep({ [key]: value, sample: "" }, step);
       opened.replaceChildren();
       list();
     }
@@ -108,7 +112,7 @@
     tools.append(el("div", {}, el("label", { for: "hf-search" }, "Search in texts"), find));
     find.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => change("search", find.value.trim()), 120);
+      timer = setTimeout(() => change("search", find.value.trim(), false), 120);
     });
     const periods = [...new Set(rows.map((row) => row.period))].sort().map((name) => [name, name]);
     if (periods.length > 1) select(tools, "period", "Period", any("All periods", periods), change);
@@ -138,20 +142,30 @@
         (!text || row.text.includes(text));
     }
 
+    const address = (row) => "#" + new URLSearchParams({ ...Object.fromEntries(chosen()), sample: row.id });
+
     function list() {
-      const found = rows.filter(fits(chosen()));
-      status.textContent = `${found.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} samples.`;
+      listed = rows.filter(fits(chosen()));
+      status.textContent = `${listed.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")} samples.${dropped}`;
+      if (!listed.length) {
+        const clear = el("button", { type: "button" }, "Clear search and filters");
+        clear.addEventListener("click", () => {
+          keep(Object.fromEntries([...chosen().keys()].map((key) => [key, ""])));
+          read();
+        });
+        status.append(" ", clear);
+      }
       const labelled = [["text", "Label"], ["number", "Right"]].slice(0, data.classes.length ? 2 : 0);
       const heads = [["name", "Sample"], ["text", "Period"], ["text", "Text"], ...labelled];
-      const lines = found.slice(0, most).map((row) => {
-        const way = el("a", { href: "#" + new URLSearchParams({ ...Object.fromEntries(chosen()), sample: row.id }) }, row.id);
+      const lines = listed.slice(0, most).map((row) => {
+        const way = el("a", { href: address(row) }, row.id);
         const small = row.small ? html(row.small, "span") : null;
         const right = row.right === null || !row.judged ? "–" : `${row.right} of ${row.judged}`;
         return [way, row.period, [html(row.gist, "span"), small], label(row), right].slice(0, heads.length);
       });
       const made = table("hf-samples hf-opens", "Samples", heads, lines);
       shown.tBodies[0].replaceWith(made.tBodies[0]);
-      more.hidden = found.length <= most;
+      more.hidden = listed.length <= most;
     }
     const more = el("button", { type: "button", class: "hf-more-samples" }, "Show more");
     more.addEventListener("click", () => {
@@ -196,25 +210,48 @@
         parts.push(heading("In their own words", data.words), ...found.words.map(([at, source]) => folded(at, "", source)));
       if (found.ways.length)
         parts.push(heading("How systems came to their answers", data.ways), ...found.ways.map(([at, small, source]) => folded(at, small, source)));
+      shown.querySelector(".hf-opened")?.remove();
+      const at = listed.indexOf(row);
+      if (at >= most) {
+        most = at + 1;
+        list();
+      }
       const close = el("button", { type: "button" }, "Close");
+      const ways = [[at - 1, "Previous"], [at + 1, "Next"]].map(([there, text]) =>
+        at >= 0 && listed[there] ? el("a", { href: address(listed[there]) }, text) : null);
+      const section = el("section", { "data-opened": id }, el("nav", { "aria-label": "Samples" }, ...ways, close), ...parts);
+      const line = at < 0 ? null : shown.tBodies[0].rows[at]; // opened below its own line, if the list has it
+      const cell = el("td", { colspan: shown.tHead.rows[0].cells.length, role: "cell" }, section);
+      const whole = line ? el("tr", { class: "hf-opened", role: "row" }, cell) : section;
       close.addEventListener("click", () => {
         keep({ sample: "" });
-        opened.replaceChildren();
+        whole.remove();
+        line?.querySelector("a").focus();
       });
-      opened.replaceChildren(el("section", { "data-opened": id }, close, ...parts));
-      if (scroll) opened.scrollIntoView({ block: "start" });
+      if (line) line.after(whole);
+      else opened.replaceChildren(section);
+      shown.closest("details")?.setAttribute("open", "");
+      (line ?? section).scrollIntoView({ block: scroll ? "start" : "nearest" });
     }
 
-    function read() {
+    function read(scroll = false) {
       const given = chosen();
       find.value = given.get("search") ?? "";
-      for (const box of tools.querySelectorAll("select")) box.value = given.get(box.id.slice(3)) ?? "";
+      dropped = "";
+      for (const box of tools.querySelectorAll("select")) {
+        const [key, title] = [box.id.slice(3), box.parentElement.firstChild.textContent];
+        box.value = given.get(key) ?? "";
+        if (box.selectedIndex >= 0) continue;
+        dropped += ` The address asked for ${title} “${given.get(key).slice(0, 60)}”, which is not here: left out.`;
+        keep({ [key]: "" }, false);
+        box.selectedIndex = 0;
+      }
       list();
-      if (given.get("sample")) open(given.get("sample"), true);
-      else opened.replaceChildren();
+      opened.replaceChildren();
+      if (given.get("sample")) open(given.get("sample"), scroll);
     }
-    addEventListener("hashchange", read);
-    read();
+    addEventListener("hashchange", () => read(false));
+    read(true);
   }
 
   /* Any two systems on the same samples. */
@@ -311,7 +348,26 @@
     time.append(days < 0 ? " (passed)" : days === 0 ? " (today)" : ` (in ${days} ${days === 1 ? "day" : "days"})`);
   }
 
+  /* How much of an open quarter is over. */
+  function over(bar) {
+    const [from, to] = [Date.parse(bar.dataset.from), Date.parse(bar.dataset.to)];
+    bar.style.width = `${100 * Math.min(1, Math.max(0, (Date.now() - from) / (to - from)))}%`;
+  }
+
+  /* How many of the visitor's guesses were right: the first of each sample counts. */
+  function guessed(status) {
+    const first = new Map();
+    document.addEventListener("toggle", (event) => {
+      const fold = event.target;
+      if (!fold.open || !fold.dataset.right || first.has(fold.name)) return;
+      first.set(fold.name, fold.dataset.right === "1");
+      status.textContent = `You were right on ${[...first.values()].filter(Boolean).length} of ${first.size}.`;
+    }, true);
+  }
+
+  for (const status of document.querySelectorAll("[data-hf=guessed]")) guessed(status);
   for (const time of document.querySelectorAll("[data-hf=until]")) until(time);
+  for (const bar of document.querySelectorAll("[data-hf=over]")) over(bar);
   for (const [kind, start] of [["samples", samples], ["compare", compare]])
     for (const place of document.querySelectorAll(`[data-hf=${kind}]`))
       load(place.dataset.src).then((data) => {

@@ -5,6 +5,7 @@
 (() => {
   let update = () => {};
   const replace = history.replaceState.bind(history);
+  const push = history.pushState.bind(history); // a choice is a step that Back undoes
 
   function start(table, tools) {
     tools.style.display = "flex"; // for browsers that do not know the media feature "scripting"
@@ -25,6 +26,7 @@
     const initial = { sort: "", find: "", regime: "", provenance: "", hide: hidden };
     let state = { ...initial };
     let sorted = "";
+    let dropped = "";
 
     const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
     const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
@@ -42,10 +44,10 @@
       state = Object.fromEntries(known);
     }
 
-    function write() {
+    function write(step) {
       const kept = Object.entries(state).filter(([key, value]) => value !== initial[key]);
       const hash = new URLSearchParams(kept).toString();
-      replace(history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
+      (step ? push : replace)(history.state, "", location.pathname + location.search + (hash ? "#" + hash : ""));
     }
 
     function sort() {
@@ -94,11 +96,17 @@
       const left = every.filter((row) => !row.hidden).length;
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
+      if (dropped) status.textContent += dropped;
+      if (!left) offerButton("Clear search and filters", { find: "", regime: "", provenance: "" });
       if (left === every.length || !narrow || state.provenance || state.find) return;
+      offerButton("Show uploaded systems", { provenance: "all" });
+    }
+
+    function offerButton(text, change) {
       const all = document.createElement("button");
       all.type = "button";
-      all.textContent = "Show uploaded systems";
-      all.addEventListener("click", () => choose({ provenance: "all" }));
+      all.textContent = text;
+      all.addEventListener("click", () => choose(change));
       status.append(" ", all);
     }
 
@@ -114,18 +122,22 @@
 
     function show() {
       find.value = state.find;
-      for (const [select, value] of [[regime, state.regime], [provenance, state.provenance], [order, state.sort]]) {
-        select.value = value;
-        if (select.selectedIndex < 0) select.value = "";
+      for (const [select, key] of [[regime, "regime"], [provenance, "provenance"], [order, "sort"]]) {
+        select.value = state[key];
+        if (select.selectedIndex >= 0) continue;
+        dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
+        select.value = state[key] = "";
+        write(false);
       }
       sort();
       filter();
       hide();
     }
 
-    function choose(change) {
+    function choose(change, step = true) {
       state = { ...state, ...change };
-      write();
+      dropped = "";
+      write(step);
       show();
     }
 
@@ -157,7 +169,7 @@
     if (!narrow) provenance.options[0].value = "";
     const more = tools.querySelector(".hf-more");
     more.addEventListener("click", () => more.setAttribute("aria-expanded", String(tools.classList.toggle("hf-open"))));
-    find.addEventListener("input", () => choose({ find: find.value.trim() }));
+    find.addEventListener("input", () => choose({ find: find.value.trim() }, false));
     regime.addEventListener("change", () => choose({ regime: regime.value }));
     provenance.addEventListener("change", () => choose({ provenance: provenance.value }));
     order.addEventListener("change", () => choose({ sort: order.value }));

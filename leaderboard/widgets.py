@@ -27,6 +27,7 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     shown = [column.title for column in table.columns if column.shown]
     config = {column.title: _config(column) for column in table.columns}
     counted = [f"{len(at):,} of {len(kept):,} rows."] if len(at) < len(kept) else []
+    counted += [] if at else ["Clear the search or a filter to see some."]
     counted += ["Ranks count the hidden too."] if counted and table.columns[0].title == "#" else []
     if said := " ".join([*counted, *_ticking(table)]):
         st.text(said)  # a caption has too little contrast
@@ -103,7 +104,11 @@ def _narrowed(table: DataTable) -> list[bool]:
 def _from_address(name: str, options: Collection[str] | None = None) -> str:
     """Let a box show what the address says, or nothing chosen where there is no such option; the box's key."""
     asked = st.query_params.get(name, ALL)[:400]
-    st.session_state[f"box-{name}"] = asked if options is None or asked in options else ALL
+    if options is not None and asked not in options:
+        del st.query_params[name]
+        st.text(f"The address asked for {name} “{asked[:60]}”, which is not here: left out.")
+        asked = ALL
+    st.session_state[f"box-{name}"] = asked
     return f"box-{name}"
 
 

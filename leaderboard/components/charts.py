@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
+from hellofresh.core.quarters import utc_text
 from hellofresh.results.board.schema import (
     NO_ANSWER,
     REFUSED,
@@ -178,6 +179,7 @@ def curves(
     *,
     most: int = 6,
     square: bool = False,
+    bands: Sequence[Sequence[tuple[float, float, float]]] = (),
 ) -> Html:
     """Lines in one frame, a colour each, with the line of a constant answer and a key.
 
@@ -186,10 +188,13 @@ def curves(
         ticks: places and texts below the frame.
         scale: of the values.
         most: how many have a colour and a name; the others are grey.
+        bands: of each series, places with the limits of intervals.
         square: whether both directions have one unit, with the diagonal.
     """
     drawn = []
-    values = [value for _, points in series for _, value in points]
+    values = [value for _, points in series for _, value in points] + [
+        end for one in bands for _, *ends in one for end in ends
+    ]
     scale = scale if square else scale.zoomed(MetricValue("", value, value, value) for value in values)
     for number, (name, points) in enumerate(series):
         kind = f"hf-line hf-line-{number}" if number < most else "hf-line"
@@ -198,8 +203,12 @@ def curves(
                title=visible(f"{name}: {figure(value, scale.title)}", 160))
             for across, value in points
         ]  # fmt: skip
+        ranges = [
+            _box("range", left=across, bottom=scale.share(low), height=scale.share(high) - scale.share(low))
+            for across, low, high in (bands[number] if number < min(len(bands), most) else ())
+        ]
         line = trend([(across, scale.share(value)) for across, value in points]) if len(points) > 1 else None
-        drawn.append(el("div", line, *marks, class_=kind))
+        drawn.append(el("div", line, *ranges, *marks, class_=kind))
     behind = el("i", class_="hf-diagonal") if square else None
     if scale.reference is not None:
         behind = _box("reference", bottom=scale.share(scale.reference))
@@ -240,11 +249,15 @@ def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[
 
 
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html:
-    """From opening to reveal: the time in which predictions are accepted pale, the deadline a dashed line."""
+    """From opening to reveal: the time in which predictions are accepted pale, the deadline a dashed line.
+
+    How much of it is over today is drawn by the copy's script, and by `dated` in the app.
+    """
     due = (deadline - opens).total_seconds() / max((reveals - opens).total_seconds(), 1.0)
-    return el(
-        "div", _box("offered", left=0, width=due), _box("due", left=due), class_="hf-flow hf-course", aria_hidden="true"
-    )
+    ends = {"data_from": utc_text(opens), "data_to": utc_text(reveals)}
+    over = el("i", class_="hf-left", data_hf="over", **ends, style="width:0%")
+    drawn = (_box("offered", left=0, width=due), over, _box("due", left=due))
+    return el("div", *drawn, class_="hf-flow hf-course", aria_hidden="true")
 
 
 def balance_bars(balance: PeriodBalance, most: int) -> Html:

@@ -24,6 +24,7 @@ _TRACKS: Mapping[Track, str] = {
     "retrieval": "Retrieval",
 }
 _UNTIL = re.compile(r'<time datetime="([^"]+)" data-hf="until">[^<]*</time>')
+_OVER = re.compile(r'data-hf="over" data-from="([^"]+)" data-to="([^"]+)" style="width:0%')
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 FACTS: Mapping[str, str] = {
     "ratings": "Ratings of the note",
@@ -120,7 +121,12 @@ def dated(html: str, moment: datetime) -> str:
         away = "passed" if days < 0 else "today" if days == 0 else f"in {days} day{'' if days == 1 else 's'}"
         return f"{found[0]} ({away})"
 
-    return _UNTIL.sub(told, html)
+    def drawn(found: re.Match[str]) -> str:
+        start, end = (datetime.fromisoformat(found[at]) for at in (1, 2))
+        share = min(max((moment - start) / (end - start), 0), 1) if end > start else 0
+        return f"{found[0][: -len('0%')]}{100 * share:.1f}%"
+
+    return _OVER.sub(drawn, _UNTIL.sub(told, html))
 
 
 def duration(seconds: float) -> str:

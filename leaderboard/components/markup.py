@@ -140,9 +140,10 @@ def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
 
 
 def project_links(known: BoardAddresses) -> Html | None:
-    """Ways to the repository, the issues and the data set; None where none is known."""
+    """Ways to the repository, the issues, the paper, the data set and the docs; None where none is known."""
     dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
-    ways = {known.repository: "Repository", known.issues: "Report an issue", dataset: "Data set"}
+    ways = {known.repository: "Repository", known.issues: "Report an issue", known.paper: "Paper",
+            dataset: "Data set", known.docs: "Documentation"}  # fmt: skip
     items = [el("span", link(address, text), " ") for address, text in ways.items() if address]
     return el("p", *items, class_="hf-project") if items else None
 

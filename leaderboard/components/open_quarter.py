@@ -114,6 +114,10 @@ def _participants(
     for share in board.rows(AnswerShare, split):
         shares.setdefault(share.origin, {}).setdefault(share.prompt, []).append(share)
     names, facts = class_names(split.task), board.systems(split)
+    days = board.days(split)
+    received = (
+        f"received, counted after {days.deadline.day} {days.deadline:%B}" if days else "received, not counted yet"
+    )
     answer, title = len(names) - 1, f"{names[-1][:1].upper()}{names[-1][1:]}"
     did = {same_system(line.result.entry): line.result.headline for line in last}
     columns: list[Column] = [("name", "System"), ("number", "Judged"), ("drawn", "Answers")]
@@ -127,7 +131,7 @@ def _participants(
         partly = el("span", f"{one.judged:,}", class_="hf-partly") if one.judged < one.samples else f"{one.judged:,}"
         cells: list[Cell] = [
             (named(one.system), named(one.team, 60)),
-            (partly if one.judged else "after the deadline", f"of {one.samples:,}"),
+            (partly if one.judged else received, f"of {one.samples:,}"),
             *_answer_cells(mine, answer),
             money(cost) if cost is not None else DASH,
             regime_cell(one.regime),

@@ -98,8 +98,8 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
     columns: list[Column] = [("name", "Class"), ("number", "Samples")]
     counted = table("Samples of each class", columns, rows, "hf-small") if rows else None
     said = (
-        "All rows are kept, however many each class has. The content is a SHA-256 of samples and labels: another "
-        "content needs another version."
+        "All rows are kept, however many each class has. The content is a SHA-256 of samples and labels: a change "
+        "needs a new version."
     )
     return el("section", heading("Frozen data set", said), facts(lines), counted, contamination_notice(board, split))
 
@@ -198,7 +198,7 @@ def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
     )
     explained = (
         f"{scale.title} that each system would have on average over the quarters here ({rows[0].of_quarters} so far): "
-        "a model with an effect for every system and every quarter takes out how hard each quarter was. "
+        "a model with an effect for each system and each quarter corrects for how hard a quarter was. "
         "Intervals are clustered by quarter. A system gets a score once it has taken part in two quarters that it "
         "shares with others; baselines and controls get none."
     )

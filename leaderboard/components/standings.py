@@ -333,7 +333,7 @@ _COLUMNS = (
         "quarter, the system may have seen the outcome, and is marked.",
         lambda line: cutoff_cell(line.result.knowledge_cutoff, may_know=_fact("contamination")(line) == "possible"),
         lambda line: {"knowledge_cutoff": line.result.knowledge_cutoff, "contamination": _fact("contamination")(line)},
-        (8.25, 5.5), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
+        (9, 8), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
     ),
     BoardColumn(
         "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again by others "

@@ -18,6 +18,7 @@ from leaderboard.components.labels import (
     Links,
     PageKey,
     relative,
+    task_title,
 )
 from leaderboard.components.markup import Html, el, page_header, preview_tags, project_links
 from leaderboard.data.board import Board, BoardEntry, SplitKey
@@ -175,10 +176,16 @@ def drawn_page(site: Site, key: PageKey, path: str) -> Visit:
     return visit
 
 
-def not_found(board: Board) -> str:
-    """What unknown addresses answer; it needs no other file, as it may stand at any depth."""
+def not_found(site: Site) -> str:
+    """What unknown addresses answer, with ways on; it needs no other file, as it may stand at any depth."""
     said = "No page of this site has this address. It may have moved; start from the first page to find it."
-    return _lone_page("Page not found", said, project_links(board.addresses))
+    board = site.board
+    newest = [("leaderboard", board.newest(task), ()) for task in sorted({split.task for split in board.splits})]
+    ways = {task_title(key[1].task): site.paths.get(key) for key in newest}
+    ways = {page.title: f"{page.name}.html" for page in PAGES if page.once} | ways
+    items = (el("li", el("a", title, href=f"./{path}")) for title, path in ways.items() if path)
+    menu = el("nav", el("ul", *items), aria_label="Pages")
+    return _lone_page("Page not found", said, menu, project_links(board.addresses))
 
 
 def being_made(done: int, pages: int) -> str:

@@ -173,7 +173,7 @@ def _files(site: Site, wanted: deque[str], *, space: bool, instances: bool) -> I
     yield STYLE, "\n".join([style(), *(columns_css(scales[name]) for name in sorted(scales))])
     for name in SCRIPTS:
         yield name, _HERE.with_name(name).read_text(encoding="utf-8")
-    yield NOT_FOUND, not_found(site.board)
+    yield NOT_FOUND, not_found(site)
     yield ICON, (_HERE / ICON).read_text(encoding="utf-8")
     yield ".nojekyll", ""
     if space:

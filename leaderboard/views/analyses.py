@@ -141,7 +141,7 @@ def _of_differences(rows: pl.DataFrame) -> str | None:
     found = rows.drop_nulls([effect, low, high])
     above, below = found.filter(pl.col(low) > 0).height, found.filter(pl.col(high) < 0).height
     what = f"{found.height:,} {'difference' if found.height == 1 else 'differences'}"
-    return f"Of {what}, {above:,} surely above zero and {below:,} surely below; the others may be chance."
+    return f"Of {what}, {above:,} clearly above zero and {below:,} clearly below; the others may be chance."
 
 
 def _of_ranks(rows: pl.DataFrame) -> str | None:

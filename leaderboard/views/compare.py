@@ -168,8 +168,8 @@ def _fragile(first: Standing) -> str | None:
         return None
     lost = "one sample that counts" if first.to_lose == 1 else f"{first.to_lose:,} samples that count"
     return (
-        f"Without the {lost} most for it, of {first.n:,}, it would not lead; random halves of the samples agree on "
-        f"who is first in {first.halves:.0%} of cases. "
+        f"It would not lead without {lost} of {first.n:,}, those that favour it most; two random halves of the samples "
+        f"agree on who is first in {first.halves:.0%} of cases. "
     )
 
 
@@ -390,7 +390,7 @@ def _better(pair: Pair, both: _Both, scale: Scale) -> Html:
         names = (el("strong", named(better.name)), " is better than ", named(worse.name))
         much = figure(abs(ahead.difference), scale.title)
         surely = f" by {much} {scale.title} ({_limits(ahead, scale)}); {_p_value(pair)}."
-        return el("p", *names, surely, " Chance in the choice of samples does not explain it.", class_="hf-verdict")
+        return el("p", *names, surely, " The choice of samples does not explain the difference.", class_="hf-verdict")
     said = f"{_signed(pair.difference, scale)} ({_limits(pair, scale)}); {_p_value(pair)}."
     differ = f": the difference in {scale.title} is {said}"
     return el("p", "The two ", el("strong", "do not differ significantly"), differ, class_="hf-verdict")

@@ -53,8 +53,8 @@ _LICENSES = {
 }
 _FACTS_SAID = "Facts that would give the label away, by label; public since the reveal."
 _FLIPS_SAID = (
-    "Colluding accounts or editors who would have turned a label into the other one: by the rules that decided, as "
-    "these saw the sample. 0: the rules alone do not give the label; of notes, 65 stands for more than 64."
+    "How many colluding accounts or editors could have flipped a label, by the rules that decided it. 0: the rules "
+    "alone do not give the label. For notes, 65 means more than 64."
 )
 _LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
 _FOLDER = "data/published"
@@ -165,7 +165,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
     if len(names) == 1:
         each, bars = f"as many samples as the cap allows: {given:,} in all", "Bars are what there was"
     unit = task.period_kind.value if task else "period"
-    explained = f"Each {unit} gives {each}. {bars}; the dark part was taken, by a hash that nobody can steer."
+    explained = f"Each {unit} gives {each}. {bars}; the dark part was drawn, by a hash nobody controls."
     listed = table("Candidates and samples by period", columns, rows, "hf-balance")
     return el("section", heading("Balance of each period", explained), listed)
 

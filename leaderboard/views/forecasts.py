@@ -44,7 +44,7 @@ _INDEX = (
     "or by how their repeated answers are divided."
 )
 _PARTS = (
-    "The Brier score is reliability less resolution plus uncertainty, but for what differs within a bin. Reliability "
+    "The Brier score is reliability less resolution plus uncertainty, apart from differences within a bin. Reliability "
     "is how far stated probabilities are from what came true (0 is best), resolution how far they tell samples apart "
     "(more is better), uncertainty how open the outcomes were. Small figures are 95% intervals by groups of samples."
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind, WriterPair
-from leaderboard.components.markup import DASH, Html, el, heading, named
-from leaderboard.components.tables import Cell, definitions, scrolled, table
+from leaderboard.components.charts import difference_bar, difference_scale
+from leaderboard.components.markup import DASH, Html, el, heading, join, named
+from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -15,8 +17,8 @@ LEDE = "Who writes Community Notes, and whose notes do people who disagree find 
 _RULE = (
     "Different people see different notes, so shares of helpful notes do not compare writers. Here two notes on the "
     "same post are compared by readers who rated both, in X's score (the intercept: 0.40 makes a note helpful) and in "
-    "the share of helpful ratings, both less those of people's notes. Programs that share at least "
-    f"{LEAST_POSTS} posts with other writers are ranked; a tie group holds those that cannot be told from its best."
+    "the share of helpful ratings, each minus that of people's notes. Programs that share at least "
+    f"{LEAST_POSTS} posts with other writers are ranked; a tie group does not differ significantly from its best."
 )
 _RAW = (
     "Notes of the quarter as they stand on X. These figures depend on who saw the notes: they do not compare writers. "
@@ -39,40 +41,44 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    columns = [
-        ("number", "Rank"),
-        ("name", "Writer"),
-        ("number", "Score"),
-        ("number", "p"),
-        ("number", "Score, order fitted"),
-    ]
-    columns += [("number", "Helpful ratings")]
-    columns += [("number", "Ranks"), ("number", "Tie group")]
-    columns += [("number", "Posts shared"), ("number", "Readers")]
-    lines: list[list[Cell]] = []
-    for row in writers:
-        rank, ranks, group = DASH, DASH, DASH
-        if row.rank is not None:
-            rank, ranks, group = str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)
-        known = row.kind != WriterKind.PEOPLE
-        score = _signed(row.intercept, row.intercept_low, row.intercept_high) if known else "0, as reference"
-        ordered = _signed(row.ordered, row.ordered_low, row.ordered_high) if known else "0, as reference"
-        share = _signed(row.share, row.share_low, row.share_high) if known else "0, as reference"
-        p_value = _chance(row.intercept_p) if known else DASH
-        line: list[Cell] = [
-            rank,
-            named(row.writer),
-            score,
-            p_value,
-            ordered,
-            share,
-            ranks,
-            group,
-            f"{row.posts:,}",
-            f"{row.raters:,}",
+    """Those with a rank by their effect, drawn too; the others below."""
+    effect = [row for row in writers if row.rank is not None and row.intercept is not None]
+    effect.sort(key=lambda row: -(row.intercept or 0))
+    ends = [abs(end) for row in effect for end in (row.intercept_low, row.intercept_high) if end is not None]
+    reach = math.ceil(10 * max([*ends, 0.1])) / 10
+    columns: list[Column] = [("number", "Rank"), ("name", "Writer"), ("number", "Score")]
+    rest: list[Column] = [("number", "p"), ("number", "Score, order fitted"), ("number", "Helpful ratings")]
+    rest += [("number", "Ranks"), ("number", "Tie group"), ("number", "Posts shared"), ("number", "Readers")]
+    drawn: list[Column] = [("drawn", difference_scale(reach))]
+    lines = ([*(line := _place(row))[:3], _forest(row, reach), *line[3:]] for row in effect)
+    said = "Note writers, on the same posts by readers who rated both"
+    others = [row for row in writers if row not in effect]
+    apart = table("Writers without a rank", [*columns, *rest], map(_place, others), "hf-rated")
+    return join(
+        [
+            table(said, [*columns, *drawn, *rest], lines, "hf-rated"),
+            join([el("h3", "Without a rank"), apart]) if others else None,
         ]
-        lines.append(line)
-    return table("Note writers, on the same posts by readers who rated both", columns, lines, "hf-rated")
+    )
+
+
+def _forest(row: NoteWriter, reach: float) -> Html | None:
+    if row.intercept is None or row.intercept_low is None or row.intercept_high is None:
+        return None
+    return difference_bar(row.intercept, row.intercept_low, row.intercept_high, reach)
+
+
+def _place(row: NoteWriter) -> list[Cell]:
+    """One writer's rank, effect and what it rests on."""
+    rank, ranks, group = DASH, DASH, DASH
+    if row.rank is not None:
+        rank, ranks, group = str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)
+    known, reference = row.kind != WriterKind.PEOPLE, "0, as reference"
+    score = _signed(row.intercept, row.intercept_low, row.intercept_high) if known else reference
+    ordered = _signed(row.ordered, row.ordered_low, row.ordered_high) if known else reference
+    share = _signed(row.share, row.share_low, row.share_high) if known else reference
+    p_value = _chance(row.intercept_p) if known else DASH
+    return [rank, named(row.writer), score, p_value, ordered, share, ranks, group, f"{row.posts:,}", f"{row.raters:,}"]
 
 
 def _counts(writers: Sequence[NoteWriter]) -> Html:

@@ -64,7 +64,7 @@ def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], s
     if len(periods) < 2:
         return None
     first = f" Of the first {_MOST_ROWS} of {len(groups)} systems." if len(groups) > _MOST_ROWS else ""
-    said = f"The darker, the better; the pointer tells intervals, each system's own page has them too.{first}"
+    said = f"Darker is better. Point at a cell for its interval, which is also on each system's page.{first}"
     return join([heading(f"{scale.title} by period", said), heat_map(results, periods, scale)])
 
 
@@ -103,5 +103,5 @@ def calibration(board: Board, split: SplitKey, entries: Iterable[BoardEntry]) ->
         shown.append((entry.name, [(step.confidence, step.share) for step in bins]))
     if not shown:
         return None
-    said = "To the right what was stated, upwards the share that came true; on the diagonal they are the same."
+    said = "Stated probability to the right, share that came true upwards. On the diagonal the two agree."
     return join([heading("Calibration", said), curves(shown, Scale().marks, Scale(), square=True)])

@@ -21,7 +21,7 @@ from leaderboard.components.markup import (
     notice,
     visible,
 )
-from leaderboard.components.tables import Cell, scrolled, span, table
+from leaderboard.components.tables import Cell, Column, cell, grouped_table, scrolled, span, table
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -30,12 +30,13 @@ _JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the p
 _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20
+_SHADED = "hf-wide hf-agreement hf-findings"
 _FEW_RATERS = 3
 _RULE = (
-    "A judge's scores rank systems only if the share of pairs of responses to one post that it orders as people do has "
-    "a lower limit above 65%; if it does so more often than rules that read nothing (the longer, shorter, first); "
-    "and if it is right more often than not both where people prefer the longer and where they prefer the shorter. How "
-    "far people agree with each other stands beside it, as the measure of what to expect."
+    "A judge may rank systems only if it orders pairs of responses to one post as people do in more than 65% of cases "
+    "(lower limit), more often than rules that read nothing (the longer, the shorter, the first), and more often than "
+    "not both where people prefer the longer response and where they prefer the shorter. People's agreement with each "
+    "other shows what to expect."
 )
 
 
@@ -46,17 +47,43 @@ def _compose(visit: Visit) -> None:
     for judges in dict.fromkeys(row.judges for row in rows):
         visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"))
         mine = [row for row in rows if row.judges == judges]
+        visit.show(_matrix([row for row in mine if not row.part]))
         for criterion in dict.fromkeys(row.criterion for row in mine):
             parts: dict[str, list[RatedRow]] = {}
             for row in mine:
                 if row.criterion == criterion:
                     parts.setdefault(f"{row.part}: {visible(row.value, 60)}" if row.part else "", []).append(row)
-            visit.show(_rated_table(parts.pop("")) if "" in parts else None)
-            for said, found in parts.items():
-                visit.show(el("details", el("summary", said), _rated_table(found)))
+            title = el("summary", next(iter(parts.values()))[0].title)
+            whole = _rated_table(parts.pop("")) if "" in parts else None
+            more = (el("details", el("summary", said), _rated_table(found)) for said, found in parts.items())
+            visit.show(el("details", title, whole, *more))
     if visit.board.frame(RatedResponse, split).height:
         way = inner_link(visit.links.to("samples", split), "the page Samples")
         visit.show(heading("The texts", "What systems wrote on each post, side by side, is on ", way, "."))
+
+
+def _matrix(rows: Sequence[RatedRow]) -> Html | None:
+    """Criteria by systems: the means, the better the darker, those that share the first place marked."""
+    by_cell = {(row.criterion, row.system): row for row in rows}
+    systems, criteria = (list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("system", "criterion"))
+    lines = []
+    for criterion in criteria:
+        cells = [cell("name", "Criterion", next(row.title for row in rows if row.criterion == criterion))]
+        for system in systems:
+            row = by_cell.get((criterion, system))
+            if row is None:
+                cells.append(cell("number", "", DASH))
+                continue
+            share = (row.mean - row.worst) / ((row.best - row.worst) or 1)
+            first = "=" if row.validated and row.tie_group == 1 else ""
+            title = f"{row.low:.2f} to {row.high:.2f}, {row.n:,} rated"
+            cells.append(el("td", f"{first}{row.mean:.2f}", style=f"--share:{100 * min(max(share, 0), 1):.0f}%",
+                            title=title, role="cell"))  # fmt: skip
+        lines.append(el("tr", *cells, role="row"))
+    columns: list[Column] = [("name", "Criterion"), *(("number", named(system, 30)) for system in systems)]
+    shown = grouped_table("Criteria by systems", columns, [el("tbody", *lines, role="rowgroup")], _SHADED)
+    said = "Means, the better the darker; = marks those that do not differ significantly from the best."
+    return join([el("p", el("small", said)), scrolled(shown)]) if rows else None
 
 
 def _rated_table(rows: Sequence[RatedRow]) -> Html:
@@ -73,7 +100,7 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
         lines.append([shown[0], named(row.system), mean, *shown[1:], f"{row.n:,}"])
     raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
     words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
-    words += f"{mark}{' ' if mark else ''}Intervals are over other posts, and speak of these {raters} only."
+    words += f"{mark}{' ' if mark else ''}Intervals cover other posts, but only these {raters}."
     said = "These judges do not order responses as people do often enough to rank systems."
     warned = None if first.validated else notice("Not validated.", said)
     return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])

@@ -8,16 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hellofresh.results.board.schema import SampleRow, ShownDocument
 from hellofresh.tasks import TASKS, relevance_of
-from leaderboard.components.charts import interval_bar, interval_scale
+from leaderboard.components.charts import curves
 from leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
-from leaderboard.components.scale import plain_scale
-from leaderboard.components.tables import Column, score, table
+from leaderboard.components.scale import Scale
+from leaderboard.components.tables import Column, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Who finds the evidence: systems by metric, and how deep one has to read."
-_FAMILIES = {"ndcg": "NDCG", "recall": "Recall", "m": "MRR and MAP"}
-"""Metrics that stand side by side, by how their names begin."""
 DEPTH = 10
 """A query's evidence counts as found if a relevant document is among so many."""
 _WORD = re.compile(r"\w+")
@@ -36,8 +34,7 @@ def _compose(visit: Visit) -> None:
     visit.header("Retrieval", _LEDE)
     board, split = visit.board, visit.split()
     results, metrics = board.headlines(split), _metrics_of(split.task)
-    visit.show(*(_metric_table(results, family, metrics) for family in _FAMILIES))
-    visit.show(_recall_curve(results[:_MOST_CURVES], metrics, split.task))
+    visit.show(_recall_curve(results, metrics), _metric_table(results, metrics))
     way = inner_link(visit.links.to("samples", split), "Samples")
     said = (
         "What each system ranked, with the documents, is on the page ", way, ". Evidence counts as found if a relevant "
@@ -46,32 +43,41 @@ def _compose(visit: Visit) -> None:
     visit.show(heading("Query by query", *said))
 
 
-def _metric_table(results: Sequence[ScoreCell], family: str, titles: Mapping[str, str]) -> Html:
-    """Systems with all metrics of a family, the best by the last of them first."""
-    names = [name for name in titles if name.startswith(family)]
-    ordered = sorted(results, key=lambda one: -(metric.value if (metric := one.metric(names[-1])) else -1.0))
+def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Html:
+    """Systems with all metrics, each family by the depth."""
+    names = sorted(titles, key=lambda name: (name.partition("@")[0], _depth(name)))
     rows = (
         [(named(one.entry.name), named(one.entry.team, 60)), *(score(one.metric(name)) for name in names)]
-        for one in ordered
+        for one in results
     )
-    columns = [("name", "System"), *(("number", titles[name]) for name in names)]
+    columns: list[Column] = [("name", "System"), *(("number", titles[name]) for name in names)]
     said = "Means over queries, with 95% intervals; numbers equal trec_eval's."
-    shown = table(f"Systems by {_FAMILIES[family]}", columns, rows, "hf-small")
-    return join([heading(_FAMILIES[family], said), shown])
+    shown = scrolled(table("Systems by all metrics", columns, rows, "hf-wide hf-findings"))
+    return join([heading("All metrics", said), shown])
 
 
-def _recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str], task: str) -> Html:
-    """For each system, the share of the relevant documents that are among the first k, with intervals."""
-    scale = plain_scale(task)
-    columns: list[Column] = [("name", "k"), ("number", "Recall"), ("drawn", interval_scale(scale))]
-    panels = []
+def _depth(name: str) -> int:
+    """The k of a metric such as `recall@10`; 0 without."""
+    after = name.partition("@")[2]
+    return int(after) if after.isdigit() else 0
+
+
+def _recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Html | None:
+    """The share of the relevant documents that are among the first k, a line a system, with intervals."""
+    names = sorted((name for name in titles if name.startswith("recall@")), key=_depth)
+    ticks = [((at + 0.5) / len(names), f"k = {_depth(name)}") for at, name in enumerate(names)]
+    series = []
     for result in results:
-        found = {name: metric for name in titles if name.startswith("recall@") and (metric := result.metric(name))}
-        rows = ([name.partition("@")[2], score(metric), interval_bar(metric, scale)] for name, metric in found.items())
-        drawn = table(f"Recall of {visible(result.entry.name)}", columns, rows, "hf-curve")
-        panels.append(el("figure", el("figcaption", named(result.entry.name, 60)), drawn))
-    said = "The share of the relevant documents among the first k of a ranking; bands are 95% intervals."
-    return join([heading("Recall curve", said), el("div", *panels, class_="hf-panels")])
+        found = [result.metric(name) for name in names]
+        points = [(across, one.value) for (across, _), one in zip(ticks, found, strict=True) if one is not None]
+        bands = [(across, one.low, one.high) for (across, _), one in zip(ticks, found, strict=True) if one is not None]
+        series.append((result.entry.name, points, bands))
+    if not names:
+        return None
+    drawn = curves([(name, points) for name, points, _ in series], ticks, Scale("Recall"), most=_MOST_CURVES,
+                   bands=[bands for *_, bands in series])  # fmt: skip
+    said = "The share of the relevant documents among the first k of a ranking; bars are 95% intervals."
+    return join([heading("Recall", said), drawn])
 
 
 def has_found(sample: SampleRow, ranked: Sequence[str]) -> bool:

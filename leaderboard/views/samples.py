@@ -72,7 +72,7 @@ def _compose(visit: Visit) -> None:
     board = visit.board
     split = visit.split()
     rows = SAMPLES.rows(board.frame(SampleRow, split).sort("period", "id"))
-    standing: list[Html] = []
+    standing: list[Html | None] = []
     if not all(row.revealed for row in rows):
         days = board.days(split)
         when = f" on {day(days.reveals)}" if days else ""
@@ -80,7 +80,7 @@ def _compose(visit: Visit) -> None:
         standing.append(notice("Labels are not revealed yet.", said))
     if not any(row.published for row in rows):
         said = "The terms of the source allow sharing ids, not texts; samples link to the original where there is one."
-        standing.append(notice("Texts withheld.", said))
+        standing += [notice("Texts withheld.", said), _who_was_right(board, split, rows)]
     if board.released(split):
         files = inner_link(visit.links.to("data", split), "as files")
         standing.append(el("p", "All of them ", files, ", on the page Data."))
@@ -101,13 +101,25 @@ def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
     return join([heading("How hard they are", said), histogram(counts)])
 
 
+def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
+    """How many samples each system was right on, where texts cannot be shown; None before the reveal."""
+    entries = board.entries(split)
+    marks = zip(entries.values(), right_of(board, split, entries, rows), strict=False)
+    lines: list[list[Cell]] = [
+        [named(entry_label(entry), 120), (f"{line.count('1'):,}", f"of {len(line) - line.count('-'):,}")]
+        for entry, line in marks
+    ]
+    columns: list[Column] = [("name", "System"), ("number", "Right on")]
+    return join([heading("Who was right"), table("Who was right", columns, lines, "hf-small")]) if lines else None
+
+
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:
     """All samples as values, with what narrows them; the one that is ticked is opened below."""
     known = TASKS.get(split.task)
     columns = [
         DataColumn("Sample", [row.id for row in rows], pinned=True),
         DataColumn("Period", [row.period for row in rows]),
-        DataColumn("Text", [_about(row) for row in rows]),
+        DataColumn("Text", [_about(row) for row in rows], shown=any(row.published for row in rows)),
     ]
     labelled = known is None or bool(known.classes)
     if labelled:
@@ -130,7 +142,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
     """By period, label, how many systems were right, and where any one system was right or wrong."""
     entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
-    right = dict(zip(entries, _right(visit.board, split, entries, rows), strict=False))
+    right = dict(zip(entries, right_of(visit.board, split, entries, rows), strict=False))
     if not right:
         return filters
     labels = ["" if row.label is None else class_name(split.task, row.label) for row in rows]
@@ -202,6 +214,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     """The first samples, and what the script needs to show, filter and open all of them: see `data.js`."""
     board, entries = visit.board, visit.board.entries(split)
     prompts, known = _prompts(board, split), TASKS.get(split.task)
+    texts = any(row.published for row in rows)
     places: list[int] = []
     inside: dict[str, object] = {}
     size, file = 0, 0
@@ -219,9 +232,18 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "asked": _asked(board, split, entries),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in prompts],
-        "right": _right(board, split, entries, rows),
+        "right": right_of(board, split, entries, rows),
         "samples": [
-            [row.id, row.period, *map(_source, gist(row)), row.label, row.right, row.judged, place, _searched(row)]
+            [
+                row.id,
+                row.period,
+                *(map(_source, gist(row)) if texts else ("", "")),
+                row.label,
+                row.right,
+                row.judged,
+                place,
+                _searched(row),
+            ]
             for row, place in zip(rows, places, strict=True)
         ],
         "systems": [[origin, entry_label(entry)] for origin, entry in entries.items()],
@@ -229,7 +251,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         "words": _OWN_WORDS,
     }
     shown = sample_list(rows[:_MOST_ROWS], split.task, lambda key: visit.links.to("samples", split, sample=key))
-    return el(
+    place = el(
         "div",
         el("div", class_="hf-tools hf-filters", role="search"),
         el("p", f"{len(rows):,} samples.", role="status"),
@@ -238,6 +260,9 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
         data_hf="samples",
         data_src=visit.attach_data("samples/list", listed),
     )
+    if texts:
+        return place
+    return el("details", el("summary", f"The {len(rows):,} samples by id, with what systems answered"), place)
 
 
 def _source(part: Html | None) -> str:
@@ -265,7 +290,7 @@ def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> 
     ]  # fmt: skip
 
 
-def _right(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
+def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
     """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
 
     A ranking is right if a relevant document is among its first.
@@ -366,14 +391,15 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
         address: of the page that a sample is opened on.
     """
     known = TASKS.get(task)
-    labelled = known is None or bool(known.classes)
+    labelled, texts = known is None or bool(known.classes), any(row.published for row in samples)
     columns: list[Column] = [("name", "Sample"), ("text", "Period"), ("text", "Text")]
     columns += [("text", "Label"), ("number", "Right")] if labelled else []
     rows: list[list[Cell]] = []
     for row in samples:
         right = DASH if row.right is None or not row.judged else f"{row.right} of {row.judged}"
         more = [_label_name(row.label, task), right] if labelled else []
-        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), gist(row), *more])
+        about = gist(row) if texts else None
+        rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), about, *more])
     return table("Samples", columns, rows, "hf-samples hf-opens")
 
 
@@ -420,13 +446,14 @@ def _opened(sample: SampleRow, task: str) -> Html:
             heading(
                 "The sample", el("small", f"{sample.id}, {sample.date[:10]}, {visible(sample.license, 40)}. ", source)
             ),
-            _body(sample),
+            sample_body(sample),
             definitions([(truth, label), *said], "hf-truth") if sample.label is not None else None,
         ]
     )
 
 
-def _body(sample: SampleRow) -> Html:
+def sample_body(sample: SampleRow) -> Html:
+    """What a sample consists of, or that its texts are not published."""
     title = el("p", el("strong", named(sample.title, 160))) if sample.title else None
     change = dict(zip(sample.kinds, sample.texts, strict=True))
     parts: list[Html] = []

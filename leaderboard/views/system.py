@@ -51,8 +51,7 @@ _CONTAMINATION = {
     "impossible": "no outcome existed when it predicted",
 }
 _NO_ANSWER = (
-    "Below the share of samples without an answer: how many had no readable answer (none), and how many the system "
-    "or its provider refused (blocked)."
+    "The share of samples without an answer: none (nothing readable), or blocked (the system or its provider refused)."
 )
 _CONDUCT = {
     "blocked-page": "Asked for pages of blocked sources, which were withheld",
@@ -120,8 +119,10 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
     rank = "not ranked"
     if standing is not None:
         few = "; too few clusters of samples for reliable intervals" if standing.few_clusters else ""
-        rank = f"{standing.rank}, between {standing.low} and {standing.high}; first with a probability of "
-        rank += f"{standing.first:.0%}; tie group {standing.tie_group}{few}"
+        rank = (
+            f"{standing.rank}, between {standing.low} and {standing.high}; {standing.first:.0%} chance of being first; "
+        )
+        rank += f"tie group {standing.tie_group}{few}"
     failed = f"; {known.failed:,} failed and are not among them" if known is not None and known.failed else ""
     silent = f"{result.none:,} without a readable answer, {result.blocked:,} refused, of {result.n:,} judged"
     entered = "not known"
@@ -178,7 +179,7 @@ def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -
         what = _CONDUCT.get(row.kind, visible(row.kind, 40))
         lines.append([what, f"{row.samples:,} of {row.of:,}", f"{row.times:,}", join(examples)])
     about = (
-        "What can be seen of how answers came about. A line is a reason to look closer, not proof; what an agent "
+        "How answers came about, as far as it can be seen. A line is a reason to look closer, not proof; what an agent "
         "does outside its tools is not seen."
     )
     listed = table("What it did that it should not", columns, lines, "hf-confusion")
@@ -263,10 +264,11 @@ def _sentence(found: Mistakes, address: str | None) -> Html:
     share = f"It was wrong on {found.wrong:,} of {found.n:,} samples ({found.wrong / found.n:.0%}). "
     others = None
     if found.compared:
-        others = (
-            f"On {found.others_right:,} of the {found.compared:,} that other ranked systems judged too "
-            f"({found.others_right / found.compared:.0%}) more than half of them were right. "
-        )
+        these = f"the {found.compared:,} of them that other systems judged"
+        these = f"all {found.wrong:,}" if found.compared == found.wrong else these
+        others = f"Most other ranked systems were right on {found.others_right:,} of {these}. "
+        if not found.others_right:
+            others = f"Most other ranked systems failed on {these} as well. "
     return el("p", share, others, see, "." if see else None)
 
 

@@ -222,11 +222,11 @@ def test_the_ranking_shows_each_model_before_and_after_its_cutoff(board: Path) -
 ANSWERS: dict[str, tuple[dict[str, list[Any]], str | None]] = {
     "differences": (
         {"difference": [0.2, -0.1, 0.0], "low": [0.1, -0.2, -0.1], "high": [0.3, -0.05, 0.1]},
-        "Of 3 differences, 1 surely above zero and 1 surely below; the others may be chance.",
+        "Of 3 differences, 1 clearly above zero and 1 clearly below; the others may be chance.",
     ),
     "limits of their own": (
         {"step": [0.2], "step_low": [0.1], "step_high": [0.3], "low": [-1.0], "high": [1.0]},
-        "Of 1 difference, 1 surely above zero and 0 surely below; the others may be chance.",
+        "Of 1 difference, 1 clearly above zero and 0 clearly below; the others may be chance.",
     ),
     "ranks": (
         {"tie_group": [1, 1, 2, None], "value": [0.5] * 4},

@@ -105,11 +105,12 @@ def test_task_and_quarter_are_chosen_and_kept_in_the_address() -> None:
     assert not test.exception
 
 
-@pytest.mark.parametrize(
-    "address", [{"task": "no-such", "edition": "x"}, {"page": "../../etc"}, {"provenance": "<b>"}, {"system": "no"}]
-)
+@pytest.mark.parametrize("address", [{"task": "no-such", "edition": "x"}, {"provenance": "<b>"}, {"system": "no"}])
 def test_an_address_that_names_nothing_shows_the_board(address: dict[str, str]) -> None:
-    assert "best" in rows(app(**address))["System"].to_list()
+    test = app(**address)
+    assert "best" in rows(test)["System"].to_list()
+    said = [element.value for element in test.text if "left out" in element.value]
+    assert len(said) == ("provenance" in address) and not {"provenance"} & {*test.query_params}
 
 
 def test_two_to_five_systems_are_compared_and_the_link_keeps_them(board: Workspace) -> None:
@@ -212,6 +213,7 @@ def test_the_address_without_a_page_opens_all_tasks_with_the_days_until_the_dead
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HELLOFRESH_NOW", "2027-04-05T12:00:00Z")
+    assert "Community Notes on X" in text(shown(app("../../etc")))
     said = text(shown(app("")))
     assert "Community Notes on X" in said and "Edits of Wikipedia paragraphs" in said
     assert "2026Q4 accepts predictions until 15 April 2027 (in 9 days)." in said

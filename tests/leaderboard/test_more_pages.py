@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,15 @@ from visiting import data_of, html, opened, paths, text
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
+from hellofresh.results.board.schema import SampleRow
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS
+from leaderboard.components.scale import class_name
 from leaderboard.data.board import SplitKey
 from leaderboard.export.copy import framed
+from leaderboard.views import page_keys
 from leaderboard.views.about import about_changes
 from leaderboard.views.visit import Visit
 
@@ -166,7 +169,7 @@ def test_a_system_says_where_it_fails_and_leads_there_in_one_click() -> None:
     test = opened("system", **EDITS, system="team-poor/poor")
     wrong = re.search(r"It was wrong on (\d+) of (\d+) samples", text(test))
     assert wrong
-    assert "more than half of them were right" in text(test)
+    assert re.search(r"Most other ranked systems (were right on \d+ of|failed on) ", text(test))
     assert re.findall(r'href="\.\./samples\.html#([^"]*)"', html(test)) == ["wrong=team-poor%2Fpoor"]
     listed = data_of(opened("samples", **EDITS), "samples/list")
     number = [origin for origin, _ in listed["systems"]].index("team-poor/poor")
@@ -274,3 +277,19 @@ def test_about_says_the_rules_how_to_cite_and_what_has_changed() -> None:
     assert re.findall("<h3>.*?</ul>", grouped) == ["<h3>Collect</h3><ul><li>One.</li></ul>",
                                                    "<h3>Site</h3><ul><li>Two.</li></ul>"]  # fmt: skip
     assert about_changes("") is None
+
+
+def test_five_samples_are_guessed_and_each_fold_says_what_people_decided(hostile: Sequence[str]) -> None:
+    page = opened("guess", **NOTES)
+    labels = {row.id: row.label for row in page.board.rows(SampleRow, page.chosen)}
+    sections = html(page).split("<section")[1:]
+    assert len(sections) == 5 and not any(name in html(page) for name in hostile[:2])
+    for section in sections:
+        (key,) = set(re.findall(r"sample=([^\"&]*)", section))
+        folds = re.findall(r"I say: ([^<]*)</summary>.*?People decided: ([^.]*)\.", section)
+        truth = class_name("x-notes", labels[key] or 0)
+        assert {decided for _, decided in folds} == {truth} and [said for said, _ in folds].count(truth) == 1
+        rights = re.findall(r'data-right="1".{0,40}I say: ([^<]*)<', section)
+        assert rights == [truth]
+    assert "How systems did on these five" in text(page)
+    assert not any(page.board.is_open(split) for name, split, _ in page_keys(page.board) if name == "guess")

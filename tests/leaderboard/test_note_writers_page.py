@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -37,8 +38,9 @@ def write_writers(workspace: Workspace) -> Path:
                        0.03, 0.11)  # fmt: skip
     few = NoteWriter("Writer 2", "machine", 3, 0, 1, 30, None, None, None, 0, 0, None, None, None, None, None, None,
                      None, None, None, None, None, None)  # fmt: skip
+    second = replace(first, writer="Writer 3", intercept=-0.05, intercept_low=-0.1, intercept_high=0.0, rank=2)
     path = writers_file(workspace.bridging(QUARTER))
-    write_parquet(path, NOTE_WRITERS.frame([first, people, few]), mode=0o600)
+    write_parquet(path, NOTE_WRITERS.frame([second, first, people, few]), mode=0o600)
     pairs = [WriterPair(HOSTILE, "People", 0.123, 0.04, 0.2, 0.0004, 0.01)]
     write_parquet(pairs_file(path), WRITER_PAIRS.frame(pairs), mode=0o600)
     return path
@@ -62,11 +64,13 @@ def test_a_revealed_quarter_shows_its_writers_and_hostile_names_stay_text(make_b
     assert "+0.123" in page and "+0.05 to +0.20" in page and "&lt; 0.001" in page
     for shown in ("+0.080", "+0.02 to +0.14", "12% to 30%", ">41<", "25%", "75%", "scores +0.070 (+0.03 to +0.11)"):
         assert shown in page
-    assert page.index("On the same posts") < page.index("Not comparable")
+    ranked, _, apart = page.partition("Not comparable")[0].partition("Without a rank")
+    assert ranked.index("&lt;script&gt;") < ranked.index("Writer 3") and ranked.count('class="hf-signed"') == 2
+    assert "People" in apart and "Writer 2" in apart and "hf-signed" not in apart
     found = list((tmp_path / "site").rglob("note-writers.html"))
     assert len(found) == 1  # only where there is something to show
     downloaded = json.loads(found[0].with_suffix(".json").read_text())
-    assert [row["rank"] for row in downloaded] == [1, None, None]
+    assert [row["rank"] for row in downloaded] == [2, 1, None, None]
 
 
 @pytest.mark.parametrize("task", ["x-notes", "x-notes-media", "x-posts"])
@@ -77,10 +81,10 @@ def test_writers_are_hidden_while_any_label_of_notes_of_the_quarter_is_secret(ma
     write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task, "revealed": False})
     assert hidden(workspace)
     build_board(workspace, private=True)
-    assert len(load_board(workspace.private_board).rows(NoteWriter, SPLIT)) == 3
+    assert len(load_board(workspace.private_board).rows(NoteWriter, SPLIT)) == 4
     write_json(workspace.release(QUARTER, task) / "manifest.json", said | {"task": task})
     build_board(workspace)
-    assert len(load_board(workspace.board).rows(NoteWriter, SPLIT)) == 3
+    assert len(load_board(workspace.board).rows(NoteWriter, SPLIT)) == 4
 
 
 def test_writers_of_a_quarter_that_was_never_released_are_hidden_and_damage_is_named(make_board) -> None:

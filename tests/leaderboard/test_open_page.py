@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,9 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
-from leaderboard.components.open_quarter import plain_participant
+from leaderboard.components.charts import calendar_bar
+from leaderboard.components.labels import Links, dated
+from leaderboard.components.open_quarter import open_quarter, plain_participant
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.export import export_board
 
@@ -114,3 +118,17 @@ def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported_for_ot
     assert not (tmp_path / "copy").exists()
     export_board(private, tmp_path / "own", private=True)
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700
+
+
+def test_the_bar_of_an_open_quarter_shows_today_and_no_more_than_is_over() -> None:
+    moments = [datetime(2026, 10, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC), datetime(2027, 2, 1, tzinfo=UTC)]
+    bar = str(calendar_bar(*moments))
+    for moment, width in ((moments[0], "0.0"), (datetime(2026, 12, 1, 12, tzinfo=UTC), "50.0"), (moments[2], "100.0")):
+        assert f'style="width:{width}%' in dated(bar, moment)
+
+
+def test_a_submission_in_time_is_said_to_be_received_and_counted_after_the_deadline(shown: Board) -> None:
+    waiting = replace(shown.rows(Participant, OPEN)[0], origin="team/late", judged=0, provenance="uploaded")
+    table = pl.DataFrame([{"edition": OPEN.edition, "task": OPEN.task, "split": OPEN.kind, **asdict(waiting)}])
+    board = replace(shown, _tables={**shown._tables, "participants": table}, known={})
+    assert "received, counted after 15 January" in str(open_quarter(board, OPEN, Links({}, "index.html")))

@@ -43,13 +43,14 @@ PAGES = {
     "missing": "404.html",
     "data": "wikipedia-edits/2024Q1/data.html",
     "about": "about.html",
+    "guess": "x-notes/2024Q1/guess.html",
 }
 SEEN = [
     ("home", "dark"), ("home", "phone"),
     ("leaderboard", "light"), ("leaderboard", "phone"), ("ties", "dark"), ("ties", "tablet"), ("every-quarter", "dark"),
     ("every-quarter", "phone"), ("system", "light"), ("system", "phone"), ("compare", "dark"),
     ("compare", "phone"), ("samples", "light"), ("samples", "phone"), ("submit", "tablet"), ("missing", "phone"),
-    ("data", "phone"), ("about", "dark"),
+    ("data", "phone"), ("about", "dark"), ("guess", "phone"),
 ]  # fmt: skip
 SERIOUS = ("serious", "critical")
 SHOWN = ".hf-standings tbody tr:not(.hf-group):not([hidden])"
@@ -224,6 +225,7 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     expect(there.locator(".hf-standings th", has_text="Cost")).to_be_hidden()
     there.get_by_label("Find a system or team").fill("nobody has this name")
     assert other.names() == []
+    expect(there.get_by_role("button", name="Clear search and filters")).to_be_visible()
     expect(there.locator(".hf-standings .hf-group:visible")).to_have_count(0)
     there.evaluate("location.hash = ''")
     expect(there.locator(SHOWN)).to_have_count(at_first)
@@ -232,9 +234,9 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
 def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")
-    assert seen.names() == []  # of a regime that there is not
-    page.get_by_role("combobox", name="Provenance").select_option("uploaded")
-    assert seen.names() == []
+    assert seen.names() == ["good", "fair", "poor"]
+    expect(page.get_by_role("status")).to_contain_text("asked for regime “<b>”, which is not here: left out.")
+    assert "regime" not in seen.fragment
     page.goto(f"{seen.address}about.html")
     seen.go("x-notes/2024Q1/index.html#provenance=uploaded&sort=nothing&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
@@ -253,6 +255,10 @@ def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visi
     expect(uploaded.first).to_be_visible()
     page.get_by_label("Find a system or team").fill("")
     page.get_by_role("button", name="Show uploaded systems").click()
+    expect(uploaded.locator("visible=true")).to_have_count(everyone)
+    page.go_back()
+    expect(uploaded.first).to_be_hidden()
+    page.go_forward()
     expect(uploaded.locator("visible=true")).to_have_count(everyone)
     assert seen.fragment == "provenance=all"
     page.get_by_role("combobox", name="Provenance").select_option("Run or replayed here")
@@ -315,7 +321,10 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     page.get_by_role("combobox", name="Label").select_option("accepted")
     expect(status).to_have_text(found)
     page.get_by_label("Search in texts").fill("no text has this")
-    expect(status).to_have_text(f"0 of {len(every)} samples.")
+    expect(status).to_contain_text(f"0 of {len(every)} samples.")
+    page.get_by_role("button", name="Clear search and filters").click()
+    expect(status).to_have_text(f"{len(every)} of {len(every)} samples.")
+    page.go_back()
     page.get_by_label("Search in texts").fill("")
     expect(status).to_have_text(found)
     page.locator(".hf-samples tbody a").nth(2).click()
@@ -323,11 +332,35 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     expect(opened).to_contain_text("People decidedaccepted")
     expect(opened.locator(".hf-answers tbody tr")).to_have_count(4)
     expect(opened.locator(".hf-answers tr", has_text="poor")).to_contain_text("wrong")
+    assert page.evaluate("document.querySelector('.hf-opened').rowIndex") == 4  # below its own row
+    first, address = opened.get_attribute("data-opened"), seen.fragment
+    opened.get_by_role("link", name="Next").click()
+    expect(opened).not_to_have_attribute("data-opened", first or "")
+    assert f"sample={opened.get_attribute('data-opened')}" in seen.fragment != address
+    opened.get_by_role("link", name="Previous").click()
+    expect(opened).to_have_attribute("data-opened", first or "")
+    assert seen.fragment == address
+    opened.get_by_role("button", name="Close").click()
+    expect(opened).to_have_count(0)
+    expect(page.locator(".hf-samples tbody a").nth(2)).to_be_focused()
     there = visit(from_server=from_server)
-    again = there.go(f"wikipedia-edits/2024Q1/samples.html#{seen.fragment}")
+    again = there.go(f"wikipedia-edits/2024Q1/samples.html#{address}&period=never")
+    expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
+    expect(again.get_by_role("status")).to_contain_text("asked for Period “never”, which is not here: left out.")
+    again.goto("about:blank")
+    again = there.go(f"wikipedia-edits/2024Q1/samples.html#{address}")
     expect(again.locator("[data-opened]")).to_contain_text("People decidedaccepted")
     expect(again.get_by_role("status")).to_have_text(found)
     assert seen.errors == there.errors == seen.strangers == []
+
+
+def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[..., Visit]) -> None:
+    seen = visit(from_server=True)
+    page = seen.go("x-notes/2024Q1/guess.html")
+    for number, right in ((0, "1"), (1, "0"), (0, "0")):
+        page.locator(".hf-guess").nth(number).locator(f"[data-right='{right}'] summary").click()
+    expect(page.get_by_role("status")).to_have_text("You were right on 1 of 2.")
+    assert seen.strangers == seen.errors == []
 
 
 def test_any_two_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:

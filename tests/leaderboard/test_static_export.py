@@ -150,6 +150,12 @@ def test_every_page_is_well_formed_and_says_what_it_is(parsed: dict[str, Parsed]
     assert len(titles) == len(parsed)
 
 
+def test_an_unknown_address_offers_the_menu(parsed: dict[str, Parsed]) -> None:
+    ways = {address for _, _, address in parsed["404.html"].addresses}
+    assert {"./index.html", "./submit.html", "./about.html"} <= ways
+    assert len([way for way in ways if way.endswith("/index.html") and way != "./index.html"]) == 2
+
+
 def test_nothing_on_a_page_can_run_or_load_but_its_own_files(parsed: dict[str, Parsed]) -> None:
     for name, page in parsed.items():
         policy = next(meta["content"] for meta in page.all("meta") if "http-equiv" in meta)

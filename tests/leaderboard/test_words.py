@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hellofresh.results.board.schema import Mistakes
 from hellofresh.results.tables import AnswerRow
 from leaderboard.components.labels import Links
 from leaderboard.data.board import SplitKey
 from leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system
+from leaderboard.views.system import _sentence
 
 WORDS = st.lists(st.sampled_from(["a", "b", "river", "<b>", "&", "the"]), max_size=8).map(" ".join)
 SPLIT = SplitKey("2023Q2", "x-notes")
@@ -78,3 +80,23 @@ def test_long_reasons_are_folded_and_short_ones_are_not() -> None:
 def test_a_system_without_reasons_has_no_section() -> None:
     assert reasons_of_system([], SPLIT, Links({}, "index.html")) is None
     assert "In its own words" in str(reasons_of_system([answer("Because.")], SPLIT, Links({}, "index.html")))
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (
+            (390, 12, 12, 0),
+            "It was wrong on 12 of 390 samples (3%). Most other ranked systems failed on all 12 as well.",
+        ),
+        ((390, 12, 12, 5), "wrong on 12 of 390 samples (3%). Most other ranked systems were right on 5 of all 12."),
+        ((390, 12, 8, 0), "Most other ranked systems failed on the 8 of them that other systems judged as well."),
+        ((390, 12, 8, 3), "Most other ranked systems were right on 3 of the 8 of them that other systems judged."),
+        ((390, 12, 0, 0), "It was wrong on 12 of 390 samples (3%)."),
+        ((390, 0, 0, 0), "Nowhere: it was right on all 390 samples."),
+    ],
+)
+def test_mistakes_are_one_plain_sentence_or_two(counts: tuple[int, int, int, int], said: str) -> None:
+    sentence = shown(_sentence(Mistakes("run", *counts), None))
+    assert sentence.endswith(said)
+    assert sentence.count("Most other") == (counts[2] > 0)

@@ -222,7 +222,7 @@ def _by_system(
     return made
 
 
-@_by_system("sources", "Sources", "What do findings rest on, and how are these publishers rated?", _NO_SOURCE)
+@_by_system("sources", "Sources", "Which sources do answers rest on, and how are their publishers rated?", _NO_SOURCE)
 def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """Where findings come from: domains, how many of them are rated, and how."""
     cited = [trace.sources if trace is not None else () for trace in traces]
@@ -315,7 +315,7 @@ def searches(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row
 @_by_system(
     "result-certainty",
     "Certainty of results",
-    "Is a model surer of what it found where its answer is right?",
+    "Is a model surer of its search results when its answer is right?",
     "No run was asked how certain it is of its results; add --set result_certainty=true.",
 )
 def result_certainty(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row]:

@@ -78,7 +78,7 @@ def calibration(panel: Panel) -> AnalysisResult:
 @analysis(
     "certainty",
     "Certainty",
-    "When a system says that its answer is right with 80%, is it right in 80 of 100 cases?",
+    "When a system is 80% certain of its answer, is it right in 80 of 100 cases?",
     "Answers are binned by the certainty that was stated for them; each dot is the share that is right, its size "
     "their number. Below the dashed line a system is too certain. The table names the bins of each ECE, with a test "
     "of calibration where Brier scores have an interval; rows with a second system are paired differences on the "

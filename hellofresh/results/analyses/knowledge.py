@@ -67,7 +67,7 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
 @analysis(
     "known-when",
     "What is known when",
-    "How well does a system do with what could be known at an instant?",
+    "How well does a system do with what was known at a given moment?",
     "One small panel per system, {metric} by the instant up to which it searched, on the samples that it judged with "
     "each, with 95% intervals. The table has each step to the next instant with its paired interval, adjusted for all "
     "steps. A step up is what could be learnt in between; after the decision it may be the answer itself. Where a "
@@ -105,10 +105,9 @@ def known_when(panel: Panel) -> AnalysisResult:
     "memory",
     "Memory against search",
     "Does searching help more where a model cannot remember?",
-    "One row per system that searches: by how much its gain in {metric} over the same model without search is larger "
-    "on samples from after the knowledge cutoff than on those until then, with the interval of this difference of "
-    "paired differences. Right of the dashed line memory stood in for search before the cutoff; the table has both "
-    "gains.",
+    "One row per system that searches: its gain in {metric} over the same model without search on samples after the "
+    "knowledge cutoff, minus the gain on those before it, with an interval. Right of the dashed line, memory replaced "
+    "search before the cutoff. The table has both gains.",
 )
 def memory(panel: Panel) -> AnalysisResult:
     """The gain by search before and after the cutoff, and how far they are apart."""

@@ -57,15 +57,15 @@ def ranking(panel: Panel) -> AnalysisResult:
     for standing in standings.ranked:
         system = by_origin[standing.origin]
         found.rows.append(_standing(panel, ranked, system, standing, adjusted.get(system.origin)))
-        more = f"first with a probability of {standing.first:.0%}"
+        more = f"{standing.first:.0%} chance of being first"
         limits = standing.rank, standing.low, standing.high, standing.n
         found.marks.append(Mark(system.name, f"tie group {standing.tie_group}", *limits, more=more, row=system.name))
     others = (system for system in compared.systems if system.section is not EntrySection.SYSTEM)
     found.rows += [_standing(panel, compared, system, None, adjusted.get(system.origin)) for system in others]
     if standings.detectable is not None:
         found.notes.append(
-            f"A true difference of {standings.detectable:.3f} in {panel.task.headline.title} between two systems would "
-            "be found with a probability of 80% (the median over pairs, each tested alone)."
+            f"These samples detect a true difference of {standings.detectable:.3f} in {panel.task.headline.title} "
+            "between two systems in 80% of cases (the median over pairs, each tested alone)."
         )
     found.notes += [*_over_periods(panel, ranked), *_about_quarters(panel, over)]
     if (first := standings.ranked[0]).few_clusters:
@@ -126,12 +126,12 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
         return ["Too few systems took part in several quarters to put quarters on one scale."]
     effects = ", ".join(f"{name} {effect:+.3f}" for name, effect in over.effects.items())
     lines = [
-        "Adjusted scores are what the fixed-effects model of systems and quarters expects in the mean quarter "
+        "Adjusted scores are those expected in an average quarter, by a model with effects of systems and quarters "
         f"({effects})."
     ]
     if over.excess_p is not None:
         lines.append(
-            "Whether quarters are as much harder for one system as for another: more than sampling is left over with "
+            "Is a hard quarter equally hard for every system? The differences exceed sampling with "
             f"p = {over.excess_p:.2f}; a small p speaks against comparing quarters this way."
         )
     if over.few:
@@ -144,8 +144,8 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     "Temporal consistency",
     "Does a system's score hold from period to period?",
     "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
-    "periods whose intervals overlap widely show no change. A fall from some period on that several systems "
-    "with the same knowledge cutoff share would be a sign of memorised outcomes.",
+    "periods whose intervals overlap widely show no change. If several systems with the same knowledge "
+    "cutoff fall from the same period on, they may have memorised outcomes.",
     version=2,
 )
 def temporal_consistency(panel: Panel) -> AnalysisResult:

@@ -66,7 +66,7 @@ _CUTOFF = ("Both sides of the cutoff", "Difference")
 @analysis(
     "subgroups",
     "Subgroups",
-    "How well do systems do on parts of the samples, by what is known of them?",
+    "How well do systems do on groups of samples, divided by known facts?",
     "The headline metric of each system's leaderboard row on the samples of each bin, with its interval. Bins with "
     f"fewer than {LEAST_SAMPLES} samples are left out. Bins differ in their balance of classes, which the metric "
     "depends on: compare systems within a row before comparing rows.",
@@ -75,7 +75,7 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
     """How well systems do on parts of the samples that the task names, such as possibility, attack or language."""
     parts, notes = subgroups(panel)
     if not parts:
-        return missing("Nothing that is known of the samples divides them into parts that are large enough.", notes)
+        return missing("No known fact divides the samples into groups that are large enough.", notes)
     result = Findings(panel, notes=notes)
     for part in parts:
         for system in panel.systems:
@@ -369,11 +369,11 @@ _WHOLE = "all texts"
 @analysis(
     "text-alone",
     "Text alone",
-    "How much of the labels do words alone tell, without understanding or evidence?",
+    "How far do word counts alone predict the labels?",
     "Balanced accuracy (the mean share of each class that is found) of a classifier on word counts, less chance, which "
     "is 1 over the number of classes. It learns from four fifths of the samples and predicts the other fifth; samples "
-    "of one group are always on the same side. Above 0, style or topic tells something of the label, and a system that "
-    "is not clearly better may have learnt no more. A part that tells much by itself may give the label away.",
+    "of one group are always on the same side. Above 0, style or topic hints at the label, and a system that is not "
+    "clearly better may have learnt no more. A part that predicts well alone may give the label away.",
 )
 def text_alone(panel: Panel) -> AnalysisResult:
     """What a cross-fitted linear classifier on TF-IDF of words and word pairs reaches over chance."""

@@ -39,7 +39,7 @@ _COSTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 @analysis(
     "intercepts",
     "Probabilities and intercepts",
-    "Do systems find notes more probably helpful the more people who disagree found them helpful?",
+    "Do systems give higher probabilities to notes that people who disagree found helpful?",
     "Spearman's rank correlation of each system's probability of the second class with what ratings say of the sample, "
     "on the samples that all ranked systems judged. It tells systems apart that choose alike: a clear case should have "
     "a higher probability than a narrow one. A system without probabilities is ranked by its choices, which have two "
@@ -174,7 +174,7 @@ def _add_ranks(result: Findings, systems: Sequence[System], where: Where, least:
     if not systems:
         return
     if where.sum() < LEAST_SAMPLES or panel.is_one_class(where):
-        result.notes.append(f"Of labels that cost {_named(least)} there are {int(where.sum())}: too few to score.")
+        result.notes.append(f"Only {int(where.sum())} labels cost {_named(least)}: too few to score.")
         return
     ranks = rank_systems(all_differences(panel.tables([system.headline for system in systems], where), metric))
     for place, system in enumerate(systems):

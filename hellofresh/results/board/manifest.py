@@ -39,12 +39,14 @@ class BoardAddresses(Strict):
     """Where the project lives; empty where that is not configured.
 
     Attributes:
-        repository, issues: web addresses.
+        repository, issues, paper, docs: web addresses.
         dataset: on the Hugging Face hub, `OWNER/NAME`.
     """
 
     repository: str = ""
     issues: str = ""
+    paper: str = ""
+    docs: str = ""
     dataset: str = ""
 
 
