@@ -77,3 +77,10 @@ def fails_with(code: str, match: str | None = None) -> Iterator[pytest.Exception
     with pytest.raises(HelloFreshError, match=match) as caught:
         yield caught
     assert caught.value.code == code
+
+
+def refused(code: str, work: Callable[..., object], *arguments: object, **named: object) -> str:
+    """What the error with this code says that something ends with."""
+    with fails_with(code) as caught:
+        work(*arguments, **named)
+    return str(caught.value)

@@ -126,8 +126,7 @@ def train_reward_encoder(
         encoder = _opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
         ones = float(np.mean([row["label"] for row in rows["train"]]))
         loss = BinaryCrossEntropyLoss(encoder, pos_weight=torch.tensor((1 - ones) / ones, device=device))
-        chosen = Dataset.from_list(rows["selection"])
-        trainer = partial(CrossEncoderTrainer, encoder, eval_dataset=chosen, loss=loss)
+        trainer = partial(CrossEncoderTrainer, encoder, eval_dataset=Dataset.from_list(rows["selection"]), loss=loss)
         _trained_on(rows["train"], run, trainer, CrossEncoderTrainingArguments, best="held_out_loss")
         versions = {name: version(name) for name in ("torch", "transformers", "sentence-transformers")}
         card = training.card(

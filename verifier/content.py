@@ -192,6 +192,14 @@ class Content:
             self.labels[self.places[key]] = min(label, many - 1)
 
 
+def _wrongly_gone(content: Content, committed: Mapping[str, bytes]) -> Iterator[str]:
+    gone = content.tombstones.keys()
+    if sorted(map(canonical, content.manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
+        yield "not the takedowns that the manifest names"
+    yield from few(gone & content.places.keys(), "was taken down and is still a sample")
+    yield from few(gone - committed.keys(), "never was a sample") if committed else ()
+
+
 def read_content(folder: Path, manifest: Manifest) -> Content:
     """Read everything that a manifest lists but its scores, and check it against each other."""
     task, dataset = TASKS.get(manifest["task"]), manifest["dataset"]
@@ -213,11 +221,7 @@ def read_content(folder: Path, manifest: Manifest) -> Content:
         content.of(COMMITMENTS).extend(few(content.places.keys() - committed.keys(), "has no commitment"))
         content.of(COMMITMENTS).extend(few(committed.keys() - asked, "has a commitment and is not a sample"))
     if TOMBSTONES in content.faults:
-        faults, gone = content.of(TOMBSTONES), content.tombstones.keys()
-        if sorted(map(canonical, manifest["takedowns"])) != sorted(map(canonical, content.tombstones.values())):
-            faults.append("not the takedowns that the manifest names")
-        faults += few(gone & content.places.keys(), "was taken down and is still a sample")
-        faults += few(gone - committed.keys(), "never was a sample") if committed else []
+        content.of(TOMBSTONES).extend(_wrongly_gone(content, committed))
     if dataset is not None or manifest["revealed"]:
         _read_labels(folder, content, committed)
     if manifest["resolved"] is not None:
@@ -339,10 +343,8 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
             wrong.append(key)
     content.unchecked[LABELS] = ["facts of labels but for relevance" if content.relevance else "facts of labels"]
     if content.fact_metrics:
-        content.unchecked[LABELS].append(
-            f"whether {content.fact} and the other facts of ratings follow from the source's ratings, which are not in "
-            "a release: they name people"
-        )
+        from_ratings = f"whether {content.fact} and the other facts of ratings follow from the source's ratings"
+        content.unchecked[LABELS].append(f"{from_ratings}, which are not in a release: they name people")
     faults += few((key for key, at in content.places.items() if content.labels[at] < 0), "has no label")
     faults += few(strange, "has a label and is not a sample" if dataset else "has a label and no commitment")
     faults += few(wrong, "has another label or salt than was committed to")
@@ -352,13 +354,19 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
         draw = manifest["draw"]
         if draw is not None and text_hash(str(draw.get("key"))) != draw["commitment"]:
             faults.append("the manifest's key of the draw is not the one that was committed to")
-        return
+    else:
+        faults += _otherwise_than_stated(manifest, seen)
+
+
+def _otherwise_than_stated(manifest: Manifest, seen: Mapping[int, int]) -> Iterator[str]:
+    """Where labels of a data set, counted by class, are not those of the manifest."""
+    dataset = manifest["dataset"]
     counts = dataset["labels"]
     if counts and [seen[label] for label in range(len(counts))] != counts:
         said = ", ".join(f"{seen[label]:,}" for label in range(len(counts)))
-        faults.append(f"there are {said} labels of each class, and the manifest says {counts}")
+        yield f"there are {said} labels of each class, and the manifest says {counts}"
     if dataset["content"] != manifest.opening_content:
-        faults.append("samples and labels do not have the content hash that the manifest names")
+        yield "samples and labels do not have the content hash that the manifest names"
 
 
 def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:

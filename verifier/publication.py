@@ -466,19 +466,23 @@ def publications_above(folders: Sequence[Path]) -> list[Path]:
     return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
 
 
+def _read_account(path: Path) -> Row:
+    account: Row = strict_json(path.read_bytes(), 8)
+    if wrong := misfit(account, _ACCOUNT_FORM):
+        raise ValueError(wrong)
+    if len({entry["path"] for entry in account["files"]}) < len(account["files"]):
+        raise ValueError("a file is listed twice")
+    return account
+
+
 def publication_checks(root: Path) -> list[Check]:
     """Whether the files of a publication are those of its account, and say what its releases say."""
     name = root.as_posix()
     try:
-        account = strict_json((root / ACCOUNT).read_bytes(), 8)
-        if wrong := misfit(account, _ACCOUNT_FORM):
-            raise ValueError(wrong)
-        listed = {entry["path"]: entry for entry in account["files"]}
-        if len(listed) < len(account["files"]):
-            raise ValueError("a file is listed twice")
+        account = _read_account(root / ACCOUNT)
     except (ValueError, OSError) as error:
         return [Check(name, "publication", "", (f"{ACCOUNT}: {error}",))]
-    made = Publication.at(root, account)
+    made, listed = Publication.at(root, account), [entry["path"] for entry in account["files"]]
     unreadable = (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError, polars.exceptions.PolarsError)
     parts_said = f"{len(made.parts)} tables, row by row as the releases say"
     corpora = "tables of corpora" if any(path.startswith("data/corpus-") for path in listed) else ""

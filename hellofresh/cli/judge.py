@@ -150,7 +150,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
         evidence = _evidence(options, workspace, list(claims.values()))
         bar.line("reward models")
         groups = {name: claim.group for name, claim in claims.items()}
-        judged = judge_by_rewards(study, reward, evidence, groups, learnt)
+        judged = judge_by_rewards(study, reward, evidence, groups, learnt=learnt, cards=cards)
     judge = judge_name([card.sha256 for card in cards])
     kept = keep_ratings(study, judge, reward_ratings(judged, study.rubric, judge))
     _show(output, judged, cards)
@@ -196,6 +196,9 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
     output.table("Held against responses that say nothing, by claim", heads, rows)
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
+    if judged.weak:
+        what = "places refutations above replies that refute nothing too seldom"
+        output.say(f"not validated: by its own card the reward for {', '.join(judged.weak)} {what}")
     differences = {measure: judged.differences(measure) for measure in judged.measures}
     _show_differences(output, differences, (*trained, "denies", "grounded"))
     for card in cards:
@@ -235,6 +238,7 @@ def _give_judged(
             for (probe, measure), gain in judged.held.items()
         ],
         "fooled_by": judged.fooled_by,
+        "weak": judged.weak,
         "differences": [
             {"measure": one.measure, "first": one.first, "second": one.second, "difference": one.mean.value,
              "low": one.mean.low, "high": one.mean.high, "p": one.mean.p_value, "adjusted": one.adjusted}

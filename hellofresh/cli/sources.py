@@ -81,18 +81,21 @@ def _show_fitted(report: BridgingReport, output: CommandOutput) -> None:
     output.table("Agreement with X's own statuses", ("status", "by", "", "notes", "same", "share"), rows)
 
 
-def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """What thousands of ratings say of a quarter's notes, or a table of votes of its items."""
-    if options.table is not None:
-        return _fit_table(options, output)
+def _check_fit(options: argparse.Namespace) -> None:
     if options.quarter is None:
-        raise UsageError(
-            "no quarter", fix="Name it with --quarter Q, or a table of votes with --table.", code="no-quarter"
-        )
+        fix = "Name it with --quarter Q, or a table of votes with --table."
+        raise UsageError("no quarter", fix=fix, code="no-quarter")
     if options.dump is None or len(options.dump) != 1:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
     if options.page is not None and options.page.suffix != ".html":
         raise UsageError(f"no such page {str(options.page)!r}", expected="FILE.html", code="bad-output")
+
+
+def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
+    """What thousands of ratings say of a quarter's notes, or a table of votes of its items."""
+    if options.table is not None:
+        return _fit_table(options, output)
+    _check_fit(options)
     workspace = Workspace.from_environment()
     jobs = options.jobs if options.jobs is not None else min(2, os.cpu_count() or 1)
     path = workspace.bridging(options.quarter)

@@ -311,6 +311,17 @@ def _score(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
+def _entry_row(item: SubmissionStanding, counts: str) -> tuple[str, str, str, str]:
+    info, received = item.submission.info if item.submission else None, item.receipt and item.receipt.received
+    outcomes = [(task, counts if how is EntryOutcome.COUNTS else how) for task, how in item.tasks.items()]
+    return (
+        item.origin,
+        f"{info.name} by {info.team}" if info else "",
+        utc_text(received) if received else "-",
+        f"{len(item.faults)} fault(s)" if item.faults else "; ".join(f"{task}: {how}" for task, how in outcomes),
+    )
+
+
 def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     """List the submissions of an edition, or show the workspace's folder of them."""
     if options.record is not None:
@@ -321,19 +332,7 @@ def list_entries(options: argparse.Namespace, output: CommandOutput) -> int:
     found = standings(options.submissions, due)
     output.result({"entries": [_as_json(item) for item in found.entries], "passed_over": list(found.passed_over)})
     counts = "counts so far" if due.takes(now()) else "counts"
-    rows = []
-    for item in found.entries:
-        info, received = item.submission.info if item.submission else None, item.receipt and item.receipt.received
-        outcomes = [(task, counts if how is EntryOutcome.COUNTS else how) for task, how in item.tasks.items()]
-        state = "; ".join(f"{task}: {how}" for task, how in outcomes)
-        rows.append(
-            (
-                item.origin,
-                f"{info.name} by {info.team}" if info else "",
-                utc_text(received) if received else "-",
-                f"{len(item.faults)} fault(s)" if item.faults else state,
-            )
-        )
+    rows = [_entry_row(item, counts) for item in found.entries]
     output.table(f"Submissions to {due.edition}{_named(due)}", ("entry", "name", "received", "state"), rows)
     if not options.submissions.is_dir():
         output.text(f"There is no folder {options.submissions.absolute()} yet.")

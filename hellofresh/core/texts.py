@@ -103,6 +103,15 @@ class FencedText:
     mark: str
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for a formula at the beginning of a cell."""
+
+
+def disarmed(text: str) -> str:
+    """A cell of a table; one that a spreadsheet would take for a formula gets an apostrophe."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
 def mark_for(texts: Sequence[str]) -> str:
     """A mark that none of the texts holds, which the same texts always have."""
     whole = "\n".join(texts)

@@ -429,9 +429,7 @@ def _to_judge(judging: Judging) -> list[Sample]:
     own = study.own_key.filter(pl.col("response").is_in(list(texts)))
     if in_pairs:
         own = own.filter(pl.col("system").is_in(study.main_systems))
-    by_post: dict[str, list[str]] = {}
-    for response, sample in own.select("response", "sample").sort("sample", "response").iter_rows():
-        by_post.setdefault(sample, []).append(response)
+    by_post: dict[str, list[str]] = dict(own.sort("response").group_by("sample").agg("response").iter_rows())
     return [
         JudgedPost(
             id="+".join(names),

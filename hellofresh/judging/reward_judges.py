@@ -28,7 +28,7 @@ from hellofresh.core.files import sha256_text
 from hellofresh.judging.rubric import Rubric
 from hellofresh.judging.study import NOT_VALIDATED, JudgeKind, RatedStudy, Rating, read_responses, read_samples
 from hellofresh.releases.draw.duplicates import near_duplicates
-from hellofresh.rewards.base import RewardCase, RewardModel, read_card
+from hellofresh.rewards.base import RewardCard, RewardCase, RewardModel, read_card
 from hellofresh.rewards.models import CombinedReward, open_combined, open_reward
 from hellofresh.stats.multiway import ClusteredMean, clustered_mean, holm
 
@@ -136,12 +136,20 @@ class JudgedSystems:
         measures: names of these columns: those of trained judges, then those of none.
         groups: number of each sample's group, by sample.
         held: by response that says nothing and measure, how much better systems' responses are, by claim.
+        weak: criteria of the reward models that place refutations too low by their own cards.
     """
 
     responses: pl.DataFrame
     measures: Sequence[str]
     groups: Mapping[str, int]
     held: Mapping[tuple[str, str], ClusteredMean] = field(default_factory=dict)
+    weak: Sequence[str] = ()
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why the ratings rank nothing; empty where nothing is known against them."""
+        fooled = [f"fooled by {', '.join(self.fooled_by)}"] * bool(self.fooled_by)
+        return [*fooled, *(f"the reward for {name} is weak by its own card" for name in self.weak)]
 
     @property
     def fooled_by(self) -> list[str]:
@@ -187,7 +195,9 @@ def judge_by_rewards(
     reward: CombinedReward,
     evidence: Mapping[str, Sequence[str]],
     groups: Mapping[str, str],
+    *,
     learnt: Sequence[str] = (),
+    cards: Sequence[RewardCard] = (),
 ) -> JudgedSystems:
     """Judge every response of a study.
 
@@ -197,6 +207,7 @@ def judge_by_rewards(
         evidence: texts by sample, the best first; the same for all systems.
         groups: samples of one group are not independent.
         learnt: responses that a model was trained on, to find copies of.
+        cards: of the models.
 
     Raises:
         DataError: if no response to a known sample is there.
@@ -229,7 +240,8 @@ def judge_by_rewards(
     numbers = {name: number for number, name in enumerate(dict.fromkeys(groups.values()))}
     of_sample = {sample: numbers[group] for sample, group in groups.items()}
     held = _held_against_probes(table, reward, dict(zip(key["sample"], cases, strict=True)), of_sample)
-    return JudgedSystems(table, list(columns), of_sample, held)
+    weak = [card.criterion for card in cards if card.probes is not None and card.probes.is_weak]
+    return JudgedSystems(table, list(columns), of_sample, held, weak)
 
 
 def _held_against_probes(
@@ -259,7 +271,7 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
 
     They bear a mark where the reward does not tell responses from ones that say nothing.
     """
-    mark = f"{NOT_VALIDATED}fooled by {', '.join(judged.fooled_by)}" if judged.fooled_by else ""
+    mark = f"{NOT_VALIDATED}{'; '.join(judged.doubts)}" if judged.doubts else ""
     for criterion in rubric.criteria:
         if criterion.id not in judged.measures or criterion.unit != "response":
             continue

@@ -70,8 +70,7 @@ def _table(
         by_sample.setdefault(place[item.sample], []).append(item)
     judged = {at: its for at, its in sorted(by_sample.items()) if len(its) >= VOTERS}
     given = [item for its in judged.values() for item in its]
-    where = np.zeros(len(place), dtype=np.bool_)
-    where[list(judged)] = True
+    where = np.isin(np.arange(len(place)), list(judged))
     row = PeopleRow(
         with_known=with_known,
         section=str(EntrySection.PEOPLE),

@@ -13,7 +13,7 @@ wrong (see `hellofresh.stats.metrics`) and is shown in its own columns. Interval
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -96,17 +96,8 @@ def score_quarter(
     read = _read_main if split == MAIN else _read_prospective
     found = read(workspace, edition, submissions, moment or now())
     public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
-    waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
-    inputs: list[object] = [
-        sorted(public),
-        VERSION,
-        [[release.samples_sha256, *release.taken_down] for release in found.releases],
-        [sha256_file(path) for path in found.label_files if path.is_file()],
-        to_json(found.entries),
-        to_json(waiting),
-    ]
     name = f"score{'' if split == MAIN else f'-{split}'}/{edition}"
-    stage = Stage(workspace, name, input_key(inputs))
+    stage = Stage(workspace, name, _key(found, public))
     scored = ScoredSplit(
         edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
@@ -279,6 +270,20 @@ class _Read:
     entries: Mapping[str, Sequence[Entry]]
     waiting: Mapping[str, Sequence[Entry]]
     notes: Sequence[str]
+
+
+def _key(found: _Read, public: Iterable[str]) -> str:
+    """Hash of what decides the scores."""
+    waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
+    inputs: list[object] = [
+        sorted(public),
+        VERSION,
+        [[release.samples_sha256, *release.taken_down] for release in found.releases],
+        [sha256_file(path) for path in found.label_files if path.is_file()],
+        to_json(found.entries),
+        to_json(waiting),
+    ]
+    return input_key(inputs)
 
 
 def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:

@@ -30,7 +30,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
 from hellofresh.runs.prepare import web_access
-from hellofresh.runs.record import read_outputs, read_record
+from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
@@ -231,17 +231,20 @@ def _sample(post: PostAsked) -> tuple[_AskedPost, list[Image]]:
     return sample, pictures
 
 
+def _steps(folder: Path, record: RunRecord) -> Iterator[StepUsage]:
+    for step in usage_by_step(folder)[0]:
+        usage = record.usage.get(step.role, record.usage[MAIN])
+        step.model, step.seconds = usage.model, round(step.seconds, 2)
+        step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
+        yield step
+
+
 def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: float) -> RespondedPost:
     """Put together what is known of a response, from the files of its run."""
     record = read_record(report.folder)
     ((_, _, output),) = read_outputs(report.folder)
     events: Sequence[Event] = next(iter(read_transcripts(report.folder))).events
     assert record is not None
-    steps, _ = usage_by_step(report.folder)
-    for step in steps:
-        usage = record.usage.get(step.role, record.usage[MAIN])
-        step.model, step.seconds = usage.model, round(step.seconds, 2)
-        step.cost_usd = 0.0 if usage.cost_usd == 0 else step.cost_usd
     noted = {event.name: event.values for event in events if isinstance(event, NotedEvent)}
     described = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "picture"]
     searched = [event for event in events if isinstance(event, SearchedEvent)]
@@ -261,7 +264,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         left_out=dict(Counter(event.dropped for event in events if isinstance(event, ReadEvent) and event.dropped)),
         searches_failed=sum(bool(event.problem) for event in searched),
         invented_links=tuple(map(str, invented)) if isinstance(invented, list | tuple) else (),
-        steps=tuple(steps),
+        steps=tuple(_steps(report.folder, record)),
         seconds=round(seconds, 1),
         cost_usd=None if record.cost_usd is None else round(record.cost_usd, 6),
         notes=notes,

@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, 
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
-from hellofresh.core.texts import hidden_character
+from hellofresh.core.texts import FORMULA, hidden_character
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault
 from hellofresh.tasks import MOST_CLASSES, TASKS
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -208,8 +208,6 @@ ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Rankin
 MOST_REPETITIONS = 20
 _OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
 _COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula at the beginning of a cell."""
 _LABELS: Mapping[str, int | None] = {**{str(label): label for label in range(MOST_CLASSES)}, "": None, "null": None}
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{0,30})?([eE]-?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[0-9]{1,3}")
@@ -511,7 +509,7 @@ def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
 
 def _cell_value(column: str, cell: str) -> object:
     """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
-    if cell.startswith(_FORMULA):
+    if cell.startswith(FORMULA):
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
     if column == "repetition" and not _WHOLE.fullmatch(cell or "1"):
         raise BadJsonError("bad-cell", f"repetition: {cell[:40]!r}, expected a whole number")

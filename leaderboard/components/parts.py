@@ -14,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from hellofresh.core.texts import disarmed
 from leaderboard.components.markup import Html, visible
-from leaderboard.components.tables import FORMULA, Row, Value
+from leaderboard.components.tables import Row, Value
 
 ALL = ""
 """The choice of a filter that narrows nothing, unless it has marks."""
@@ -75,13 +76,8 @@ class DataColumn:
 
     def series(self) -> pl.Series:
         """The values as they are shown and downloaded: no text hides, reorders, or is a formula of a spreadsheet."""
-        shown = [_disarmed(value) if isinstance(value, str) else value for value in self.values]
+        shown = [disarmed(visible(one, 160)) if isinstance(one, str) else one for one in self.values]
         return pl.Series(self.title, shown, strict=False)
-
-
-def _disarmed(text: str) -> str:
-    safe = visible(text, 160)
-    return f"'{safe}" if safe.startswith(FORMULA) else safe
 
 
 @dataclass(frozen=True, slots=True)

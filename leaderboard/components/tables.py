@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from hellofresh.core.texts import disarmed
 from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.scale import figure
 from leaderboard.data.board import MetricValue
@@ -138,7 +139,6 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
 
 
 Row = Mapping[str, Value]
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
     "^": r"\textasciicircum{}",
@@ -156,8 +156,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(list(rows[0]) if rows else [])
     for row in rows:
-        texts = (visible(value, 300) if isinstance(value, str) else value for value in row.values())
-        writer.writerow([f"'{one}" if isinstance(one, str) and one.startswith(FORMULA) else one for one in texts])
+        writer.writerow([disarmed(visible(one, 300)) if isinstance(one, str) else one for one in row.values()])
     return file.getvalue()
 
 

@@ -127,7 +127,9 @@ def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
     assert set(ratings["criterion"]) == {"politeness", "refutation", "claim-relevance", "evidence-relevance"}
     assert ratings.height == 4 * 3 * 16
     assert set(ratings["kind"]) == {str(JudgeKind.CLASSIFIER)}
-    assert all(comment.startswith("not validated: fooled by ") for comment in ratings["comment"])
+    assert result["weak"] == ["refutation"]
+    (comment,) = ratings["comment"].unique()
+    assert comment.startswith("not validated: fooled by ") and comment.endswith("refutation is weak by its own card")
     assert ratings["value"].is_between(1, 5).all()
     rate_by_a_person(Workspace(workspace), edition)
     cli(*rated)

@@ -30,6 +30,7 @@ from hellofresh.submissions.receipts import add_submission, withdraw_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from tests.conftest import Cli
+from tests.fakes import refused
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -103,12 +104,6 @@ def life(scored: Path, place, monkeypatch, cli) -> Life:
     shutil.copytree(scored, place, dirs_exist_ok=True)
     monkeypatch.setenv("HELLOFRESH_NOW", REVEALED)
     return Life(place, Workspace(place / "data"), partial(monkeypatch.setenv, "HELLOFRESH_NOW"), cli)
-
-
-def refused(code: str, work: Callable[..., object], *arguments: object, **named: object) -> None:
-    with pytest.raises(HelloFreshError) as caught:
-        work(*arguments, **named)
-    assert caught.value.code == code, caught.value
 
 
 # --- the clock

@@ -94,6 +94,19 @@ def _unknown(command: str) -> list[str]:
     return unknown
 
 
+@pytest.mark.parametrize("person", ["researchers", "participants", "visitors", "fact-checkers", "maintainers"])
+def test_the_page_of_each_person_is_short_and_leads_on(person: str) -> None:
+    text = (ROOT / "docs" / f"for-{person}.md").read_text(encoding="utf-8")
+    assert len(text.split()) <= 800 and len(_LINK.findall(text)) >= 4
+    assert f"for-{person}.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_all_pages_can_be_read_in_an_afternoon() -> None:
+    """Words without bars of tables; the changelog is what nobody reads in order."""
+    pages = [path.read_text(encoding="utf-8") for path in DOCUMENTS if path.name != "CHANGELOG.md"]
+    assert sum(len(re.findall(r"\S*\w\S*", page)) for page in pages) < 37_000
+
+
 def _texts(module: Path) -> Iterator[str]:
     """The string constants of a module, with {} in place of what is filled in."""
     tree = ast.parse(module.read_text(encoding="utf-8"))

@@ -173,6 +173,18 @@ def test_a_broken_connection_is_worth_another_attempt(chat, loopback, reply: dic
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"<!doctype html><title>Sign in</title>", "HTML in place of JSON: <!doctype html><title>Sign in</title>"),
+        (b"upstream gone", "text in place of JSON: upstream gone"),
+    ],
+)
+def test_what_comes_in_place_of_json_is_shown(chat, loopback, body: bytes, said: str) -> None:
+    error = failing("gemini", chat, loopback, REQUEST, body)
+    assert error.code == "bad-reply" and said in str(error)
+
+
 def test_redirects_are_not_followed_so_that_the_key_stays(chat, loopback) -> None:
     error = failing("gemini", chat, loopback, REQUEST, b"", 307, headers={"Location": f"{chat.base_url}/elsewhere"})
     assert (error.code, error.retryable) == ("redirect", False)

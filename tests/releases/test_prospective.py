@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
@@ -27,6 +26,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks.samples import PROSPECTIVE
+from tests.fakes import refused
 from verifier.checks import verify_release
 
 QUARTER = Quarter(2026, 4)
@@ -71,11 +71,6 @@ def lane(make, notes_task):
             return [row["id"] for row in read_jsonl(self.folder / "samples.jsonl")]
 
     return Lane()
-
-
-def refused(code: str, work, *arguments, **named) -> None:
-    with pytest.raises(HelloFreshError, check=lambda error: error.code == code):
-        work(*arguments, **named)
 
 
 def test_in_each_period_the_smallest_hashes_are_drawn_whatever_their_order(lane) -> None:

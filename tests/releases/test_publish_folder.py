@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
@@ -19,6 +18,7 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._card import card_texts, statements
 from hellofresh.tasks import TASKS
+from tests.fakes import refused
 
 SECOND = timedelta(seconds=1)
 
@@ -39,15 +39,8 @@ def released(make, quarter):
     return make.workspace()
 
 
-def refused(code: str, *arguments: object) -> HelloFreshError:
-    with pytest.raises(HelloFreshError) as caught:
-        publish_to_folder(*arguments)
-    assert caught.value.code == code
-    return caught.value
-
-
 def test_a_quarter_that_has_not_opened_is_not_published(released, days, tmp_path) -> None:
-    refused("nothing-open", released, tmp_path / "out", days.opens - SECOND)
+    refused("nothing-open", publish_to_folder, released, tmp_path / "out", days.opens - SECOND)
     assert not (tmp_path / "out").exists()
     assert publish_to_folder(released, tmp_path / "out", days.opens).files > 5
 
@@ -134,10 +127,10 @@ def test_a_failure_halfway_leaves_the_old_publication_whole(
 
     if step == "build":
         (released.release(quarter, "x-notes") / "samples.jsonl").write_text("torn")
-        refused("bad-hash", released, out, days.reveals)
+        refused("bad-hash", publish_to_folder, released, out, days.reveals)
     else:
         monkeypatch.setattr(Path, "rename", failing)
-        refused("unwritable", released, out, days.reveals)
+        refused("unwritable", publish_to_folder, released, out, days.reveals)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -154,11 +147,11 @@ def test_a_folder_with_something_else_in_it_is_not_replaced(released, days, tmp_
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
-    assert "thesis.txt" in str(refused("foreign-folder", released, mine, days.opens))
+    assert "thesis.txt" in refused("foreign-folder", publish_to_folder, released, mine, days.opens)
     out = tmp_path / "out"
     publish_to_folder(released, out, days.opens)
     shutil.copy(mine / "thesis.txt", out / "data/thesis.txt")
-    refused("foreign-folder", released, out, days.opens)
+    refused("foreign-folder", publish_to_folder, released, out, days.opens)
     assert (out / "data/thesis.txt").read_text() == "years of work"
 
 
@@ -170,8 +163,8 @@ def test_a_publication_never_loses_a_quarter(make, released, quarter, tmp_path) 
     publish_to_folder(released, tmp_path / "one", moment, [later])
     assert [p.name for p in (tmp_path / "one/releases").iterdir()] == [str(later)]
     assert publish_to_folder(released, tmp_path / "all", moment).quarters == (quarter, later)
-    assert str(quarter) in str(refused("lost-quarter", released, tmp_path / "all", moment, [later]))
-    refused("nothing-open", released, tmp_path / "none", moment, [Quarter(2001, 1)])
+    assert str(quarter) in refused("lost-quarter", publish_to_folder, released, tmp_path / "all", moment, [later])
+    refused("nothing-open", publish_to_folder, released, tmp_path / "none", moment, [Quarter(2001, 1)])
 
 
 def test_a_manifest_that_names_a_file_elsewhere_is_refused(released, quarter, days, tmp_path) -> None:
@@ -179,7 +172,7 @@ def test_a_manifest_that_names_a_file_elsewhere_is_refused(released, quarter, da
     manifest = read_json(path)
     manifest["files"].append({"path": "../../../private/escrow.key", "size": 1, "sha256": "0", "rows": 1})
     path.write_text(json.dumps(manifest))
-    refused("damaged-release", released, tmp_path / "out", days.opens)
+    refused("damaged-release", publish_to_folder, released, tmp_path / "out", days.opens)
 
 
 def test_the_bundled_sample_is_marked_in_card_and_names(make, quarter, days, tmp_path) -> None:

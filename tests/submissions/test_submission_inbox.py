@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from hellofresh.core.errors import SubmissionError, WorkspaceError
+from hellofresh.core.errors import WorkspaceError
 from hellofresh.submissions import inbox as module
 from hellofresh.submissions.check import Due, Submission, inspect_submission
 from hellofresh.submissions.inbox import Inbox
 from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks.samples import PROSPECTIVE
+from tests.fakes import refused
 
 CODE = "hellofresh"
 HOUR = timedelta(hours=1)
@@ -39,13 +40,6 @@ def passed(hand_in: Callable[..., Path], due: Due, open_day: datetime) -> Callab
         return checked.submission
 
     return make
-
-
-def refused(code: str, action: Callable[..., object], *arguments: object) -> SubmissionError:
-    with pytest.raises(SubmissionError) as caught:
-        action(*arguments)
-    assert caught.value.code == code
-    return caught.value
 
 
 def contents(folder: Path) -> dict[str, bytes]:

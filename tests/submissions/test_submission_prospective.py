@@ -32,6 +32,7 @@ from hellofresh.submissions.receipts import add_submission, read_receipt, withdr
 from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from tests.fakes import refused
 from verifier.checks import verify_release
 from verifier.scores import FigureName
 
@@ -103,13 +104,6 @@ class Lane:
 @pytest.fixture
 def lane(make, notes_task, tmp_path) -> Lane:
     return Lane(make, notes_task, tmp_path / "submissions")
-
-
-def refused(code: str, work, *arguments) -> str:
-    with pytest.raises(HelloFreshError) as caught:
-        work(*arguments)
-    assert caught.value.code == code
-    return str(caught.value)
 
 
 def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_own(lane) -> None:

@@ -111,12 +111,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
             title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found.splitlines())])
         )
     # What is taken out is not read, and its dates are not the page's.
-    beside = []
-    for element in tree.iter(*_BESIDE_TAGS):
-        named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
-        if element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named)):
-            beside.append(element)
-    _drop(tree, beside)
+    _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
     dated = page_date(tree)
     _drop(tree, list(tree.iter(*_AROUND)))
     import trafilatura
@@ -162,6 +157,12 @@ def _tree(document: bytes) -> HtmlElement | None:
         return html.document_fromstring(document, parser=parser)
     except (etree.LxmlError, ValueError):
         return None
+
+
+def _is_beside(element: HtmlElement) -> bool:
+    """Whether an element stands beside the text, as its tag or its names say."""
+    named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
+    return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
 
 
 def _is_tame(tree: HtmlElement) -> bool:

@@ -134,8 +134,10 @@ class GeminiModel:
             what = f"no complete answer ({type(error).__name__})"
             raise CallError(what, where=where, code="unreachable", retryable=True) from None
         except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
-            # The SDK reads replies without checking their shape first.
-            raise bad_reply(where, type(error).__name__) from None
+            # The SDK reads replies without checking their shape first; what is no JSON stands in the decoder's error.
+            faulty = error if isinstance(error, json.JSONDecodeError) else error.__cause__
+            body = faulty.doc.encode(errors="replace") if isinstance(faulty, json.JSONDecodeError) else b""
+            raise bad_reply(where, type(error).__name__, body=body) from None
 
 
 async def _refuse(*_: object) -> None:

@@ -19,6 +19,7 @@ import polars as pl
 
 from hellofresh.core.files import remove_file, write_bytes, write_json
 from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.texts import disarmed
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
 from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_of, read_record
@@ -139,7 +140,8 @@ def _contents(result: AnalysisResult, question: str, *, png: bool) -> dict[str, 
     contents: dict[str, bytes] = {}
     if result.table.height:
         contents["parquet"] = _parquet(result.table)
-        contents["csv"] = _plain(result.table).write_csv().encode()
+        plain = result.table.with_columns(pl.col(pl.String).map_elements(disarmed, pl.String))
+        contents["csv"] = plain.write_csv().encode()
     if result.figure is not None:
         points = points_of(result.marks)
         contents["points.parquet"] = _parquet(points)
@@ -152,14 +154,6 @@ def _parquet(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_parquet(buffer)
     return buffer.getvalue()
-
-
-def _plain(table: pl.DataFrame) -> pl.DataFrame:
-    """Texts that a spreadsheet would take for a formula begin with an apostrophe."""
-    texts = pl.col(pl.String)
-    return table.with_columns(
-        pl.when(texts.str.contains(r"^[=+\-@\t\r]")).then(pl.lit("'") + texts).otherwise(texts).name.keep()
-    )
 
 
 def _finite(value: Cell) -> Cell:
