@@ -39,13 +39,14 @@ def _card(visit: Visit, task: str) -> Html:
     ours = [one for one in board.splits if one.task == task]
     split = min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
     lines, scale, known = all_lines(board, split), scale_of(board, split), TASKS.get(task)
-    ranking = links.to("leaderboard", split)
+    ranking, guess = links.to("leaderboard", split), links.to("guess", split)
     verdict = short_verdict(lines, board, split, scale, links)
     return el(
         "section",
         el("h3", inner_link(ranking, task_title(task))),
         el("p", known.question) if known else None,
         _example(board, split),
+        el("p", inner_link(guess, "Guess five yourself")) if guess else None,
         el("p", *verdict, class_="hf-verdict") if verdict else el("p", "No system has been scored yet."),
         _beside(board, split, scale) if lines else None,
         _over_time(board, split, scale),

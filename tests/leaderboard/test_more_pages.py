@@ -304,5 +304,10 @@ def test_each_task_has_a_card_with_question_example_leader_and_scale(hostile: Se
     ):
         said = text(f"<section {card}")
         assert TASKS[task].question in said and re.search(r"good (leads|ranks first)", said) and "The answer" in said
-        assert "hf-leader" in card and "hf-chance" in card and "People: not asked yet" in said
+        assert (
+            f"./{task}/2024Q1/guess.html" in card
+            and "hf-leader" in card
+            and "hf-chance" in card
+            and "People: not asked yet" in said
+        )
         assert not any(name in card for name in hostile[:2])
