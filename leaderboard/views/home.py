@@ -16,7 +16,7 @@ from leaderboard.components.standings import all_lines, by_rank, group_of, usual
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
 from leaderboard.views.leaderboard import with_ceiling, with_people
-from leaderboard.views.samples import gist
+from leaderboard.views.samples import sample_body
 from leaderboard.views.visit import Page, Visit
 
 _SHORT, _LONG = 40, 300
@@ -63,13 +63,7 @@ def _example(board: Board, split: SplitKey) -> Html | None:
     if sample is None:
         return None
     answer = el("details", el("summary", "The answer"), el("strong", class_name(split.task, sample.label or 0)))
-    about, small = gist(sample)
-    return el(
-        "div",
-        el("blockquote", about, el("div", small)),
-        answer if sample.label is not None else None,
-        class_="hf-example",
-    )
+    return el("div", sample_body(sample), answer if sample.label is not None else None, class_="hf-example")
 
 
 def _beside(board: Board, split: SplitKey, scale: Scale) -> Html:
