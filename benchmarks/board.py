@@ -8,8 +8,8 @@ board with `hellofresh board build`, starts each site as a process of its own an
 
 - start: from starting the server to its first answer.
 - first: the first visit to a fresh server, until the last of all rows is there and the first is seen.
-- warm: such visits afterwards, the median; chart: until a chart is there too; server, browser: the CPU time that such
-  a visit takes of each, which other work on the machine changes less than it changes the wall's.
+- warm: such visits afterwards, the median; chart: until the chart of an app is there too; server, browser: the CPU time
+  that such a visit takes of each, which other work on the machine changes less than it changes the wall's.
 - search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
 - MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
 
@@ -182,13 +182,13 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
                     f"/?page=leaderboard&task={task}&edition={edition}&provenance=all", grid, VEGA,
                     fill("Find a system or team"), pick_from_list, to_compare),
         "site": Site("site", [sys.executable, "-c", HELLOFRESH, "board", "serve", "--port", "PORT"],
-                     {"HELLOFRESH_DATA": str(workspace)}, page, shown, ".hf-panel",
+                     {"HELLOFRESH_DATA": str(workspace)}, page, shown, None,
                      fill_here, pick_here, to_compare),
         "streamlit": Site("streamlit", streamlit(plain), files, "/", grid, VEGA, fill("Find a system or team"),
                           pick_from_list),
         "page": Site("page", [*served, str(folder / "page")], {}, "/", static, None, fill("Find a system or team"),
                      pick_on_page),
-        "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, ".hf-panel", fill_here, pick_here),
+        "export": Site("export", [*served, str(folder / "copy")], {}, page, shown, None, fill_here, pick_here),
     }  # fmt: skip
     if importlib.util.find_spec("gradio"):
         found["gradio"] = Site("gradio", [sys.executable, str(gradio)], {**files, "PORT": "PORT"}, "/", static, None,
