@@ -305,7 +305,7 @@
       const ends = low === null ? [null, null] : turn > 0 ? [low, high] : [-high, -low];
       if (p !== null && p < data.apart)
         verdict.replaceChildren(el("strong", {}, named(ahead[0][2])), " is better than ", named(ahead[1][2]),
-          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. Chance in the choice of samples does not explain it.`);
+          ` by ${Math.abs(difference).toFixed(data.decimals)} ${data.metric} (${limits(...ends)}); ${chance(p)}. The choice of samples does not explain the difference.`);
       else
         verdict.replaceChildren("The two ", el("strong", {}, "do not differ significantly"),
           `: the difference in ${data.metric} is ${signed(difference)} (${limits(low, high)}); ${chance(p)}.`);

@@ -125,8 +125,11 @@
       for (const [select, key] of [[regime, "regime"], [provenance, "provenance"], [order, "sort"]]) {
         select.value = state[key];
         if (select.selectedIndex >= 0) continue;
+        select.value = "";
+        // The menu has one direction of each column, heads have both.
+        if (key === "sort" && sortable.some((at) => keyOf(titles[at]) === state.sort.replace("-", ""))) continue;
         dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
-        select.value = state[key] = "";
+        state[key] = "";
         write(false);
       }
       sort();

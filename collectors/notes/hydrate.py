@@ -76,7 +76,7 @@ def fill_texts(
 def _id(sample: Sample, text: str) -> int:
     if text.isascii() and text.isdigit() and not text.startswith("0") and len(text) < 20 and int(text) <= _LARGEST_ID:
         return int(text)
-    raise DataError("an id that is none", where=sample.id, expected="up to 19 digits", code="bad-id")
+    raise DataError("not an id of a post", where=sample.id, expected="up to 19 digits", code="bad-id")
 
 
 def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, str], post: FoundPost) -> Sample:

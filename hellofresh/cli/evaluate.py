@@ -159,7 +159,7 @@ def _compare_people(
         output.say(f"note: these are the samples that three people or more predicted{absent}.")
     for row in people:
         if row.missing:
-            output.say(f"note: what people predicted is not shown, for what there is: {row.missing}.")
+            output.say(f"note: the predictions of people are not shown: {row.missing}.")
 
 
 def forecast_facts(ahead: Forecast) -> dict[str, object]:

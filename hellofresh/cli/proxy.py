@@ -64,7 +64,9 @@ def _replay(options: argparse.Namespace, output: CommandOutput, evaluation: Eval
     if made.without_asking:
         output.text(f"{made.without_asking} samples were answered without asking a model.")
     if made.fetches:
-        output.text(f"It tried {made.fetches} times to reach other addresses, in vain: see {done.folder}/outcome.json")
+        output.text(
+            f"It tried {made.fetches} times to reach other addresses and was stopped: see {done.folder}/outcome.json"
+        )
     teams = read_teams(root)
     if made.by not in teams or done.public_key not in teams[made.by].keys:
         output.text(f'To count it needs your public key in TEAMS.toml: [{made.by}] keys = ["{done.public_key}"]')

@@ -79,7 +79,9 @@ def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
     for split in filter(None, (asked.split, asked.test)):
         corpus.queries(split)
     if asked.test == asked.split:
-        raise UsageError("the queries to learn from are no test", where=asked.split, code="same-split")
+        raise UsageError(
+            "the same queries cannot be both learnt from and tested on", where=asked.split, code="same-split"
+        )
     recipes = changed_recipes(load_recipe(asked.recipe, Recipe), asked.changes)
     trained = []
     with output.progress(f"train on {corpus.name}") as bar:

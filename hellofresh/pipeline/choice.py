@@ -41,7 +41,7 @@ def choose_edition(
     else:
         if edition is not None or (task is not None and workspace.released()):
             raise UsageError(
-                f"no release of {task if edition is None else edition} whose texts are at hand",
+                f"no release of {task if edition is None else edition} with its texts on this machine",
                 where=str(workspace.root),
                 fix=f"Import it: hellofresh dataset import {get_task(task).source}"
                 if task is not None and not get_task(task).is_living

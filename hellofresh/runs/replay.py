@@ -206,7 +206,7 @@ def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -
             if outcome is None
             else f"{entry} does not count: {outcome}",
             where=str(root),
-            expected=f"one of {', '.join(sorted(known)) or 'the entries, of which there is none'}",
+            expected=f"one of {', '.join(sorted(known)) or 'an entry (there are none yet)'}",
             fix=f"See them with: hellofresh submission list --edition {asked.edition}",
             code="no-entry",
         )

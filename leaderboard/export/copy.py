@@ -181,9 +181,9 @@ def not_found(site: Site) -> str:
     said = "No page of this site has this address. It may have moved; start from the first page to find it."
     board = site.board
     newest = [("leaderboard", board.newest(task), ()) for task in sorted({split.task for split in board.splits})]
-    ways = {task_title(key[1].task): site.paths.get(key) for key in newest}
-    ways = {page.title: f"{page.name}.html" for page in PAGES if page.once} | ways
-    items = (el("li", el("a", title, href=f"./{path}")) for title, path in ways.items() if path)
+    rankings = {task_title(key[1].task): site.paths[key] for key in newest if key in site.paths}
+    ways = {page.title: f"{page.name}.html" for page in PAGES if page.once} | rankings
+    items = (el("li", el("a", title, href=f"./{path}")) for title, path in ways.items())
     menu = el("nav", el("ul", *items), aria_label="Pages")
     return _lone_page("Page not found", said, menu, project_links(board.addresses))
 

@@ -16,7 +16,7 @@ from leaderboard.components.standings import all_lines, by_rank, group_of, usual
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
 from leaderboard.views.leaderboard import with_ceiling, with_people
-from leaderboard.views.samples import gist
+from leaderboard.views.samples import sample_body
 from leaderboard.views.visit import Page, Visit
 
 _SHORT, _LONG = 40, 300
@@ -39,13 +39,14 @@ def _card(visit: Visit, task: str) -> Html:
     ours = [one for one in board.splits if one.task == task]
     split = min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
     lines, scale, known = all_lines(board, split), scale_of(board, split), TASKS.get(task)
-    ranking = links.to("leaderboard", split)
+    ranking, guess = links.to("leaderboard", split), links.to("guess", split)
     verdict = short_verdict(lines, board, split, scale, links)
     return el(
         "section",
         el("h3", inner_link(ranking, task_title(task))),
         el("p", known.question) if known else None,
         _example(board, split),
+        el("p", inner_link(guess, "Guess five yourself")) if guess else None,
         el("p", *verdict, class_="hf-verdict") if verdict else el("p", "No system has been scored yet."),
         _beside(board, split, scale) if lines else None,
         _over_time(board, split, scale),
@@ -63,13 +64,7 @@ def _example(board: Board, split: SplitKey) -> Html | None:
     if sample is None:
         return None
     answer = el("details", el("summary", "The answer"), el("strong", class_name(split.task, sample.label or 0)))
-    about, small = gist(sample)
-    return el(
-        "div",
-        el("blockquote", about, el("div", small)),
-        answer if sample.label is not None else None,
-        class_="hf-example",
-    )
+    return el("div", sample_body(sample), answer if sample.label is not None else None, class_="hf-example")
 
 
 def _beside(board: Board, split: SplitKey, scale: Scale) -> Html:

@@ -129,3 +129,12 @@ def test_every_command_and_option_that_a_message_names_exists(package: str) -> N
         f"{path.relative_to(ROOT)}: {command}": wrong for path, command in commands if (wrong := _unknown(command))
     }
     assert faults == {}
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_no_message_says_make_which_only_a_clone_has(package: str) -> None:
+    for module in (ROOT / package).rglob("*.py"):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
+        said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in notes]
+        assert not [text for text in said if re.search(r"\bmake (release|leaderboard|install|docs|space)\b", str(text))]

@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 QUARTER = "task=x-notes&edition=2024Q1"
 SEEN = [
-    ("", "light"), ("", "phone"), ("?provenance=all", "dark"), ("?provenance=all", "tablet"),
+    ("", "light"), ("", "phone"), ("?page=leaderboard", "light"),
+    ("?page=leaderboard&provenance=all", "dark"), ("?page=leaderboard&provenance=all", "tablet"),
     (f"?page=compare&{QUARTER}", "light"), (f"?page=compare&{QUARTER}", "phone"),
     (f"?page=samples&{QUARTER}&sample=xn-101", "dark"), (f"?page=samples&{QUARTER}&sample=xn-101", "narrow"),
     ("?page=forecasts", "tablet"), (f"?page=data&{QUARTER}", "phone"), ("?page=about", "narrow"),
@@ -62,7 +63,7 @@ def test_every_page_is_whole_and_can_be_used_by_all(
 
 def test_filters_narrow_the_table_and_the_link_keeps_them(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
-    page = go(seen, "")
+    page = go(seen, "?page=leaderboard")
     before = rows(page)
     page.get_by_role("combobox", name="Provenance").click()
     page.get_by_role("option", name="All sources").click()
@@ -72,12 +73,12 @@ def test_filters_narrow_the_table_and_the_link_keeps_them(visit: Callable[[str],
     page.keyboard.press("Enter")
     expect(page.locator("[role=grid]").first).to_have_attribute("aria-rowcount", "3")
     assert seen.query == {"provenance": "all", "find": "BEST"}
-    assert rows(go(visit("light"), "?provenance=all&find=BEST")) == 2
+    assert rows(go(visit("light"), "?page=leaderboard&provenance=all&find=BEST")) == 2
 
 
 def test_a_ticked_row_opens_the_system_and_links_lead_on(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
-    page = go(seen, f"?{QUARTER}&provenance=all")
+    page = go(seen, f"?page=leaderboard&{QUARTER}&provenance=all")
     tick(page, 0)
     expect(page.locator("h1")).to_have_text("good")
     assert seen.query["system"] and "/system?" in page.url
@@ -110,7 +111,7 @@ def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callab
     tick(page, 1)
     expect(page.locator(".hf-answers")).to_be_visible()
     assert seen.query["sample"].startswith("xn-")
-    page = go(seen, "")
+    page = go(seen, "?page=leaderboard")
     chart = page.locator("[data-testid=stVegaLiteChart]").first
     chart.scroll_into_view_if_needed()
     mark = chart.locator("svg [aria-roledescription=point]").first

@@ -293,3 +293,21 @@ def test_five_samples_are_guessed_and_each_fold_says_what_people_decided(hostile
         assert rights == [truth]
     assert "How systems did on these five" in text(page)
     assert not any(page.board.is_open(split) for name, split, _ in page_keys(page.board) if name == "guess")
+
+
+def test_each_task_has_a_card_with_question_example_leader_and_scale(hostile: Sequence[str]) -> None:
+    page = opened("home")
+    cards = html(page).split('class="hf-card"')
+    assert len(cards) == 1 + len({split.task for split in page.board.splits}) == 3
+    for task, card in zip(
+        ("x-notes", "wikipedia-edits"), (part for part in cards if "hf-verdict" in part), strict=True
+    ):
+        said = text(f"<section {card}")
+        assert TASKS[task].question in said and re.search(r"good (leads|ranks first)", said) and "The answer" in said
+        assert (
+            f"./{task}/2024Q1/guess.html" in card
+            and "hf-leader" in card
+            and "hf-chance" in card
+            and "People: not asked yet" in said
+        )
+        assert not any(name in card for name in hostile[:2])

@@ -363,6 +363,22 @@ def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[
     assert seen.strangers == seen.errors == []
 
 
+def test_on_a_phone_a_sample_opens_where_it_is_pressed_over_the_whole_width(visit: Callable[..., Visit]) -> None:
+    page = visit("phone").go("x-notes/2024Q1/samples.html")
+    link = page.locator(".hf-samples tbody a").nth(20)
+    link.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    link.click()
+    opened = page.locator("[data-opened]")
+    expect(opened).to_be_visible()
+    box = opened.bounding_box()
+    assert box and box["width"] > 340
+    assert page.evaluate("scrollY") == before > 3000
+    opened.get_by_role("button", name="Close").click()
+    expect(link).to_be_focused()
+    assert page.evaluate("scrollY") == before
+
+
 def test_any_two_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/compare.html")

@@ -192,4 +192,4 @@ def test_a_corpus_whose_licence_does_not_let_it_be_passed_on_is_named_and_left_o
     assert not [path for path in published.rglob("*") if path.is_file() and b"Deep and cold" in path.read_bytes()
                 and "ponds" not in path.as_posix()]  # fmt: skip
     card = (published / "README.md").read_text()
-    assert "| wells |" in card and "not every licence lets us pass them on" in card
+    assert "| wells |" in card and "not every licence allows passing them on" in card

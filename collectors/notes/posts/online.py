@@ -108,7 +108,7 @@ class ChainedPosts:
         gone = Counter(post.gone for post in found.values())
         missing, failed = gone[PostStatus.NOT_ASKED], gone[PostStatus.ERROR]
         if missing:
-            self.warnings.append(f"{missing} of {unknown} posts would have to be asked for; nobody was asked.")
+            self.warnings.append(f"{missing} of {unknown} posts would have to be requested; no request was sent.")
         if failed > _MOST_FAILED * len(found):
             raise SourceError(
                 f"{failed} of {len(found)} posts could not be asked for: {' '.join(self.warnings)}",

@@ -224,9 +224,9 @@ COMMANDS = (
     ),
     command(
         "train",
-        "Train what ranks documents (reranker) or judges responses by a criterion (reward); or tune a language model "
-        "that responds, by written responses (sft), by rewards of its own responses (ppo, with a value head, or rloo), "
-        "or by sft and then ppo, as in the paper (rarg). In a clone of the repository only.",
+        "Train a model that ranks documents (reranker) or scores responses by a criterion (reward); or tune a language "
+        "model on written responses (sft), on rewards (ppo, with a value head, or rloo), or on both in turn, as in the "
+        "paper (rarg). In a clone of the repository only.",
         "",
         more=_add_train,
         epilog="Examples: hellofresh train reranker --corpus check-covid-5600 --test dev --set weight=0,0.1,0.2 | "

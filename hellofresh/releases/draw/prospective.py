@@ -81,8 +81,8 @@ class ResolutionReport:
 
 
 REASONS = {
-    "undecided": "nobody had decided it when the split was resolved",
-    "no-label": "decided neither way, or no longer in the source",
+    "undecided": "still undecided when the split was resolved",
+    "no-label": "decided neither way, or gone from the source",
     "early": "a decision could be seen before the deadline",
 }
 

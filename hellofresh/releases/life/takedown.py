@@ -157,7 +157,7 @@ def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str
     path = workspace.gone(edition, task.name)
     if not path.is_file():
         raise ReleaseError(
-            f"nobody has looked yet which posts of {task.name} {edition} are gone",
+            f"it is not known yet which posts of {task.name} {edition} are gone",
             where=str(path),
             fix=f"Run: hellofresh hydrate --quarter {edition} --dump DIR --posts-from ...",
             code="not-hydrated",

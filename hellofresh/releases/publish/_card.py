@@ -177,8 +177,8 @@ def _where(one: SearchedCorpus) -> str:
     if one.is_published:
         return f"configuration `{one.config}`, split `documents`"
     if one.corpus is None:
-        return "not in here: the corpus was not at hand"
-    return "not in here: not every licence lets us pass them on (hellofresh corpus import)"
+        return "not included: the corpus is not on the machine that published this"
+    return "not included: not every licence allows passing them on (hellofresh corpus import)"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

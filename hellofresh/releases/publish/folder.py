@@ -158,7 +158,7 @@ def _published(target: Path) -> Mapping[str, ListedFile]:
     foreign = foreign_files(target, {*known, ACCOUNT})
     if foreign or not known:
         raise UsageError(
-            f"it holds {foreign[0] if foreign else 'something'} that is no part of a publication",
+            f"it holds {foreign[0] if foreign else 'something'} that does not belong to a publication",
             where=str(target),
             expected="a new or empty folder, or one that 'release publish' wrote",
             fix="The folder is replaced as a whole, so use one that holds nothing else.",
