@@ -30,7 +30,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.stats import binomtest
 
 from hellofresh.cli import main
-from hellofresh.core.files import read_jsonl, sha256_text, write_bytes, write_jsonl
+from hellofresh.core.files import read_jsonl, sha256_text, write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, Request
@@ -45,6 +45,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate
 from tests.fakes import FakeModel, catalogued, fake_spec
+from tests.submissions.checks import write_submission
 
 OPEN, REVEALED = Quarter(2026, 3), Quarter(2026, 2)
 OPENED, CLOSED = "2026-11-21T12:00:00Z", "2027-01-18T12:00:00Z"
@@ -96,14 +97,9 @@ def hand_in(folder: Path, workspace: Workspace, submissions: Path) -> None:
     truth = {row["id"]: row["label"] for row in read_jsonl(workspace.private(OPEN, TASK.name) / "labels.jsonl")}
     for team in ("red", "blue"):
         place = folder / team / "system"
-        place.mkdir(parents=True)
-        (place / "system.toml").write_text(
-            f'name = "{team}"\nteam = "{team.title()}"\ncontact = "a@example.org"\nregime = "other"\nmodels = ["m"]\n'
-            "knowledge_cutoff = 2026-06-30\n"
-        )
         # The same in every workspace, whatever the labels: what is handed in is public from the deadline on.
         rows = [{"id": key, "label": sha256(key.encode()).digest()[1] % 2} for key in sorted(truth)]
-        write_jsonl(place / "predictions.jsonl", rows)
+        write_submission(place, rows, team, team.title(), cutoff="2026-06-30")
         add_submission(place, due_in(workspace, OPEN), submissions, datetime(2026, 11, 20, tzinfo=UTC))
 
 

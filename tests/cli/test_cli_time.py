@@ -16,7 +16,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
-from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.files import read_json, read_jsonl, write_json
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import witness
@@ -31,6 +31,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from tests.conftest import Cli
 from tests.fakes import refused
+from tests.submissions.checks import write_submission
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -55,11 +56,7 @@ class Life:
         folder = self.folder / "outside" / str(QUARTER) / place
         ids = [row["id"] for row in read_jsonl(self.workspace.release(QUARTER, "x-notes") / "samples.jsonl")]
         rows = [{"id": key, "label": int(k % 3 == 0) ^ flip} for k, key in enumerate(ids)]
-        write_jsonl(folder / "predictions.jsonl", rows)
-        team = place.split("/", maxsplit=1)[0].title()
-        info = f'name = "{place}"\nteam = "{team}"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-        (folder / "system.toml").write_text(f'{info}knowledge_cutoff = "unknown"\n')
-        return folder
+        return write_submission(folder, rows, place, place.split("/", maxsplit=1)[0].title())
 
     def score(self, *more: str | Path, code: int = 0) -> str:
         return self.cli("score", "--quarter", str(QUARTER), *more, code=code)

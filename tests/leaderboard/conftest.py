@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from hellofresh.core.clock import now
-from hellofresh.core.files import sha256_text, write_bytes, write_json, write_jsonl
+from hellofresh.core.files import sha256_text, write_bytes, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
@@ -35,6 +35,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.export import export_board
+from tests.submissions.checks import write_submission
 
 sys.path.insert(0, str(Path(__file__).parent))
 from browsing import ARGUMENTS, LOOKS, Visit
@@ -230,13 +231,10 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         evaluate(workspace, Evaluation(REVEALED, task, "coin"), lambda _: None)
     for team, right in RIGHT.items():
         place = folder.with_name("handed-in") / f"team-{team}" / team
-        place.mkdir(parents=True)
-        about = f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "zero-shot"\n'
-        cutoff = f'models = ["m"]\nknowledge_cutoff = {"2024-06-01" if team == "good" else "2023-01-01"}\n'
-        (place / "system.toml").write_text(about + cutoff)
         answers = [{"id": key, "label": label if k % 12 < right else 1 - label, **_stated(team, k, label, right)}
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
-        write_jsonl(place / "predictions.jsonl", answers)
+        cutoff = "2024-06-01" if team == "good" else "2023-01-01"
+        write_submission(place, answers, team, f"Team {team}", regime="zero-shot", cutoff=cutoff)
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
     assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)
@@ -271,14 +269,9 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
             key: label if k < right else 1 - label for k, (key, label) in enumerate(truth.items())
         }
         place = folder.with_name("forecasts") / f"team-{team}" / team
-        place.mkdir(parents=True)
-        (place / "system.toml").write_text(
-            f'name = "{team}"\nteam = "Team {team}"\ncontact = "a@example.org"\nregime = "other"\nmodels = ["m"]\n'
-            "knowledge_cutoff = 2026-11-01\n"
-        )
         chances = {0: [0.75, 0.25], 1: [0.125, 0.875]}
         rows = [{"id": key, "label": said[key], "probabilities": chances[said[key]]} for key in sorted(said)]
-        write_jsonl(place / "prospective.jsonl", rows)
+        write_submission(place, rows, team, f"Team {team}", file="prospective.jsonl", cutoff="2026-11-01")
         add_submission(place, due_in(workspace, FORECAST, PROSPECTIVE), folder, FORECAST_MADE)
     _collect(workspace, make, "two", [], [make.candidate(note, truth[note.id]) for note in drawn[:16]])
     later = FORECAST_MADE + timedelta(days=30)

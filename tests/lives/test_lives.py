@@ -38,6 +38,7 @@ from tests.cli.test_cli_takedown import everything
 from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, UNDECIDED, Dump
 from tests.lives import sources as given
 from tests.ratings.rating import full_answers, submission
+from tests.submissions.checks import write_submission
 
 pytestmark = pytest.mark.slow
 EARLY, DECIDED = "2026-05-19T06:00:00Z", "2026-06-20T06:00:00Z"
@@ -203,8 +204,6 @@ def evaluate(world: World) -> None:
 def submit(world: World) -> None:
     """A submission with an answer to every sample."""
     life, task = world.life, get_task(world.life.task)
-    folder = world.folder / "handed/team/system"
-    folder.mkdir(parents=True)
     rows: list[dict[str, object]] = []
     for row in read_jsonl(world.release / "samples.jsonl"):
         for repetition in range(1, life.repeat + 1):
@@ -217,12 +216,8 @@ def submit(world: World) -> None:
             elif life.split == PROSPECTIVE:
                 said["probabilities"] = [0.3 + 0.4 * (label == said["label"]) for label in range(len(task.classes))]
             rows.append({"id": key, **said} | ({"repetition": repetition} if repetition > 1 else {}))
-    name = "predictions.jsonl" if life.split == MAIN else "prospective.jsonl"
-    (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "system.toml").write_text(
-        'name = "Hashes"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-        'knowledge_cutoff = "unknown"\n'
-    )
+    file = "predictions.jsonl" if life.split == MAIN else "prospective.jsonl"
+    write_submission(world.folder / "handed/team/system", rows, "Hashes", "Team", file=file)
     for verb in ("check", "add"):
         world.run(f"submission {verb} handed/team/system --edition {life.edition}")
 

@@ -21,7 +21,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import DataError, RunError, SubmissionError, UsageError
-from hellofresh.core.files import read_jsonl, write_jsonl
+from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.confinement import ConfinedProgram, ProcessLimits, check_command
@@ -32,6 +32,7 @@ from hellofresh.submissions.check import inspect_submission
 from hellofresh.submissions.receipts import new_receipt, write_receipt
 from hellofresh.submissions.released import due_in
 from hellofresh.submissions.replays import read_replays, signing_key
+from tests.submissions.checks import write_submission
 
 QUARTER = Quarter(2023, 2)
 PROGRAM = """
@@ -316,14 +317,8 @@ def entry(bubblewrap, make, chat, loopback, monkeypatch, tmp_path: Path):
              read_jsonl(workspace.release(QUARTER, "x-notes") / "samples.jsonl")}  # fmt: skip
 
     def upload(flip: bool) -> Path:
-        folder = root / str(QUARTER) / "acme" / "system"
-        folder.mkdir(parents=True, exist_ok=True)
         rows = ({"id": key, "label": label ^ flip} for key, label in truth.items())
-        write_jsonl(folder / "predictions.jsonl", rows)
-        (folder / "system.toml").write_text(
-            'name = "System"\nteam = "Acme"\ncontact = "c"\nregime = "agent"\nmodels = ["m"]\n'
-            'knowledge_cutoff = "unknown"\n'
-        )
+        folder = write_submission(root / str(QUARTER) / "acme" / "system", rows, regime="agent")
         at = due.calendars["x-notes"].opens + timedelta(hours=1)
         submission = inspect_submission(folder, due, at + timedelta(days=900)).submission
         assert submission is not None

@@ -21,7 +21,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from tests.submissions.checks import check_submission
+from tests.submissions.checks import check_submission, write_submission
 from verifier.checks import verify_release
 
 NEEDLE = "a text that somebody wants back"
@@ -115,11 +115,7 @@ def test_runs_and_submissions_stand_without_the_sample_and_nothing_is_asked_agai
     run = evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
     ids = [sample.id for sample in load_release(workspace, quarter, notes_task).samples]
     folder = tmp_path / "submissions/2023Q2/team/theirs"
-    write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": 1} for key in ids])
-    fields = (
-        'name = "T"\nteam = "Team"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\nknowledge_cutoff = "unknown"\n'
-    )
-    (folder / "system.toml").write_text(fields)
+    write_submission(folder, [{"id": key, "label": 1} for key in ids], "T", "Team")
 
     def scored(n: int):
         found = score_quarter(workspace, quarter, tmp_path / "submissions", days.reveals)

@@ -22,7 +22,7 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_scored
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError, ReleaseError
-from hellofresh.core.files import canonical_json, read_jsonl, sha256_file
+from hellofresh.core.files import read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels
@@ -40,7 +40,7 @@ from hellofresh.stats.intervals import repetition_interval
 from hellofresh.submissions.receipts import Receipt, write_receipt
 from hellofresh.tasks.outputs import Choice, Status
 from tests.fakes import FakeModel, catalogued, fake_spec
-from tests.submissions.checks import read_submission
+from tests.submissions.checks import read_submission, write_submission
 
 # Answers of five prompts on four helpful notes (xn-1 .. xn-4) and four others (xn-5 .. xn-8).
 SCRIPT = {
@@ -117,13 +117,8 @@ def row(scores: list[Score], *, system: str = "actor", prompt: str = MAJORITY, p
 def hand_in(
     folder: Path, predictions: dict[str, int | None], name: str = "Theirs", received: str = "2023-09-01T00:00:00Z"
 ) -> None:
-    folder.mkdir(parents=True)
-    lines = [canonical_json({"id": key, "label": label}) + "\n" for key, label in predictions.items()]
-    (folder / "predictions.jsonl").write_text("".join(lines))
-    (folder / "system.toml").write_text(
-        f'name = "{name}"\nteam = "{folder.parent.name.capitalize()}"\ncontact = "c"\nregime = "other"\n'
-        'models = ["m"]\nknowledge_cutoff = "unknown"\n'
-    )
+    rows = ({"id": key, "label": label} for key, label in predictions.items())
+    write_submission(folder, rows, name, folder.parent.name.capitalize())
     quarter = Quarter.parse(folder.parent.parent.name)
     sha256 = read_submission(folder, quarter, {"x-notes": predictions}).sha256
     write_receipt(folder, Receipt(quarter, ("x-notes",), sha256, parse_utc(received), "test"))

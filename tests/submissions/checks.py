@@ -1,4 +1,4 @@
-"""The check, for tests that know a quarter's ids and nothing else of it."""
+"""A submission's folder, and its check for tests that know a quarter's ids and nothing else of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,33 @@ from datetime import datetime
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
+from hellofresh.core.files import write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import Fault
 
 Ids = Mapping[str, Iterable[str]]
+
+
+def write_submission(
+    folder: Path,
+    rows: Iterable[object],
+    name: str = "System",
+    team: str = "Acme",
+    *,
+    file: str = "predictions.jsonl",
+    regime: str = "other",
+    cutoff: str = '"unknown"',
+    more: str = "",
+) -> Path:
+    """Write the two files of a submission; returns its folder."""
+    write_jsonl(folder / file, rows)
+    (folder / "system.toml").write_text(
+        f'name = "{name}"\nteam = "{team}"\ncontact = "c"\nregime = "{regime}"\nmodels = ["m"]\n'
+        f"knowledge_cutoff = {cutoff}\n{more}",
+        encoding="utf-8",
+    )
+    return folder
 
 
 def due_of(edition: Edition, samples: Ids, taken_down: Collection[str] = ()) -> Due:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.submissions.check import Due
+from tests.submissions.checks import write_submission
 
 QUARTER = Quarter(2023, 2)
 OPEN = datetime(2023, 8, 1, 12, tzinfo=UTC)
@@ -48,18 +48,11 @@ def hand_in(tmp_path: Path, due: Due) -> HandIn:
         confidences: Mapping[str, float] | None = None,
     ) -> Path:
         folder = (root or tmp_path / "outside") / str(QUARTER) / place
-        folder.mkdir(parents=True, exist_ok=True)
         said = labels if labels is not None else {key: len(key + name) % 2 for key in due.ids["x-notes"]}
         rows = [
             {"id": key, "label": label} | ({"confidence": confidences[key]} if confidences else {})
             for key, label in said.items()
         ]
-        (folder / "predictions.jsonl").write_text("".join(canonical_json(row) + "\n" for row in rows))
-        (folder / "system.toml").write_text(
-            f'name = "{name}"\nteam = "{team}"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-            f'knowledge_cutoff = "unknown"\n{extra}',
-            encoding="utf-8",
-        )
-        return folder
+        return write_submission(folder, rows, name, team, more=extra)
 
     return make

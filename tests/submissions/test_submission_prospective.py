@@ -33,6 +33,7 @@ from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from tests.fakes import refused
+from tests.submissions.checks import write_submission
 from verifier.checks import verify_release
 from verifier.scores import FigureName
 
@@ -81,16 +82,10 @@ class Lane:
 
     def folder(self, place: str = "acme/system", said=SAID, *, name: str = "System", file="prospective.jsonl") -> Path:
         folder = self.root.parent / "outside" / str(QUARTER) / place
-        folder.mkdir(parents=True, exist_ok=True)
         stated = {} if file == "predictions.jsonl" else CHANCES
         rows = ({"id": key, "label": label, "probabilities": stated.get(label)} for key, label in said.items())
-        write_jsonl(folder / file, ({name: value for name, value in row.items() if name != "probabilities" or value}
-                                    for row in rows))  # fmt: skip
-        (folder / "system.toml").write_text(
-            f'name = "{name}"\nteam = "Acme"\ncontact = "c"\nregime = "other"\nmodels = ["m"]\n'
-            'knowledge_cutoff = "unknown"\n'
-        )
-        return folder
+        kept = ({key: value for key, value in row.items() if key != "probabilities" or value} for row in rows)
+        return write_submission(folder, kept, name, file=file)
 
     def both(self) -> Path:
         """A folder with predictions for both splits."""
