@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import streamlit as st
@@ -67,16 +67,15 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
         common: how the table looks.
     """
     asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
-    rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
-    state = st.dataframe(
-        frame,
-        key=f"{table.title}/{hash(tuple(at))}",  # other rows are another table: their ticks would be of others
-        on_select="rerun",
-        selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
-        selection_default={"selection": {"rows": rows}},
-        **common,
-    )
-    picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
+    keys = [table.keys[row] for row in at]
+    # Ticks are places. Where other rows stand there they are set anew: another table would be drawn from scratch.
+    box, shown = f"table {table.title}", f"rows of {table.title}"
+    if box not in st.session_state or st.session_state.get(shown) != keys:
+        rows = [place for place, key in enumerate(keys) if key in asked]
+        st.session_state[box], st.session_state[shown] = {"selection": {"rows": rows}}, keys
+    mode: Literal["multi-row", "single-row"] = "multi-row" if len(table.picks) > 1 else "single-row"
+    state = st.dataframe(frame, key=box, on_select="rerun", selection_mode=mode, **common)
+    picked = tuple(keys[row] for row in state.selection.rows if row < len(keys))[: len(table.picks)]
     _keep(table, picked)
     return picked
 
