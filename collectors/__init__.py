@@ -1,8 +1,8 @@
 """Collectors: from what a source keeps to the candidates of a living task.
 
-`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it;
-`release run` and `quarter run` collect those whose sources are configured, without naming any. Importing this loads no
-collector: help and completion need it at once.
+`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it.
+`release run` and `quarter run` collect every task whose sources are configured. Importing this package loads no
+collector, since help and completion must start quickly.
 """
 
 from __future__ import annotations
