@@ -86,7 +86,7 @@ class Funnel:
         context: Mapping[str, int],
         only_if_any: Container[str] = (),
     ) -> Self:
-        """A funnel from counts of dropped rows by reason, in the order of `meanings`; rare ones only if they occurred."""
+        """A funnel from counts of dropped rows by reason, in the order of `meanings`."""
         drops = tuple(
             Drop(str(reason), meaning, dropped.get(reason, 0))
             for reason, meaning in meanings.items()

@@ -52,7 +52,7 @@ REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
 """Files that exist only after the reveal."""
 DRAW_KEY = "draw.key"
 COUNTS = "counts.json"
-"""File in the release's private folder with the key of the draw and the counts by label."""
+"""File in the release's private folder with the candidates of each label by period."""
 TOMBSTONES = "tombstones.jsonl"
 """File with the tombstones of samples that were taken down, without content."""
 _MAX_DEPTH = 16

@@ -216,7 +216,7 @@ def _limits(parts: Sequence[PublishedPart], said_of: Mapping[str, DataStatement]
 
 
 def _statement(part: PublishedPart) -> DataStatement:
-    """The statement on a task's data, which its variant with fewer classes shares; without one, made from the manifest."""
+    """The statement on a task's data, shared by its binary variant; without one, it is made from the manifest."""
     name, dataset = part.task.name.removesuffix("-binary"), part.manifest.dataset
     if dataset is None or name in statements():
         return statements()[name]
