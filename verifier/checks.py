@@ -86,7 +86,7 @@ def find_releases(path: Path) -> list[Path]:
 
 
 def _is_release(manifest: Path) -> bool:
-    """A board also has a manifest, but it names quarters and no task. In an edition, all subfolders are releases."""
+    """Whether a manifest belongs to a release; a board's has quarters but no task, and editions contain no boards."""
     if manifest.parent.name == PREVIOUS:
         return False
     try:

@@ -75,7 +75,7 @@ _MOST_ABOUT_BYTES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A submission in the inbox: its folder, the names of team and system that it asks for, its receipt and files."""
+    """A submission in the inbox: its folder, the team, system and split that it asks for, and its receipt."""
 
     folder: Path
     team: str
