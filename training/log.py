@@ -83,7 +83,7 @@ def read_log(path: Path) -> list[LogRow]:
 
 
 def known_values(rows: Sequence[LogRow], name: str) -> list[tuple[int, float]]:
-    """Step and value of each row that has a value of that name."""
+    """Step and value of each row that has this value."""
     return [(row.step, value) for row in rows if (value := getattr(row, name)) is not None]
 
 

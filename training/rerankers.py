@@ -67,7 +67,7 @@ class RerankerTraining:
         return make_examples(self.corpus, queries, self.first, self.recipe), chosen
 
     def found(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The documents that the second stage reads for each query."""
+        """The documents of each query for the second stage."""
         return [
             replace(one, documents=one.documents[:FIRST_STAGE], scores=one.scores[:FIRST_STAGE])
             for one in rank_queries(self.first, queries)

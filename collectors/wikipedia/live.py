@@ -167,7 +167,6 @@ class _Run:
             self._say(f"{what}, {self._session.requests_sent:,} requests")
 
     def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
-        """Read all the pages."""
         with ThreadPoolExecutor(self._session.limits.at_once) as executor:
             futures = [executor.submit(self._page, target) for target in targets]
             try:
