@@ -93,7 +93,7 @@ class World:
         sizes: `one`, `five`, `poisson`, `geometric` or `zipf`.
         hit, alarm: probabilities of saying yes where the label is 1 and 0.
         label_effect, skill_effect: standard deviations of the clusters' effects, in probits.
-        harder: increase of errors in probits in clusters of ten samples or more.
+        harder: decrease of accuracy, in probits, in clusters of ten samples or more.
     """
 
     name: str

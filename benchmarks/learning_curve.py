@@ -4,7 +4,7 @@
                                         [--shares 0.125,0.25,0.5,1] [--seeds 5] [--json]
 
 For each seed, groups of claims are shuffled; each share takes the first of them, so that larger parts
-hold the smaller ones. Each part trains one reranker as `hellofresh train reranker` does. A line gives the claims, the
+hold the smaller ones. Each part trains a reranker as `hellofresh train reranker` does. A line gives the claims, the
 mean over seeds of the held-out NDCG@10 minus BM25's, its lowest and highest, and for the middle seed the paired
 95% interval by groups of claims. The workspace is that of HELLOFRESH_DATA; there is no limit to pass.
 """
