@@ -172,7 +172,7 @@ class ImportRequest:
         size: how many samples to draw; None for all rows.
         seed: decides which samples are drawn.
         part: whether files may differ from the originals.
-        version: of the edition; empty for the number of samples, and the language where it is not the first.
+        version: of the edition; empty for the number of samples, and the language unless it is the first.
     """
 
     labels: str = FULL

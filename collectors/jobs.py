@@ -49,7 +49,7 @@ DUMP, API = "dump", "api"
 _EDITS = TASKS["wikipedia-edits"]
 _T = TypeVar("_T")
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
-"""The parameter of a job that collects pending samples; absent otherwise."""
+"""Additional parameters of a job, by whether it collects pending samples."""
 
 
 def notes_job(

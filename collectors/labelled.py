@@ -6,7 +6,7 @@ misinfocorrect   He et al. 2023: counter-replies written to refute, politely and
                  without facts
 politeness       Danescu-Niculescu-Mizil et al. 2013: the top quarter of requests is polite, the bottom one impolite
 healthver, check-covid, covid-fact
-                 claims with evidence, which stand in for judged responses: evidence that refutes a claim counts as a
+                 claims with evidence in place of judged responses: evidence that refutes a claim counts as a refuting
                  response, and a claim supported by its evidence as a factual response
 """
 

@@ -114,7 +114,7 @@ class Content:
         relevance: of each query, by document.
         entries, settings: by entry.
         answers: by entry and prompt, for each sample: a class (0 if the task has no choices), -1 or `NOT_ASKED`.
-        fact: name of the fact of labels that stated probabilities are compared with; empty without one.
+        fact: name of the fact of labels that is compared with stated probabilities; empty without one.
         facts: its value for each sample, nan if unknown.
         stated: by entry and prompt, for each sample: the stated probability of class 1 and the stated confidence in the
             answer, shape (n, 2), nan if not stated; only with such a fact.
@@ -466,7 +466,6 @@ def _read_predictions(folder: Path, content: Content) -> None:
 
 
 def _take_chances(content: Content, row: Row, at: int, faults: list[str]) -> None:
-    """Store the probabilities of a forecast."""
     stated, many = row.get("probabilities", []), len(content.classes)
     empty = np.full((len(content.places), many), np.nan)
     chances = content.chances.setdefault((row["entry"], row["prompt"]), empty)

@@ -300,7 +300,7 @@ class PeopleCheck(_BesideCheck):
         return f"{self.answers:,} answers, and the samples drawn for them; figures are those of the answers"
 
     def check(self) -> None:
-        """Check the subset and, where answers are published, the answers and the tables."""
+        """Check the subset and, if answers are published, the answers and the tables."""
         faults: list[str] = []
         asked = [str(row["id"]) for _, row in rows(self._path(ASKED), {"id": str}, faults)]
         self.faults += [f"{ASKED}: {fault}" for fault in faults]

@@ -296,7 +296,6 @@ class ScoreCheck:
 
     @property
     def _headline(self) -> Metric:
-        """The ranking metric."""
         return next(iter(self._metrics.values()), Metric(""))
 
     def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

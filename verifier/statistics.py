@@ -226,7 +226,7 @@ class RankMetric(Metric):
         """None: a rank correlation is not a function of a share."""
 
     def value(self, sums: FloatArray) -> FloatArray:
-        """The correlation of sums, shape (..., 4) to (...); 0 where either side is constant."""
+        """The correlation of sums, shape (..., 4) to (...); 0 if either side is constant."""
         spread = np.sqrt(np.maximum(sums[..., 1], 0)) * np.sqrt(np.maximum(sums[..., 2], 0))
         return np.clip(_ratio(sums[..., 0], spread), -1, 1)
 

@@ -1,7 +1,7 @@
-"""From a feed of reviews to the claims of one quarter, with a count of every review that was dropped.
+"""Collect the claims of one quarter from a feed of reviews, and count every dropped review.
 
 A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made or, if unknown, the
-not known, the day before its first review: so a search as of that date finds no review of it.
+day before its first review, so that a search as of that date finds no review of it.
 """
 
 from __future__ import annotations
@@ -383,10 +383,10 @@ def same_claim_key(claim: str) -> str:
 
 
 def claim_clusters(claims: Sequence[str]) -> list[int]:
-    """The cluster of each claim that says almost the same: the position of its first member in the order of texts.
+    """The cluster of each claim among almost equal ones: the position of its first member in the order of texts.
 
-    Two claims are near-equal where the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
-    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Clusters are what such pairs connect.
+    Two claims are almost equal if the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
+    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Such pairs connect claims to clusters.
     The order of the claims does not matter. Claims are short, so single words are compared, not sequences of words.
     """
     order = sorted(range(len(claims)), key=lambda position: claims[position])

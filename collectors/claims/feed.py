@@ -64,7 +64,6 @@ class _Feed:
         self._text, self._at, self._read, self._ended = "", 0, 0, False
 
     def items(self) -> Iterator[object]:
-        """The reviews."""
         match self._next():
             case "[":
                 yield from self._list(of_elements=False)
@@ -268,7 +267,7 @@ def reviews_name(site: str) -> str:
 async def _reviews(
     url: str, key: str, query: dict[str, str], policy: RetryPolicy, progress: Callable[[str], None]
 ) -> list[dict[str, object]]:
-    """All reviews, page by page."""
+    """All reviews of a paged API."""
     headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
     client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
     found: list[dict[str, object]] = []
@@ -317,7 +316,7 @@ def _failed(why: str, url: str) -> SourceError:
 def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> Path:
     """The file of a feed: a local path itself, or a copy of an address, fetched once for each folder.
 
-    A feed changes from day to day. The first copy stays, so that a collection can be repeated; delete it to fetch anew.
+    A feed changes from day to day. The first copy is kept, so that a collection is repeatable; delete it to fetch anew.
 
     Raises:
         SourceError: if the feed is missing, or the server keeps failing.

@@ -111,7 +111,7 @@ class BridgedNote:
     Attributes:
         note, post: ids as text; the post is unknown if the note was deleted.
         writer: the id of the same writer's first note in the dump.
-        machine, collaborative: whether the writer has earned in by the API for note writers; whether several wrote it.
+        machine, collaborative: whether the writer was admitted to the API for note writers; whether several wrote it.
         created: when, UTC.
         intercept, factor: of the fit; None with too few ratings of helpful raters.
         error, low, high: standard error and limits of the intercept over samples of raters.
@@ -119,7 +119,7 @@ class BridgedNote:
         chance, chance_error: the same for samples that give it a status, and the standard error of this probability.
         ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
         counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
-        status: by the rules of the core model; None where most ratings are from outside its groups.
+        status: by the rules of the core model; None if most ratings are from outside its groups.
         flip_balanced, flip_own, flip_other: accounts that would change the status; None if 64 are not enough, or
             without an intercept or a status.
         current_status, locked_status, decided_by: as in X's tables.
@@ -300,7 +300,7 @@ def collect_bridging(
 
     Raises:
         DataError: if a claim is unreadable, or a note is claimed twice.
-        SourceError: if a table, a shard or a column is missing, a file is broken, or too little is rated to be fitted.
+        SourceError: if a table, a shard or a column is missing, a file is broken, or there are too few ratings to fit.
     """
     say = progress or (lambda _: None)
     claimed = read_claimed(claims) if claims else {}
@@ -401,8 +401,8 @@ def _milliseconds(quarter: Quarter) -> tuple[int, int]:
 
 
 def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
-    """Participants as keyed hashes, sorted: their modelling `group`, -1 for none, whether it is of the core model and
-    whether it is `odd`, no number though something is there; whether they write by the API."""
+    """Participants as keyed hashes, sorted: their modelling `group` (-1 for none), whether it is of the core model and
+    whether it is `odd` (not a number, but not empty); whether they write by the API."""
     rows = pl.concat([pl.DataFrame(schema=_GROUP_COLUMNS.schema), *reader.frames(ENROLLMENT, _GROUP_COLUMNS)])
     group = pl.col("modelingGroup").cast(pl.Float64, strict=False)
     return (

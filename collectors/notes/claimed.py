@@ -75,7 +75,7 @@ def claimed_names(
 
     Args:
         claimed: note ids by name.
-        notes: all of the dump: `noteId`, and `writer`, the first note of who wrote it.
+        notes: all of the dump: `noteId`, and `writer`, the first note of its writer.
         machines: first notes of automated writers.
     """
     by_writer, left_out = defaultdict[int, list[str]](list), []

@@ -64,7 +64,7 @@ class NotesSource:
         dump: folder with the dump's tables, flat or in the published subfolders.
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for no file if services are queried.
         online: services to query for posts missing from the file.
-        bridging: tables of what ratings say of notes: x-posts are chosen by them, labels of notes get facts from them.
+        bridging: tables of the ratings' results: they select x-posts, and give facts for labels of notes.
     """
 
     dump: Path
@@ -188,7 +188,7 @@ def collect(
         illustrated: collect notes on posts with media, for x-notes-media, instead of those on posts without.
 
     Raises:
-        SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
+        SourceError: if a table, a column or the posts are missing, or a file has unexpected contents.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)

@@ -1,7 +1,7 @@
 """The files of a dump: find the numbered shards of a table, and open one as a stream of bytes.
 
 Published layout: https://communitynotes.x.com/guide/en/under-the-hood/download-data (`notes/notes-00000.zip`, ...);
-a folder with all files side by side does as well. A zip holds one TSV, which is read as a stream and never unpacked.
+a folder with all files side by side also works. A zip contains one TSV, which is read as a stream and never unpacked.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
     """Open the shard's TSV for reading bytes from its beginning to its end.
 
     Raises:
-        SourceError: if the file is not a zip with exactly one TSV, or breaks off, or cannot be read.
+        SourceError: if the file is not a zip with exactly one TSV, is truncated, or cannot be read.
     """
     with _refusing_damage(shard.path.name):
         if shard.path.suffix != ".zip":

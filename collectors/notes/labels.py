@@ -27,8 +27,8 @@ _SHOWN = (
     "timestampMillisOfNmrDueToMinStableCrhTime",
     _EXPIRED,
 )
-"""When a note first had a status that says yes or no, or first met what makes it helpful: X shows a preview from then
-on, locked or not. The last one is negative where it has expired, and -1 where it was cleared and the time is lost."""
+"""When a note first had a decided status, or first met the criteria for helpful: X shows a preview from then
+on, locked or not. The last one is negative if it has expired, and -1 if it was cleared and the time is lost."""
 _MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
 _LEAST_MS = 10**12  # in 2001; smaller values are not times
 
@@ -80,7 +80,7 @@ def _refuse_unknown(statuses: pl.Series) -> None:
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
     """The notes with `state` (a NoteState), `label` (1, 0), `locked_ms`, `shown_ms`, `decided_by`; null if not known.
 
-    `shown_ms` is when the note first had a status that says yes or no, or first met what makes it helpful.
+    `shown_ms` is when the note first had a decided status, or first met the criteria for helpful.
     `decided_by` is the model that decided its present status.
 
     Args:

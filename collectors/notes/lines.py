@@ -68,7 +68,7 @@ class Rejects:
             self.kept.append(reject)
 
     def check(self, *, final: bool) -> None:
-        """Stop when more than 0.1% of the lines are rejected; before the end, when more than half are.
+        """Stop if more than 0.1% of the lines are rejected; before the end, if more than half are.
 
         Raises:
             SourceError: naming the first rejected line.

@@ -127,7 +127,7 @@ async def _download(
 
 
 async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> date:
-    """The newest day on which all requested tables have at least one shard."""
+    """The newest day on which all required tables have at least one shard."""
     days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
     needed = [table for table in request.tables if table not in _OPTIONAL]
     for day in days:

@@ -27,7 +27,7 @@ class VotedItem:
     Attributes:
         item: its name in the table.
         votes, against, neither, in_favour: how many of each kind.
-        intercept, factor: of one round of the fit; None with fewer than 5 votes of raters of 10 votes.
+        intercept, factor: of one round of the fit; None with fewer than 5 votes by raters with at least 10 votes.
         error: the standard deviation of the intercept over fits of resampled raters; None if too few fits have one.
     """
 

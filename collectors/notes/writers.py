@@ -185,7 +185,7 @@ def compare_writers(
         first: shape (notes,), which notes were the first on their post; if absent, the order is not analysed.
 
     Returns:
-        Effects on the `intercept`, the `share`, and the intercept with the first note's gain beside (`ordered`); how
+        Effects on the `intercept`, the `share`, and the intercept adjusted for the first note's gain (`ordered`); how
         many raters each writer is compared by, shape (writers,).
     """
     ratings = fit.ratings

@@ -1,4 +1,4 @@
-"""Candidates of wikipedia-edits for one quarter from full-history dumps."""
+"""Collect the candidates of wikipedia-edits for one quarter from full-history dumps."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def collect(
 
     Args:
         quarter: of the edits; later revisions decide them.
-        dumps: full-history exports and folders of them, in any order; a page is in one of them, with its whole history,
-            or in the files that it was cut into, see `histories`. A checksum that stands beside a file must be its own.
+        dumps: full-history exports and folders of them, in any order; a page's whole history is in one of them,
+            or in the files that it was cut into, see `histories`. A checksum beside a file must match it.
         settings: what counts as an edit and as its fate.
         jobs: files read in parallel, each by its own process.
         pool: replaces these processes, for instance by a Dask cluster; workers must see the files under the same names.
@@ -60,7 +60,7 @@ def collect(
 
     Raises:
         UsageError: without a dump, or with the same one twice.
-        SourceError: if a dump cannot be read to its end or is not what its checksum says, if two hold the same page, or
+        SourceError: if a dump is incomplete or does not match its checksum, if two contain the same page, or
             if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """

@@ -1,4 +1,4 @@
-"""Candidates of wikipedia-edits for one quarter from a wiki's API.
+"""Collect the candidates of wikipedia-edits for one quarter from a wiki's API.
 
 Reads either the whole histories of given pages, with the same result as a dump of them, or edits drawn from
 the recent changes, each with as much history as decides it. Only some revisions before a drawn edit are read,
@@ -167,7 +167,6 @@ class _Run:
             self._say(f"{what}, {self._session.requests_sent:,} requests")
 
     def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
-        """Read all the pages."""
         with ThreadPoolExecutor(self._session.limits.at_once) as executor:
             futures = [executor.submit(self._page, target) for target in targets]
             try:
@@ -257,7 +256,7 @@ class _Asked:
             yield revision
 
     def about(self, decision: Decision) -> bool:
-        """Whether the edit counts."""
+        """Whether the edit is a drawn one, or all edits count."""
         return self._all or decision.revision.id in self.revisions
 
     def passed(self, revision: Revision) -> bool:

@@ -27,7 +27,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Json, Lenient
 
 REVERTED = "mw-reverted"
-"""The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
+"""The tag that MediaWiki itself gives to reverted edits (https://www.mediawiki.org/wiki/Manual:Reverts)."""
 
 _BATCH = 50  # maximal revisions with texts in a response to an unprivileged client
 _HASHES = 500  # maximal revisions without texts

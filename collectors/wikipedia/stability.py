@@ -96,7 +96,7 @@ class Decision:
         change: the paragraph before and after; None if the text is hidden.
         fate: of the edit.
         required_edits: N, 0 if the edit was not followed.
-        survived_edits: later revisions that the new paragraph stood for, at most N.
+        survived_edits: later revisions that the new paragraph survived, at most N.
         revert_delay_s: seconds until the revert; None if it was not reverted.
         distinct_users: users of the N revisions after it, without hidden ones; 0 if undecided.
         page_reverted: whether one of these N restored the exact text of the whole page from shortly before the edit.

@@ -211,7 +211,6 @@ def _systems_explained(view: View) -> str:
 
 
 def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
-    """The meanings of the columns."""
     line = (
         f", the dashed line what {scale.constant} would give, {figure(scale.reference, scale.title)}"
         if scale.reference is not None

@@ -94,7 +94,7 @@ def _rule(scale: Scale, at: float, said: str, colour: str, dash: Sequence[int]) 
 
 
 def cost_chart(scale: Scale, values: Values) -> ChartPart:
-    """Cost for 1,000 samples to the right (logarithmic), score upwards; with `kind`, `cost` and `price`."""
+    """Score against cost for 1,000 samples (logarithmic); with `kind`, `cost` and `price`."""
     spec = {
         "height": 320,
         "transform": [{"filter": "datum.cost > 0"}],

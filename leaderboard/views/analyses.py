@@ -82,7 +82,6 @@ def _section(visit: Visit, analysis: BoardAnalysis) -> None:
 
 
 def _whole(visit: Visit, analysis: BoardAnalysis) -> Html | None:
-    """The whole table as a file."""
     if not analysis.text.row_count:
         return None
     file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())

@@ -55,8 +55,8 @@ class FoundPost:
         date: when it was posted, UTC; None if gone.
         media: has a photo, video or animated image.
         quoted_media: the quoted post has media.
-        truncated: the text is not whole, or the source does not tell whether media are behind a link.
-        silent: the source says nothing of any post's media, so that a post without may have had some.
+        truncated: the text is incomplete, or the source does not show whether media are behind a link.
+        silent: the source never reports media, so a post without any may have had some.
         pictures: its media, as far as the source lists them.
     """
 
@@ -147,7 +147,7 @@ Several = list[Any] | Json | None
 
 
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
-    """An unusable answer: a failure of the service, not a fact about the post."""
+    """An unusable response: a failure of the service, not a fact about the post."""
 
 
 _Model = TypeVar("_Model", bound=Lenient)
@@ -283,7 +283,7 @@ class PostsService:
         request: the GET for some posts: the path below the base URL, and the query.
         read: returns each requested post with its answer; raises BadReply if the reply contains no data on posts.
         batch: maximal posts in one request.
-        token_variable: environment variable with the bearer token; empty where none is needed.
+        token_variable: environment variable with the bearer token; empty if none is needed.
         manners: limits of requests.
     """
 

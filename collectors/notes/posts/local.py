@@ -36,7 +36,7 @@ _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
 class LocalPosts:
     """Source of posts from a JSONL file.
 
-    A line whose object has neither text nor tombstone is an unavailable post. A file without a single word on media, of
+    A line whose object has neither text nor tombstone is an unavailable post. A file that never mentions media, for
     any post, is silent: media were stripped from it, or it was copied from web pages.
     """
 

@@ -190,7 +190,6 @@ class _Search:
             self._known[post_id][service.name] = _Known(answer.post, is_old=False)
 
     def say(self, line: str) -> None:
-        """Report progress."""
         if self._progress is not None:
             self._progress(line)
 
