@@ -63,7 +63,7 @@ class _Trained:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """As a line of a table."""
+        """The row of a table."""
         chosen = (self.recipe.weight, self.recipe.tau, self.found.epoch, self.found.scores[0], max(self.found.scores))
         if self.tested is None:
             return chosen
