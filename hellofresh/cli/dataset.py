@@ -109,7 +109,7 @@ def _show_imported(done: FrozenRelease, output: CommandOutput) -> None:
 
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import ratings of publishers, replacing earlier ones."""
+    """Import ratings of publishers; they replace earlier ones."""
     _check_plain(options, "FILE, --column, --priority")
     columns = _named(options.column, COLUMNS, "bad-column")
     said = _named(options.priority, PRIORITIES, "bad-priority")

@@ -269,7 +269,6 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
-    """Write a log of inspect_ai."""
     need_inspect()
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):

@@ -118,7 +118,7 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
         encoder: makes the vectors for a head; the one that it was trained with if left out.
 
     Raises:
-        DataError: if there is none, or it is damaged.
+        DataError: if the model is missing or damaged.
         UsageError: if a required package is not installed.
     """
     card = read_card(folder)

@@ -51,7 +51,7 @@ def negatives_of(examples: Sequence[LabelledResponse]) -> list[LabelledResponse]
 
 
 def _off_topic(examples: Sequence[LabelledResponse], ahead: int = 0) -> list[str]:
-    """For each response a refutation of another group, `ahead` places on; empty if there is none."""
+    """For each response a refutation of another group, `ahead` places on, or ''."""
     refuting = [item for item in examples if item.label]
     return [
         next((one.case.response for one in (*refuting[(n + ahead) % max(len(refuting), 1) :], *refuting)

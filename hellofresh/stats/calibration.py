@@ -129,7 +129,7 @@ def calibrate(
         seed: the same seed and data give the same limits.
 
     Raises:
-        ValueError: if there is no sample, shapes differ, or a confidence is not between 0 and 1.
+        ValueError: if there are no samples, shapes differ, or a confidence is not between 0 and 1.
     """
     _check(labels, confidences)
     member, clusters = members(groups, labels.size)

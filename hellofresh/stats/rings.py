@@ -1,7 +1,7 @@
 """Raters who push notes together: pairs who rate notes on the same posts helpful more often than expected.
 
-Chance meetings of two raters on posts depend on their activity and the posts' fame: by period (such as
-a month) the product of both raters' posts in it, times the chance that draws of a post each, by raters of their camps,
+The expected number of posts on which two raters meet by chance is, for each period (such as
+a month), the product of both raters' posts in it, times the chance that draws of a post each, by raters of their camps,
 are the same. The number they share is compared with a Poisson count of this mean, and the p-value with all pairs of
 raters. A post counts once, regardless of how many notes on it a rater liked. A rater found together with at least
 `LEAST_PARTNERS` others belongs to a ring, and so does a rater who likes the posts they push more than expected.
