@@ -48,7 +48,7 @@ class Standing:
         n, clusters: samples and groups of samples that the comparison rests on.
         few_clusters: whether these are too few for intervals with nominal coverage.
         to_lose: for the first, the number of samples without which it is not ahead, see
-            `hellofresh.stats.samples_to_overtake`; None for others, and if it is the only one.
+            `hellofresh.stats.samples_to_overtake`; None for others, and if no number suffices.
         halves: for the first, how often two random halves of the samples agree on the first; None for others.
     """
 
