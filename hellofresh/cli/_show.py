@@ -60,7 +60,6 @@ class ConsoleShow:
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:
-    """Show a publication in one line."""
     state = "unchanged, skipped" if published.skipped else "written"
     revision = f" (revision {published.revision[:12]})" if published.revision else ""
     output.say(

@@ -161,7 +161,6 @@ _MUSE_RELEASED = {
 
 
 def _import_muse(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import the published study of MUSE with its ratings."""
     _check_plain(options, "PATH")
     if options.path is None:
         fix = "Name the folder of the authors' repository, or its packed data: hellofresh dataset import muse PATH"

@@ -208,7 +208,7 @@ def _say(output: CommandOutput, item: TakedownReport) -> None:
 def _say_where(
     output: CommandOutput, holders: Holders, others: Mapping[Place, frozenset[str]], *, everywhere: bool
 ) -> None:
-    """List the files that still contain a text, and what to do."""
+    """List the files that still contain a text, with advice."""
     for (edition, task, split), keys in sorted(others.items()):
         output.say(f"note: samples of {task} {edition} ({split}) hold the text, too: {', '.join(sorted(keys))}")
     for path in holders.holding:

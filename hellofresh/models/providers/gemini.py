@@ -277,7 +277,6 @@ def _logprobs(result: LogprobsResult | None) -> dict[str, float] | None:
 
 
 def _read_error(error: APIError, where: str, key: str | None) -> CallError:
-    """An error of the SDK as this project's error."""
     message = (error.message or error.status or "no reason given") if isinstance(error.message, str | None) else ""
     status = error.code if isinstance(error.code, int) else None
     wrong_key = status == 400 and "API_KEY_INVALID" in json.dumps(error.details, default=str)

@@ -136,7 +136,6 @@ def _bounded(inner: Any) -> Any:
 
 
 def _secrets(headers: Mapping[str, str]) -> Iterator[bytes]:
-    """The keys, tokens and signatures in headers."""
     for name, value in headers.items():
         if _SECRET.search(name) and len(word := value.rpartition(" ")[2]) > 7:
             yield word.encode()
