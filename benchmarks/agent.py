@@ -1,9 +1,9 @@
-"""How fast the search agent is beside the time that latency alone takes.
+"""Speed of the search agent, compared with the time of latency alone.
 
     python benchmarks/agent.py [--samples 200] [--searches 3] [--at-once 50] [--rounds 3] [--json]
 
-Every answer, search and page takes 200 ms. `limit` is the larger of what the requests take at so many at once and what
-the longest conversation takes on its own: nothing can be faster. The run goes through the runner, with a journal on
+Every answer, search and page takes 200 ms. `limit` is a lower bound: the larger of the time of all requests at this
+concurrency and the time of the longest conversation alone. The run uses the runner, with a journal on
 disk. The target is a ratio of at most 1.3.
 """
 
@@ -49,7 +49,7 @@ class Measured:
 
 
 class SlowModel:
-    """Searches so many times, then decides; every answer takes 200 ms."""
+    """Searches a given number of times, then decides; every answer takes 200 ms."""
 
     def __init__(self, searches: int, at_once: int) -> None:
         self.spec = ModelSpec("m", "language-model", "A stand-in.", {}, Limits(at_once), free=True)
@@ -116,7 +116,7 @@ def measure(samples: int, searches: int, at_once: int, rounds: int, folder_of_ru
             walls.append(time.perf_counter() - wall)
             cpus.append(time.process_time() - cpu)
             assert len(result.judged) == samples and len(journal) == requests
-    # A conversation waits for its turns and summaries, and for a search and its pages each time.
+    # A conversation waits for its turns and summaries, and each time for a search and its pages.
     limit_s = max(requests * LATENCY_S / at_once, (2 * searches + 1 + 2 * searches) * LATENCY_S)
     wall_s = median(walls)
     return Measured(

@@ -1,4 +1,4 @@
-"""How fast the site shows a board of many systems, beside plain Streamlit, gradio and a hand-made static page.
+"""Speed of the site with a board of many systems, compared with plain Streamlit, gradio and a hand-made static page.
 
     python benchmarks/board.py [--systems 500] [--visits 5] [--sessions 20] [--only NAME ...] [--data DIR] [--json]
 
@@ -6,17 +6,17 @@ It makes a workspace (`made/field.py`; one quarter of edits, majority and five p
 board with `hellofresh board build`, starts each site as a process of its own and visits it with the system's Chromium
 (HELLOFRESH_CHROMIUM, else `chromium`), every visit in a fresh browser context, so that nothing is cached:
 
-- start: from starting the server to its first answer.
-- first: the first visit to a fresh server, until the last of all rows is there and the first is seen.
-- warm: such visits afterwards, the median; chart: until the chart of an app is there too; server, browser: the CPU time
-  that such a visit takes of each, which other work on the machine changes less than it changes the wall's.
-- search, regime: from pressing Enter, or choosing, to the answered table. page: to another page with its content.
-- MiB: memory of the server with all its processes (the part it shares counted once) with 1 and with many open sessions.
+- start: from starting the server to its first response.
+- first: the first visit to a fresh server, until all rows have arrived and the first is visible.
+- warm: later visits, the median; chart: until an app's chart has arrived too; server, browser: the CPU time
+  of each for such a visit, which depends less on other work on the machine than wall time does.
+- search, regime: from pressing Enter, or choosing, to the filtered table. page: to another page with its content.
+- MiB: memory of the server's processes (shared parts counted once) with 1 and with many open sessions.
 
 `app` is `streamlit run leaderboard/app.py`, `site` is `hellofresh board serve`, which answers while it makes the pages;
 `export` is the same on a plain server. `streamlit` reads one Parquet file and shows it with a chart.
-The rivals have the same rows with fewer columns. Gradio is measured where it is installed. Figures depend on what
-else the machine does, which `load` tells; compare within one run.
+The rivals have the same rows with fewer columns. Gradio is measured if installed. Results depend on the
+machine's other work, shown as `load`; compare within one run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 COLUMNS = ["system", "team", "f1", "f1_low", "f1_high", "precision", "recall", "accuracy", "n", "none", "regime",
            "provenance", "knowledge_cutoff"]  # fmt: skip
 WORD, REGIME = "castle", "web-search"
-"""What is searched for and chosen."""
+"""The searched word and the chosen regime."""
 HELLOFRESH = "import sys; from hellofresh.cli import main; sys.exit(main())"
 LONG_MS = 60_000
 VEGA = "[data-testid=stVegaLiteChart] :is(canvas, svg)"
@@ -63,12 +63,12 @@ class Site:
     Attributes:
         name: as printed.
         command: starts it; PORT stands for the port.
-        environment: what it needs besides.
+        environment: further variables.
         path: the page with the table.
-        rows: a script that says how many rows are shown, for the rows there are.
+        rows: a script that returns the number of visible rows, by the expected number.
         chart: a selector of the chart.
         search, choose: type a word, choose a regime.
-        turn: goes to another page and waits for its content; None if there is none.
+        turn: opens another page and waits for its content; None if there is none.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Site:
 
 @dataclass(slots=True)
 class Measured:
-    """Seconds and MiB of one site; None where there is nothing to measure."""
+    """Seconds and MiB of one site; None if not applicable."""
 
     name: str
     start: float
@@ -115,7 +115,7 @@ def fill(label: str) -> Callable[[Page], None]:
 
 
 def fill_here(page: Page) -> None:
-    """In our own table, which the browser narrows with each key."""
+    """In this project's table, which the browser filters with each key."""
     page.locator(".hf-tools [type=search]").fill(WORD)
 
 
@@ -128,7 +128,7 @@ def pick_on_page(page: Page) -> None:
 
 
 def pick_from_list(page: Page) -> None:
-    """In Streamlit's and gradio's own boxes."""
+    """In Streamlit's and gradio's own select boxes."""
     box = page.get_by_role("combobox", name="Regime").or_(page.get_by_role("listbox", name="Regime")).first
     box.click()
     option = page.get_by_role("option", name=REGIME).first
@@ -157,7 +157,7 @@ def streamlit(script: Path) -> list[str]:
 
 
 def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
-    """All that can be measured here, by name; `page` is that with the table."""
+    """All sites that can be measured here, by name; `page` is the path with the table."""
     scores = pl.read_parquet(workspace / "board" / "scores.parquet")
     of_metric = ("repetitions", "mean", "mean_low", "mean_high", "bootstrap_low", "bootstrap_high")
     whole = scores.filter("headline", pl.col("period") == "all").drop(of_metric)
@@ -201,7 +201,7 @@ def sites(workspace: Path, folder: Path, page: str) -> dict[str, Site]:
 
 @contextmanager
 def serving(site: Site) -> Iterator[tuple[str, int, float]]:
-    """The site on a port of its own: its address, process, and seconds until it answered."""
+    """The site on its own port: address, process, and seconds until it responded."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -234,19 +234,19 @@ def answers(port: int) -> bool:
 
 
 def family(pid: int) -> list[int]:
-    """The process and all that it started."""
+    """The process and its descendants."""
     children = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
     return [pid, *(one for text in children for child in text.split() for one in family(int(child)))]
 
 
 def memory_mib(pid: int) -> float:
-    """Proportional set size, which counts what processes share once; for one process it is about its resident size."""
+    """Proportional set size, which divides shared memory among processes; for one process, about its resident size."""
     lines = (line for one in family(pid) for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines())
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def cpu_s(pids: Iterable[int]) -> float:
-    """Of those that still run."""
+    """CPU seconds of the processes that still run."""
     ticks = 0
     for one in pids:
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -256,7 +256,7 @@ def cpu_s(pids: Iterable[int]) -> float:
 
 
 def browsing(servers: Iterable[int]) -> list[int]:
-    """The browser's processes: all that this one started, without the servers."""
+    """The browser's processes: all descendants except the servers."""
     others = {one for pid in servers for one in family(pid)}
     return [one for one in family(os.getpid())[1:] if one not in others]
 
@@ -266,7 +266,7 @@ def wait_rows(page: Page, site: Site, test: str) -> None:
 
 
 def visit(page: Page, site: Site, address: str, rows: int) -> tuple[float, float | None]:
-    """Seconds until all rows are there, and until the chart is."""
+    """Seconds until all rows have arrived, and until the chart has."""
     begin = time.perf_counter()
     page.goto(address + site.path, wait_until="commit")
     wait_rows(page, site, f"shown === {rows}")
@@ -278,14 +278,14 @@ def visit(page: Page, site: Site, address: str, rows: int) -> tuple[float, float
 
 
 def settle(page: Page) -> None:
-    """Until nothing is under way, so that one measurement does not pay for the one before."""
+    """Wait until the page is idle, so that a measurement does not include the previous one."""
     page.wait_for_load_state("networkidle")
     if page.locator("[data-testid=stApp]").count():
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=LONG_MS)
 
 
 def ask(page: Page, site: Site, act: Callable[[Page], None], rows: int) -> float:
-    """Seconds from asking to the narrowed table; from the mark where the script set one."""
+    """Seconds from the action to the filtered table; from the script's mark if it set one."""
     begin = time.perf_counter()
     page.evaluate("performance.clearMarks()")
     act(page)
@@ -295,7 +295,7 @@ def ask(page: Page, site: Site, act: Callable[[Page], None], rows: int) -> float
 
 
 def received(page: Page) -> list[int]:
-    """Bytes of all that comes in from now on, requests and messages."""
+    """Bytes received from now on, by requests and messages."""
     sizes: list[int] = []
     page.on("websocket", lambda socket: socket.on("framereceived", lambda data: sizes.append(len(data))))
     return sizes
@@ -303,7 +303,7 @@ def received(page: Page) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A site that is up, and what is found of it."""
+    """A running site and its measurements."""
 
     site: Site
     address: str
@@ -313,7 +313,7 @@ class Running:
 
 
 def measure(sites: Sequence[Site], browser: Browser, rows: int, visits: int, sessions: int) -> list[Measured]:
-    """All sites from start to many sessions; visits in turns, so that a busy machine slows all of them alike."""
+    """Measure all sites; visits alternate, so that a busy machine slows all of them alike."""
     with ExitStack() as servers:
         up: list[Running] = []
         for site in sites:
@@ -336,7 +336,7 @@ def measure(sites: Sequence[Site], browser: Browser, rows: int, visits: int, ses
 
 
 def one_visit(one: Running, browser: Browser, rows: int, servers: Sequence[int]) -> None:
-    """A visit, a search, a choice, another page; adds to the times."""
+    """A visit, a search, a choice and another page; adds to the times."""
     site, times, page = one.site, one.times, browser.new_page()
     sizes, browser_s, server_s = received(page), cpu_s(browsing(servers)), cpu_s(family(one.pid))
     table, chart = visit(page, site, one.address, rows)
@@ -362,7 +362,7 @@ def one_visit(one: Running, browser: Browser, rows: int, servers: Sequence[int])
 
 
 def open_many(one: Running, browser: Browser, rows: int, sessions: int) -> float:
-    """Memory of the server while so many visitors look at the table."""
+    """Memory of the server while this many visitors look at the table."""
     pages = [browser.new_page() for _ in range(sessions)]
     for page in pages:
         visit(page, one.site, one.address, rows)
@@ -374,7 +374,7 @@ def open_many(one: Running, browser: Browser, rows: int, sessions: int) -> float
 
 
 def build(workspace: Path, systems: int, samples: int) -> dict[str, float]:
-    """Fill the workspace and build its board; what the build took."""
+    """Fill the workspace and build its board; returns the costs of the build."""
     from hellofresh.core.workspace import Workspace
 
     make_workspace(Workspace(workspace), systems=systems, samples=samples, prompts=5)
@@ -382,7 +382,7 @@ def build(workspace: Path, systems: int, samples: int) -> dict[str, float]:
 
 
 def timed(workspace: Path, folder: Path, *words: str) -> dict[str, float]:
-    """What a command of the board takes, and how much then lies in the folder."""
+    """Costs of a command of the board, and the size of its folder."""
     begin = time.perf_counter()
     environment = {**os.environ, "HELLOFRESH_DATA": str(workspace), "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", HELLOFRESH, "board", *words], env=environment, cwd=ROOT,

@@ -1,4 +1,4 @@
-"""What the fit of ratings is worth, how far its intervals can be trusted, and what it costs.
+"""Quality of the fit of ratings, coverage of its intervals, and its costs.
 
     python benchmarks/bridging.py [--only oracle|coverage|writers|rings|polis|cost] [--oracle DIR] [--ratings N]
                                   [--samples N] [--json] [--picture SVG]
@@ -6,18 +6,18 @@
 - oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
   x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
   the notes that only tag filters rejected, and the accounts that flip a note.
-- coverage: notes stay, raters are drawn afresh; how often the interval of a sample holds the mean intercept over all
-  samples, and how often notes of a stated chance to be helpful are helpful in the other samples.
-- writers: on ten invented worlds of twelve programs that write, how well their order is found, by equal exposure and
-  by the shares of their helpful notes and ratings, where everybody sees all notes and where friendly raters alone see
-  those of one program (lenient ones, or the note's own camp); and how often intervals hold the mean over worlds.
+- coverage: notes are fixed, raters are redrawn; how often the interval of a sample contains the mean intercept over all
+  samples, and how often notes with a stated probability of being helpful are helpful in the other samples.
+- writers: on ten invented worlds of twelve automated writers, how well their order is found, by equal exposure and
+  by the shares of their helpful notes and ratings, if everybody sees all notes and if only friendly raters see
+  those of one program (lenient ones, or the note's own camp); and how often intervals contain the mean over worlds.
 - rings: how many of a ring, and of honest raters, are found: in the world of DIR, and in made ones with rings of
-  several sizes, whose honest raters share interests and hours or do not; and what a pushed note loses without those.
-- polis: how stable intercepts of real votes are under redrawn raters, where the tables lie beside DIR.
-- cost: CPU and wall seconds and peak memory of a made dump of so many ratings, from its files to the table, with two
-  processes that read; and of the fit alone. The dump is made by a process of its own.
+  several sizes, whose honest raters share interests and hours or do not; and a pushed note's loss without the ring.
+- polis: how stable intercepts of real votes are for resampled raters, if the tables are beside DIR.
+- cost: CPU and wall seconds and peak memory for a made dump of N ratings, from its files to the table, with two
+  reading processes; and for the fit alone. The dump is made by a process of its own.
 
---picture draws what raters of either camp say of invented notes, for docs/voters.md.
+--picture draws the ratings of invented notes by either camp, for docs/voters.md.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ HELPFUL, NEEDS_MORE = "CURRENTLY_RATED_HELPFUL", "NEEDS_MORE_RATINGS"
 
 
 def against_oracle(folder: Path) -> dict[str, Any]:
-    """How close the fit comes to X's own scorer."""
+    """Differences between the fit and X's own scorer."""
     with tempfile.TemporaryDirectory() as place:
         dump = Path(place)
         for stem in TABLES:
@@ -115,7 +115,7 @@ def coverage(samples: int) -> dict[str, Any]:
     errors = [sampling(fit, again) for fit, again in zip(fits, redrawn, strict=True)]
     intercepts = np.array([fit.intercept for fit in fits])
     freedom, error = np.array([one.freedom for one in errors]), np.array([one.error for one in errors])
-    # The mean of few samples is itself drawn: the deviation from it is too small by this factor.
+    # The mean of few samples is itself random: this factor corrects the deviation from it.
     distance = np.abs(intercepts - np.nanmean(intercepts, axis=0)) / np.sqrt(1 - 1 / samples)
     held = distance <= stdtrit(np.maximum(freedom, 1), 0.975) * error
     known = np.isfinite(intercepts)
@@ -136,7 +136,7 @@ def coverage(samples: int) -> dict[str, Any]:
 
 
 def rings(folder: Path) -> dict[str, Any]:
-    """Found raters: of the ring, of others, and of the others among the tenth that rates most."""
+    """Found raters: of the ring, of others, and of the others among the most active tenth."""
     found: dict[str, Any] = {}
     if (folder / "ratings-00000.tsv.gz").is_file():
         with tempfile.TemporaryDirectory() as place:
@@ -167,7 +167,7 @@ def rings(folder: Path) -> dict[str, Any]:
 
 
 def polis(folder: Path) -> dict[str, Any]:
-    """Of real votes: the spread of intercepts over items and over redrawn raters, and rank correlation of halves."""
+    """For real votes: the spread of intercepts over items and over resampled raters, and rank correlation of halves."""
     found: dict[str, Any] = {}
     for packed in sorted(folder.glob("*.votes.csv.xz")):
         with tempfile.TemporaryDirectory() as place:
@@ -195,7 +195,7 @@ PROGRAMS = 12
 
 
 def writers(samples: int) -> dict[str, Any]:
-    """Order and intervals of writers' effects; of the order, the mean and the least over worlds."""
+    """Order and intervals of writers' effects; for the order, the mean and the minimum over worlds."""
     found: dict[str, Any] = {}
     for friendly in ("", "lenient", "camp"):
         orders: dict[str, list[float]] = {}
@@ -238,13 +238,13 @@ def _shares(hits: Any, writer: Any) -> Any:
 
 
 def make_dump(folder: Path, ratings: int) -> None:
-    """A dump whose notes have 60 ratings in the mean, and whose raters 100."""
+    """A dump with a mean of 60 ratings a note and 100 a rater."""
     world = VotersWorld.make(max(ratings // 60, 50), 1)
     write_dump(folder, draw_voters(world, max(ratings // 100, 50), ratings, 1), shards=max(ratings // 1_000_000, 1))
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """One collection in this process, with two that read, and what it took."""
+    """One collection in this process, with two readers, and its costs."""
     began, cpu = time.monotonic(), time.process_time()
     marks: list[tuple[str, float]] = []
     with tempfile.TemporaryDirectory() as place:
@@ -272,7 +272,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
 
 def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
-    """Made and measured by processes of their own, so that memory is that of the collection."""
+    """Make and measure in separate processes, so that memory is that of the collection."""
     with tempfile.TemporaryDirectory() as place:
         dump = folder or Path(place)
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
@@ -290,7 +290,7 @@ _COLOURS = {"helpful": "#0B6E4F", "needs more ratings": "#9A9A9A", "not helpful"
 
 
 def picture(path: Path) -> None:
-    """Mean ratings by either camp of invented notes, and what the model makes of them, as an SVG."""
+    """Mean ratings by either camp of invented notes, and the model's results, as an SVG."""
     from vl_convert import vegalite_to_svg
 
     fit = fit_bridging(*draw_voters(VotersWorld.make(300, 1), 600, 20_000, 1))

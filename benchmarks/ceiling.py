@@ -1,12 +1,12 @@
-"""How far the ceiling of a ranking can be trusted: on invented voters it is known what an oracle of them reaches.
+"""Coverage of the ceiling of a ranking: for invented voters, the score of an oracle is known.
 
     python benchmarks/ceiling.py [--worlds 8] [--samples 20] [--notes 200] [--only X|narrow]
 
-Notes stay while raters are drawn afresh, so that it is known how often samples of raters who decide find a note
-helpful: the oracle states that, and chooses by it. Each sample in turn labels the notes that it decides, as many of
-either label as there are; its own fit and redraws give the ceiling. Counted is how often its interval holds what the
-oracle reaches on these labels. By X's rules statuses lie so far apart that hardly a label turns; so the same is done by
-narrow rules, under which every intercept near the middle may turn.
+Notes are fixed while raters are redrawn, which gives the share of samples of raters who find a note
+helpful: the oracle states it, and chooses by it. Each sample in turn labels the notes that it decides, balanced
+between the labels; its own fit and redraws give the ceiling. The result is how often its interval contains what the
+oracle reaches on these labels. By X's rules statuses are so far apart that hardly a label flips; so this is repeated by
+narrow rules, under which every intercept near the middle may flip.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ NARROW = BridgingSettings(
 )  # fmt: skip
 
 _KNOWN = 120
-"""So many samples of raters say what is true."""
+"""Samples of raters that determine the truth."""
 RULES = {"X": BridgingSettings(), "narrow": NARROW}
 
 
 def measure(settings: BridgingSettings, options: argparse.Namespace) -> None:
-    """Print how often intervals held, and the mean of what was reached and stated."""
+    """Print how often intervals contained the truth, and the mean of true and stated scores."""
     task, random = get_task("x-notes"), np.random.default_rng(0)
     held: dict[str, list[tuple[bool, float, float, float]]] = {}
     for seed in range(options.worlds):

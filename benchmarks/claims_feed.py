@@ -1,9 +1,9 @@
-"""How long a feed of 100,000 varied reviews takes, and how much memory; the promise is 60 s and 1 GB.
+"""Time and memory for a feed of 100,000 varied reviews; the promise is 60 s and 1 GB.
 
-CPU time is what is held to 60 s, since it is what a quiet machine takes: one process, one thread.
+The limit of 60 s is on CPU time, which is what a quiet machine takes: one process, one thread.
 
-The feed is invented: claims of 5 to 100 words out of 300,000, 6% of them said again with a word changed, 40
-publishers, and the dirt of real feeds (null items, lists for objects, entities, odd dates, unknown words). It is
+The feed is invented: claims of 5 to 100 words out of 300,000, 6% of them repeated with one word changed, 40
+publishers, and the faults of real feeds (null items, lists for objects, entities, odd dates, unknown words). It is
 written once with its reviews over eight years, as real feeds are, and once with all of them in the quarter that is
 collected, which is the worst case.
 """

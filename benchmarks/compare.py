@@ -1,12 +1,12 @@
-"""How often `hellofresh compare` is right where the truth is known, and what it costs.
+"""Error rates of `hellofresh compare` with a known truth, and its costs.
 
     python benchmarks/compare.py [--repeats 4000] [--systems 5] [--items 200] [--large]
                                  [--only KIND]
 
-Scores are 0/1, whole numbers from 0 to 10, or heavy-tailed (a t of 3 degrees of freedom); items differ in difficulty.
-Scores are missing at random; of three repetitions each for itself. Familywise error is the share of tables of equal
-systems in which any pair is found apart (5%); coverage that of tables of systems that differ in which the intervals of
-all pairs hold the truth (95%). `--large` compares 100 systems on 100,000 items.
+Scores are 0/1, whole numbers from 0 to 10, or heavy-tailed (t with 3 degrees of freedom); items differ in difficulty.
+Scores are missing at random, each of three repetitions independently. Familywise error is the share of tables of equal
+systems in which any pair is found to differ (5%); coverage is the share of tables of different systems in which the
+intervals of all pairs contain the truth (95%). `--large` compares 100 systems on 100,000 items.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ KINDS = ("0/1", "0-10", "heavy tails")
 def draw(
     kind: str, shift: NDArray[np.float64], items: int, repeats: int, random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Scores, shape (repeats, systems, items); `shift` is by how much the systems' means differ."""
+    """Scores, shape (repeats, systems, items); `shift` is the difference of the systems' means."""
     shape = (repeats, shift.size, items)
-    item, own = random.normal(0, 1, items), random.normal(0, 0.5, shape[1:])  # what repetitions have in common
+    item, own = random.normal(0, 1, items), random.normal(0, 0.5, shape[1:])  # effects shared by repetitions
     if kind == "0/1":
         return (random.random(shape) < 0.5 + 0.2 * np.tanh(item) + 0.1 * np.tanh(own) + shift[:, None]).astype(float)
-    if kind == "0-10":  # rounding is unbiased, so that the truth is the shift
+    if kind == "0-10":  # rounding is unbiased, so that the true difference is the shift
         exact = 5 + np.clip(item, -2, 2) + np.clip(own, -1, 1) + random.uniform(-1.5, 1.5, shape) + 2 * shift[:, None]
         return np.floor(exact + random.random(shape))
     return item + own + random.standard_t(3, shape) + 2 * shift[:, None]
@@ -45,12 +45,12 @@ def draw(
 
 @cache
 def weights(clusters: int) -> NDArray[np.float64]:
-    """The weights that every comparison draws (its seed is always the same): drawn once, they cost a tenth."""
+    """The weights of every comparison (its seed is constant): drawn once, they cost a tenth."""
     return np.random.default_rng(0).standard_normal((ranking._DRAWS, clusters)).T
 
 
 def compared(values: NDArray[np.float64], limits: tuple[float, float]) -> ranking.Differences:
-    """The differences of a table as `compare_scores` finds them, without what else it says."""
+    """The differences of a table as in `compare_scores`, without its other results."""
     systems, items = [f"s{k}" for k in range(len(values))], [str(k) for k in range(values.shape[1])]
     metric, scores = mean("mean", limits), ItemScores(systems, items, values, None, limits, "")
     scores = comparison._kept(scores, np.isfinite(values).sum(axis=0) > 1)
@@ -60,7 +60,7 @@ def compared(values: NDArray[np.float64], limits: tuple[float, float]) -> rankin
 
 
 def measure(kind: str, missing: float, repeats: int, options: argparse.Namespace) -> tuple[float, float]:
-    """Familywise error, and coverage of all intervals of pairs together."""
+    """Familywise error, and joint coverage of the intervals of all pairs."""
     random, found = np.random.default_rng([7, KINDS.index(kind), int(100 * missing), repeats]), [0, 0]
     scale, upper = 1 if kind == "0/1" else 2, np.triu_indices(options.systems, 1)
     for graded in (False, True):
@@ -90,7 +90,7 @@ def large() -> None:
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the requested parts and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--systems", type=int, default=5)

@@ -1,27 +1,27 @@
-"""How often intervals hold the truth, and how often tests cry wolf, where the truth is known.
+"""Coverage of intervals and error rates of tests with a known truth.
 
     python benchmarks/coverage.py [--repeats 4000] [--resamples 1000] [--seed 1] [--json]
                                   [--only intervals|classes|tests|ranks|calibration|quarters|correlation]
                                   [--world NAME]
 
 Samples are simulated in clusters. A cluster has its own share of label 1 and its own difficulty, both normal on the
-probit scale; given these, samples are independent. The truth is the metric of the population that clusters are drawn
-from, in closed form: the mean of a probit with a normal effect is a probit, and where difficulty goes with size, the
+probit scale; given these, samples are independent. The truth is the metric of the population of
+clusters, in closed form: the mean of a probit with a normal effect is a probit, and if difficulty depends on size, the
 sum over sizes weighted by samples. Sizes of clusters are 1, 5, 1 + Poisson(2), geometric with mean 3, or heavy-tailed
 (Zipf with exponent 2, at most 40). Then, in the same worlds:
 
 - coverage of the nominal 95% interval of each method, for F1 and, for the default method, for all metrics;
 - the same for macro F1 (and other means over classes) of 2, 3 and 6 classes with skew: a cluster's shares of the
   classes are Dirichlet, so that the truth is in closed form, too;
-- coverage of the difference's interval for two systems that are exchangeable, and for two that reach one F1 in
-  different ways; one less it is the error of the test, which rests on the same t;
+- coverage of the difference's interval for two exchangeable systems, and for two with one F1 reached in
+  different ways; 1 minus it is the error of the test, which uses the same t;
 - family-wise error of 10, 20 and 30 equal systems (any pair found apart), coverage of rank intervals (among equals a
-  rank interval is right if it holds all ranks; among others, if it holds the true rank), of the intervals of all pairs
-  together, and, beside those by Bonferroni, the pairs found apart and the mean width of rank intervals;
-- in six worlds of stated probabilities, how often the test of calibration finds something (5% where they are true), by
-  how much ECE and its debiased form differ from the truth, and coverage of the intervals of the metrics of forecasts;
+  rank interval is right if it contains all ranks; among others, the true rank), of the intervals of all pairs
+  together, and, compared with Bonferroni, the pairs found to differ and the mean width of rank intervals;
+- in six worlds of stated probabilities, the rejection rate of the test of calibration (5% if they are true), the
+  bias of ECE and its debiased form, and coverage of the intervals of the metrics of forecasts;
 - coverage of the interval of a rank correlation, and of its paired difference for two systems;
-- coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss a quarter or none.
+- coverage of the limits of Brier indices over 4, 8 and 16 quarters, of which systems miss one or none.
 
 A share of 0.95 in 4,000 repeats has a standard error of 0.0034.
 """
@@ -89,11 +89,11 @@ class World:
 
     Attributes:
         name: for the table.
-        clusters: how many are drawn.
+        clusters: number drawn.
         sizes: `one`, `five`, `poisson`, `geometric` or `zipf`.
         hit, alarm: probabilities of saying yes where the label is 1 and 0.
         label_effect, skill_effect: standard deviations of the clusters' effects, in probits.
-        harder: by how many probits answers get worse where a cluster has ten samples or more.
+        harder: decrease of accuracy, in probits, in clusters of ten samples or more.
     """
 
     name: str
@@ -131,7 +131,7 @@ WORLDS = (
 
 
 class Share(NamedTuple):
-    """One line of the results: a share of repeats, and between which shares it should lie."""
+    """One line of the results: a share of repeats, and its expected limits."""
 
     world: str
     what: str
@@ -198,7 +198,7 @@ def truth(world: World, metric: Metric) -> float:
 
 
 def large_share(world: World) -> float:
-    """How many of the samples are in clusters of ten or more; for geometric sizes, which are all that need it."""
+    """The share of samples in clusters of ten or more, for geometric sizes only."""
     assert world.sizes == "geometric"
     values = np.arange(1, MOST + 1)
     chance = (2 / 3) ** (values - 1) / 3
@@ -207,14 +207,14 @@ def large_share(world: World) -> float:
 
 
 def pieces(repeats: int, world: World | ClassWorld, budget: int = 2_000_000) -> Iterator[int]:
-    """How many repeats to do at a time."""
+    """Split repeats into pieces that fit in memory."""
     step = max(1, min(repeats, budget // (world.clusters * 4)))
     for start in range(0, repeats, step):
         yield min(step, repeats - start)
 
 
 def coverage(world: World, repeats: int, resamples: int, random: np.random.Generator) -> list[Share]:
-    """Of every method, for F1; of the default method, for all metrics."""
+    """Coverage of every method for F1, and of the default method for all metrics."""
     held: dict[str, int] = {}
     effective = 0.0
 
@@ -240,7 +240,7 @@ def coverage(world: World, repeats: int, resamples: int, random: np.random.Gener
 
 
 def jackknifed(tables: Array, metric: Metric) -> tuple[Array, Array]:
-    """The jackknife on the logit, and the default where it has no value."""
+    """The jackknife on the logit, or the default where it is undefined."""
     low, high = logit_jackknife_limits(tables, metric)
     fallback, undefined = cluster_wilson_limits(tables, metric), np.isnan(low)
     return np.where(undefined, fallback[0], low), np.where(undefined, fallback[1], high)
@@ -254,7 +254,7 @@ def logit_jackknife_limits(tables: Array, metric: Metric) -> tuple[Array, Array]
         metric: which metric.
 
     Returns:
-        Low and high, each of shape (...); not a number where the metric is at a limit with or without some cluster.
+        Low and high, each of shape (...); NaN if the metric is at a limit with or without some cluster.
     """
     total = tables.sum(axis=-2)
     sums = (total, total[..., None, :] - tables)
@@ -269,7 +269,7 @@ def logit_jackknife_limits(tables: Array, metric: Metric) -> tuple[Array, Array]
 
 
 def logit(share: Array) -> Array:
-    """Of a share between 0 and 1."""
+    """Logit of a share between 0 and 1."""
     found: Array = np.log(share) - np.log1p(-share)
     return found
 
@@ -282,8 +282,8 @@ class ClassWorld:
         name: for the table.
         clusters, sizes: as of `World`.
         shares: of the classes.
-        rights: how often the system is right about a sample of each class; where it is wrong, the other classes are
-            chosen by their shares.
+        rights: accuracy on samples of each class; wrong answers are the other classes
+            by their shares.
         alike: concentration of the clusters' shares of the classes: the smaller, the more alike samples of a cluster.
         skill_effect: standard deviation of the clusters' difficulty, in probits.
     """
@@ -316,7 +316,7 @@ CLASS_WORLDS = (
 
 
 def wrong_shares(world: ClassWorld) -> Array:
-    """Which class is chosen where the system is wrong, shape (classes, classes), rows by label."""
+    """The distribution of wrong answers, shape (classes, classes), rows by label."""
     shares = np.tile(np.array(world.shares), (len(world.shares), 1))
     np.fill_diagonal(shares, 0.0)
     return shares / shares.sum(axis=1, keepdims=True)
@@ -350,7 +350,7 @@ def simulate_classes(world: ClassWorld, repeats: int, random: np.random.Generato
 
 
 def class_coverage(world: ClassWorld, repeats: int, _: int, random: np.random.Generator) -> list[Share]:
-    """Of means over classes."""
+    """Coverage for means over classes."""
     c = len(world.shares)
     metrics = (macro_f1(c), balanced_accuracy(c), weighted_f1(c), matthews(c))
     held: dict[str, int] = {}
@@ -369,7 +369,7 @@ def class_coverage(world: ClassWorld, repeats: int, _: int, random: np.random.Ge
 
 
 def naive(tables: Array) -> tuple[Array, Array]:
-    """Wilson's interval of F1's share with as many samples as there are, as if they were independent."""
+    """Wilson's interval of F1's share, treating samples as independent."""
     share = shares(tables, F1)
     relevant = share.weights.sum(axis=-1)
     low, high = wilson_limits(share.value, np.maximum(relevant, 1), np.array(QUANTILE(0.975)))
@@ -377,9 +377,9 @@ def naive(tables: Array) -> tuple[Array, Array]:
 
 
 def bootstrap(tables: Array, resamples: int, random: np.random.Generator) -> dict[str, tuple[Array, Array]]:
-    """Percentile, BCa and bootstrap-t limits; the weights are drawn anew for every piece of the repeats.
+    """Percentile, BCa and bootstrap-t limits; each piece of the repeats gets new weights.
 
-    The bootstrap-t is of the logit of F1's share with one hit and one miss more; its error in each resample is that of
+    The bootstrap-t is of the logit of F1's share with one hit and one miss added; its error in each resample is that of
     the linear part of a ratio of sums over clusters.
     """
     repeats, clusters, k = tables.shape
@@ -426,11 +426,11 @@ PAIRS = (
     World("200 heavy-tailed clusters, n 640", 200, "zipf", 0.70, 0.40, 1.0, 1.0),
 )
 OTHER_WAY = (0.90, 0.80)
-"""Hits and false alarms with the F1 of 0.70 and 0.40: two thirds."""
+"""Hit and false-alarm rates with the same F1 as 0.70 and 0.40: two thirds."""
 
 
 def paired(world: World, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """Coverage of the difference's interval where the difference is 0: one less the error of the test by the same t."""
+    """Coverage of the difference's interval for a difference of 0: 1 minus the error of the test by the same t."""
     held, effective = 0, 0.0
     for number in pieces(repeats, world):
         for one, two in simulate(world, number, random, systems=2).transpose(1, 0, 2, 3):
@@ -452,7 +452,7 @@ def other_way(world: World, repeats: int, _: int, random: np.random.Generator) -
 
 
 def different(world: World, repeats: int, random: np.random.Generator) -> Iterator[tuple[Array, Array]]:
-    """Tables of a system and of one that reaches its F1 in another way, on the same clusters and labels."""
+    """Tables of two systems that reach one F1 in different ways, on the same clusters and labels."""
     size = sizes(world, repeats, random)
     label, skill = random.standard_normal((2, *size.shape))
     positive = random.binomial(size, phi(world.label_effect * label))
@@ -466,7 +466,7 @@ def different(world: World, repeats: int, random: np.random.Generator) -> Iterat
 
 
 def seed(random: np.random.Generator) -> int:
-    """A seed of its own for what takes one."""
+    """Draw a seed."""
     return int(random.integers(2**31))
 
 
@@ -479,7 +479,7 @@ LEVELS = (10, 20, 30)
 
 
 def ranked(world: World, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """Family-wise error and rank intervals of equal systems; and of systems that differ, beside Bonferroni."""
+    """Family-wise error and rank intervals of equal systems; and of different systems, compared with Bonferroni."""
     for systems in LEVELS:
         held = dict.fromkeys(("apart", "equal", "rank", "ranks", "pairs", "found", "bonferroni", "width", "wider"), 0.0)
         worse, above = np.arange(systems) * 0.24 / systems, np.triu_indices(systems, 1)
@@ -516,7 +516,7 @@ def ranked(world: World, repeats: int, _: int, random: np.random.Generator) -> I
 
 
 def degraded(tables: Array, worse: Array, random: np.random.Generator) -> Array:
-    """The systems with a part of their right answers turned wrong, so that each is truly worse than the one before."""
+    """The systems with some right answers made wrong, so that each is truly worse than the one before."""
     hits, calm = (random.binomial(tables[..., i].astype(np.int64), 1 - worse[:, None]) for i in (3, 0))
     positive, negative = tables[..., 3] + tables[..., 5], tables[..., 0] + tables[..., 2]
     return sums(hits, negative - calm, calm, positive - hits)
@@ -528,10 +528,10 @@ class StatedWorld:
 
     Attributes:
         name: for the table.
-        clusters, size: how many, and samples in each.
-        stated: `spread`: everywhere alike; `high`: most near 1; `six`: one of six values.
-        slope: of what is true on what is stated, in probits; below 1 is overconfident.
-        less: by how much what is true is lower.
+        clusters, size: number of clusters, and samples in each.
+        stated: distribution: `spread` is uniform; `high`: most near 1; `six`: one of six values.
+        slope: of true on stated probabilities, in probits; below 1 is overconfident.
+        less: how much lower true probabilities are.
         alike: correlation of the samples of a cluster, in probits.
     """
 
@@ -544,7 +544,7 @@ class StatedWorld:
     alike: float = 0.3
 
     def draw(self, n: int, random: np.random.Generator) -> tuple[Array, Array]:
-        """Stated probabilities, and those that are true."""
+        """Stated and true probabilities."""
         if self.stated == "six":
             said = random.choice([0.5, 0.6, 0.7, 0.8, 0.9, 0.95], n, p=[0.05, 0.1, 0.15, 0.3, 0.3, 0.1])
         else:
@@ -564,7 +564,7 @@ STATED_WORLDS = (
 
 
 def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """How often the test of calibration finds something, what is left of the bias of ECE, and coverage of forecasts."""
+    """The rejection rate of the test of calibration, the remaining bias of ECE, and coverage of forecasts' metrics."""
     groups, n = np.repeat(np.arange(world.clusters), world.size), world.clusters * world.size
     said, true = world.draw(400_000, random)
     where = np.searchsorted(np.arange(1, 10) / 10, said, side="right")
@@ -594,7 +594,7 @@ def stated(world: StatedWorld, repeats: int, _: int, random: np.random.Generator
 
 
 def expected_forecasts(said: Array, true: Array) -> list[float]:
-    """The metrics of forecasts of a population that has these stated and true probabilities."""
+    """The metrics of forecasts for a population with these stated and true probabilities."""
     error = float((true * (1 - said) ** 2 + (1 - true) * said**2).mean())
     logs = true * np.log(np.maximum(said, LEAST_CHANCE)) + (1 - true) * np.log(np.maximum(1 - said, LEAST_CHANCE))
     uninformed = float(true.mean() * (1 - true.mean()))
@@ -603,7 +603,7 @@ def expected_forecasts(said: Array, true: Array) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class CorrelationWorld:
-    """Facts and what two systems state of them: normal with these correlations, then only ranks count.
+    """Facts and two systems' statements: normal with these correlations; then only ranks count.
 
     Attributes:
         name, clusters, sizes: as of `World`.
@@ -646,7 +646,7 @@ CORRELATION_WORLDS = [
 
 
 def correlated(world: CorrelationWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """How often a rank correlation's interval holds the truth, and that of the difference of two."""
+    """Coverage of the interval of a rank correlation, and of that of the difference of two."""
     metric, held = rank_correlation("fact", ""), np.zeros(2)
     many = replace(world, sizes="one").draw(np.arange(200_000), np.random.default_rng(0))
     first, second = (float(metric.value(metric.statistics(many[0], said).sum(axis=0))) for said in many[1:])
@@ -691,7 +691,7 @@ QUARTERS_WORLDS = [
 
 
 def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
-    """How often limits of systems over quarters hold what is expected over draws of the samples."""
+    """How often limits of systems over quarters contain the expectation over draws of the samples."""
     expected = np.mean([world.draw(random)[0] for _ in range(1000)], axis=0)
     held = 0
     for _ in range(repeats):
@@ -710,7 +710,7 @@ _PARTS = ("intervals", "classes", "tests", "ranks", "calibration", "quarters", "
 
 
 def main() -> None:
-    """Run what was asked for and print it."""
+    """Run the requested parts and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=4000)
     parser.add_argument("--resamples", type=int, default=1000)
@@ -746,7 +746,7 @@ def main() -> None:
 
 
 def show(found: Sequence[Share], seconds: float) -> None:
-    """A block for one world."""
+    """Print a block for one world."""
     print(f"{found[0].world} ({found[0].effective_clusters:.0f} effective clusters; {seconds:.0f} s)")
     for item in found:
         mark = " " if item.low <= item.share <= item.high else "*"

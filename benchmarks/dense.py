@@ -1,10 +1,10 @@
-"""Dense search by a graph beside the exact one, on made vectors.
+"""Dense search by a graph, compared with exact search, on made vectors.
 
     python benchmarks/dense.py [--documents 200000] [--queries 100] [--dimensions 384] [--hidden 24]
 
 Vectors are sums of a few hidden directions and noise, each of length 1, as vectors of texts lie near a surface of few
 dimensions. Printed are processor seconds to build the graph, its size, recall of the exact search's first 20, and
-processor milliseconds a query of both. Nothing is compared with a limit.
+processor milliseconds a query of both. There is no limit to pass.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 50_000
 
 @dataclass(frozen=True)
 class Made:
-    """An encoder whose queries are made vectors: the text is their number."""
+    """An encoder of made query vectors: the text is their number."""
 
     vectors: NDArray[np.float32]
     name: str = "made"
@@ -43,7 +43,7 @@ class Made:
         return self.vectors[[int(text) for text in texts]]
 
     def passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As of queries."""
+        """The vectors of some numbers, as for queries."""
         return self.queries(texts)
 
 
@@ -60,7 +60,7 @@ def made(count: int, dimensions: int, hidden: int, seed: int) -> NDArray[np.floa
 
 
 async def searched(retriever: DenseRetriever, queries: int) -> tuple[list[set[str]], float]:
-    """What each query finds, and processor milliseconds a query."""
+    """Results of each query, and processor milliseconds a query."""
     started = time.process_time()
     found = [set((await retriever.retrieve(str(one), COUNT)).documents) for one in range(queries)]
     return found, (time.process_time() - started) / queries * 1e3

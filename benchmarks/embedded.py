@@ -1,8 +1,8 @@
-"""How fast the embedded model answers, what shared beginnings save, and whether other requests change its answers.
+"""Speed of the embedded model, savings by shared prefixes, and whether concurrent requests change its answers.
 
     python benchmarks/embedded.py [--samples 8] [--max-tokens 15] [--json]
 
-Every way asks the same prompts, five a sample, over texts of ordinary length made up here. Ways take turns, round by
+Every way sends the same prompts, five a sample, over made texts of ordinary length. Ways alternate, round by
 round, and the table gives medians over rounds, so that a busy machine slows all of them alike.
 """
 
@@ -63,7 +63,7 @@ def sentence(source: random.Random) -> str:
 
 
 def beginnings(count: int) -> list[str]:
-    """Texts of about 200 tokens."""
+    """Prefixes of about 200 tokens."""
     source = random.Random(7)
     texts = []
     for _ in range(count):
@@ -80,7 +80,7 @@ def requests(texts: list[str], max_tokens: int, *, shared: bool) -> list[Request
 
 
 def ask(model: EmbeddedModel, asked: list[Request]) -> list[Answer]:
-    """Ask one after the other."""
+    """Send requests one after the other."""
 
     async def run() -> list[Answer]:
         return [await model.ask(item) for item in asked]
@@ -89,7 +89,7 @@ def ask(model: EmbeddedModel, asked: list[Request]) -> list[Answer]:
 
 
 def timed(model: EmbeddedModel, asked: list[Request]) -> float:
-    """Seconds that asking takes."""
+    """Seconds for all requests."""
     started = time.perf_counter()
     ask(model, asked)
     return time.perf_counter() - started

@@ -1,16 +1,16 @@
-"""How fast questions are asked: the evaluator with its journal beside aiohttp's bare loop and the openai SDK.
+"""Speed of requests: the evaluator with its journal, compared with aiohttp's bare loop and the openai SDK.
 
     python benchmarks/evaluator.py [--server PATH] [--rounds 3] [--calls 2000] [--json]
 
-It needs a loopback stand-in for a chat endpoint: a script that takes `--port 0 --latency-ms N` and prints its address
-(`http://127.0.0.1:PORT/v1`) on its first line. It is named by --server or HELLOFRESH_MOCK_LLM; by default it is looked
-for at ../shared/tools/mock_llm.py. It is started and stopped by the benchmark. The openai SDK is measured if installed
+It needs a local substitute for a chat endpoint: a script that takes `--port 0 --latency-ms N` and prints its address
+(`http://127.0.0.1:PORT/v1`) on its first line. --server or HELLOFRESH_MOCK_LLM names it; the default
+is ../shared/tools/mock_llm.py. The benchmark starts and stops it. The openai SDK is measured if installed
 (`pip install openai`).
 
-Clients take turns, round by round, each in a process of its own, and the table gives medians over rounds, so that a
-busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 questions are under
-way at once. `limit` is the time that the server's latency alone takes; CPU time and peak memory are those of the
-client's process, imports not counted in the time.
+Clients alternate, round by round, each in a process of its own, and the table gives medians over rounds, so that a
+busy machine slows all of them alike. Under web-search, every search and page takes 200 ms too. 100 requests run
+at once. `limit` is the time of the server's latency alone; CPU time and peak memory are those of the
+client's process; the time excludes imports.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ SERVER = Path(os.environ.get("HELLOFRESH_MOCK_LLM") or ROOT.parent / "shared" / 
 AT_ONCE = 100
 WEB_LATENCY_S = 0.2
 WEB_CALLS = 2200
-"""Of 200 samples: a query, five summaries and five prompts each."""
+"""For 200 samples: a query, five summaries and five prompts each."""
 CLIENTS = ("hellofresh", "aiohttp", "openai", "openai-sdk", "web-search")
-"""Of which openai is the SDK alone, and openai-sdk the evaluator with a client of it."""
+"""`openai` is the SDK alone, and `openai-sdk` the evaluator with an SDK client."""
 PAGE = "Rain fell on the hills all week, and the river rose until the lower road was closed to carts. " * 12
 FILLER = "It was written down by a person who had been there and seen it with their own eyes. " * 12
 
@@ -64,7 +64,7 @@ class Row:
 
 
 def slow_web() -> Web:
-    """A web whose every search and page takes 200 ms, as the server does for every answer."""
+    """A web whose every search and page takes 200 ms, as the server's answers do."""
     from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 
     class SlowWeb:
@@ -87,7 +87,7 @@ def slow_web() -> Web:
 def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, sdk: bool = False) -> None:
     """Synthetic notes, five prompts each, through the runner and a journal on disk.
 
-    With `searching` under web-search, eleven questions a sample, else under zero-shot, five; with `sdk` by its client.
+    With `searching`, under web-search, eleven requests a sample, else under zero-shot, five; with `sdk` by its client.
     """
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models.providers.chat import ChatModel
@@ -128,7 +128,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
     assignment = Assignment(model, regime, prompts, prompts.prompts, slots, web)
 
     def progress(_: Tally) -> None:
-        """Nobody watches."""
+        """Discard progress."""
 
     with tempfile.TemporaryDirectory(dir=ROOT) as folder, Journal(Path(folder)) as journal:
         with measured(calls):
@@ -138,7 +138,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
 
 
 def ask_with_aiohttp(base_url: str, calls: int) -> None:
-    """The least that can be done: a loop over posts, nothing checked, nothing kept."""
+    """The minimum: a loop over posts without checks and storage."""
     import aiohttp
 
     async def main() -> None:
@@ -156,7 +156,7 @@ def ask_with_aiohttp(base_url: str, calls: int) -> None:
 
 
 def ask_with_openai(base_url: str, calls: int) -> None:
-    """The SDK's async client as its documentation shows it."""
+    """The SDK's async client, used as in its documentation."""
     from openai import AsyncOpenAI
 
     async def main() -> None:
@@ -173,13 +173,13 @@ def ask_with_openai(base_url: str, calls: int) -> None:
 
 
 def body(number: int) -> dict[str, object]:
-    """A request of the same length as the evaluator's."""
+    """A request as long as the evaluator's."""
     text = f"Post {number}. {FILLER} Was the note helpful? Answer only with 'yes' or 'no'."
     return {"model": "m", "messages": [{"role": "user", "content": text}], "max_tokens": 15, "temperature": 0.0}
 
 
 async def at_once(ask: Callable[[int], object], calls: int) -> None:
-    """Ask all, a hundred at a time."""
+    """Send all requests, a hundred at a time."""
     waiting = iter(range(calls))
 
     async def work() -> None:
@@ -193,7 +193,7 @@ async def at_once(ask: Callable[[int], object], calls: int) -> None:
 
 @contextmanager
 def measured(calls: int) -> Iterator[None]:
-    """Print wall time, CPU time and peak memory of what is done within."""
+    """Print wall time, CPU time and peak memory of the block."""
     wall, cpu = time.perf_counter(), time.process_time()
     yield
     found = {
@@ -206,7 +206,7 @@ def measured(calls: int) -> Iterator[None]:
 
 @contextmanager
 def serving(script: Path, latency_ms: int) -> Iterator[str]:
-    """The stand-in, on a port of its own; gives its base URL."""
+    """Start the substitute on a free port; gives its base URL."""
     command = [sys.executable, str(script), "--port", "0", "--latency-ms", str(latency_ms)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -219,7 +219,7 @@ def serving(script: Path, latency_ms: int) -> Iterator[str]:
 
 
 def measure(client: str, base_url: str, calls: int) -> dict[str, float]:
-    """Have one client ask in a process of its own."""
+    """Run one client in a process of its own."""
     command = [sys.executable, __file__, "--client", client, "--base-url", base_url, "--calls", str(calls)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
@@ -228,7 +228,7 @@ def measure(client: str, base_url: str, calls: int) -> dict[str, float]:
 
 
 def compare(script: Path, clients: list[str], calls: int, latency_ms: int, rounds: int) -> list[Row]:
-    """All clients in turn, several rounds."""
+    """All clients alternating, for several rounds."""
     found: dict[str, list[dict[str, float]]] = {client: [] for client in clients}
     with serving(script, latency_ms) as base_url:
         for _ in range(rounds):

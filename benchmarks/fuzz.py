@@ -1,11 +1,11 @@
-"""Random and broken files at every place where files of others come in; whatever is raised is a defect.
+"""Random and broken files for every reader of external files; any unexpected exception is a defect.
 
     python benchmarks/fuzz.py [--minutes 0.2] [--seed 1] [--only predictions ...] [--keep DIR]
 
 Half of the files are valid ones and those of tests/corpus with bytes, lines and values exchanged, doubled or lost; half
-are built by Hypothesis of the words that the format knows. Prints for each kind how many files were handed in, how many
-of them were taken, refused, and crashed (kept in DIR), and the longest that one took. Exit code 1 after any crash, or
-where one took more than 2 seconds of processor time. The same seed gives the same files, as far as the time goes.
+are built by Hypothesis from the words of the format. Prints for each kind how many files were given,
+accepted and refused, how many crashed (kept in DIR), and the longest time of one. Exit code 1 after any crash, or
+if one took more than 2 seconds of processor time. The same seed gives the same files, up to the end of the time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ WORDS = [
 
 @dataclass
 class Tally:
-    """What came of one kind of file."""
+    """Results for one kind of file."""
 
     kind: str
     runs: int = 0
@@ -53,7 +53,7 @@ class Tally:
 
 
 class Target:
-    """One kind of file: hands contents in and counts."""
+    """One kind of file: gives contents to its reader and counts."""
 
     def __init__(self, kind: str, folder: Path, keep: Path | None) -> None:
         self.tally = Tally(kind)
@@ -67,7 +67,7 @@ class Target:
         self.seeds = [self.valid, *(path.read_bytes() for path in files if path.stat().st_size < 20_000)]
 
     def hand_in(self, content: bytes) -> None:
-        """Hand one content in; a crash is counted, shown and kept."""
+        """Give one content to the reader; a crash is counted, shown and kept."""
         tally, start = self.tally, time.process_time()
         tally.runs += 1
         try:
@@ -85,7 +85,7 @@ class Target:
 
 
 def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
-    """A seed after a few changes."""
+    """A seed after a few random changes."""
     content = bytearray(chance.choice(seeds))
     for _ in range(chance.choice((1, 1, 2, 3, 8))):
         chance.choice(CHANGES)(chance, content, seeds)
@@ -137,7 +137,7 @@ BUILT = st.lists(st.sampled_from(WORDS) | st.binary(max_size=4), max_size=40).ma
 
 
 def built(target: Target, number: int) -> None:
-    """Hand in a batch of files that Hypothesis builds, some of them around the valid one."""
+    """Give the reader a batch of files that Hypothesis builds, some of them around the valid one."""
 
     @seed(number)
     @settings(max_examples=BATCH, database=None, deadline=None, suppress_health_check=list(HealthCheck))

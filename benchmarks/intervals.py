@@ -3,8 +3,8 @@
     python benchmarks/intervals.py [--resamples 10000] [--rivals] [--json]
 
 240 cells (5 systems, 2 regimes, 6 prompts, 4 periods) of 3,000 samples each, four metrics: the intervals of all cells,
-beside scipy.stats.bootstrap, vectorised, for F1 alone on one cell, times 240 (`--rivals`); and in each period one joint
-draw of about 1,300 groups for its 60 systems with percentile intervals of all metrics, rank intervals and all 1,770
+compared with scipy.stats.bootstrap, vectorised, for F1 on one cell, times 240 (`--rivals`); and in each period one
+joint draw of about 1,300 groups for its 60 systems with percentile intervals of all metrics, rank intervals and 1,770
 paired differences.
 """
 
@@ -43,14 +43,14 @@ def cells(random: np.random.Generator) -> Periods:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that it took."""
+    """Seconds of the work."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
 
 
 def every(periods: Periods) -> None:
-    """The intervals of each cell for itself."""
+    """The intervals of each cell separately."""
     for labels, systems, groups in periods:
         for said in systems:
             tables = _tables(labels, said, groups)
@@ -63,7 +63,7 @@ def _tables(labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np
 
 
 def jointly(periods: Periods, resamples: int) -> None:
-    """One draw a period for all of its systems, and everything that comes of it."""
+    """One draw a period for all of its systems, and all results of it."""
     for labels, systems, groups in periods:
         tables = np.stack([_tables(labels, said, groups) for said in systems])
         draws = draw_jointly(tables, METRICS, resamples=resamples)
@@ -75,7 +75,7 @@ def jointly(periods: Periods, resamples: int) -> None:
 
 
 def measure(periods: Periods, resamples: int, *, rivals: bool) -> dict[str, float]:
-    """Seconds of everything, by name."""
+    """Seconds of each part, by name."""
     times = {
         "groups: intervals, 240 cells": timed(lambda: every(periods)),
         "groups: joint bootstrap, 60 systems' ranks, 1,770 differences, 4 periods": timed(
@@ -90,7 +90,7 @@ def measure(periods: Periods, resamples: int, *, rivals: bool) -> dict[str, floa
 
 
 def main() -> None:
-    """Time all and print it."""
+    """Time all parts and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--rivals", action="store_true")
@@ -105,7 +105,7 @@ def main() -> None:
 
 
 def scipy_bootstrap(labels: NDArray[np.int8], said: NDArray[np.int8], resamples: int) -> None:
-    """F1's percentile interval the general way."""
+    """F1's percentile interval by scipy."""
     from scipy.stats import bootstrap
 
     def f1(truth: NDArray[np.int8], prediction: NDArray[np.int8], axis: int = -1) -> NDArray[np.float64]:

@@ -1,12 +1,12 @@
-"""How much a trained reranker gains by how many claims it learns from: NDCG@10 on held-out claims beside BM25 alone.
+"""Gain of a trained reranker by number of training claims: NDCG@10 on held-out claims, compared with BM25 alone.
 
     python benchmarks/learning_curve.py --corpus NAME [--test dev] [--recipe fused] [--model minilm]
                                         [--shares 0.125,0.25,0.5,1] [--seeds 5] [--json]
 
-For each seed, groups of claims come in an order of their own; each share takes the first of them, so that larger parts
-hold the smaller ones. Each part trains one reranker as `hellofresh train reranker` does. A line gives the claims, the
-mean over seeds of the held-out NDCG@10 less BM25's, its lowest and highest, and for the seed in the middle the paired
-95% interval by groups of claims. The workspace is that of HELLOFRESH_DATA; nothing is compared with a limit.
+For each seed, groups of claims are shuffled; each share takes the first of them, so that larger parts
+hold the smaller ones. Each part trains a reranker as `hellofresh train reranker` does. A line gives the claims, the
+mean over seeds of the held-out NDCG@10 minus BM25's, its lowest and highest, and for the middle seed the paired
+95% interval by groups of claims. The workspace is that of HELLOFRESH_DATA; there is no limit to pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ METRIC = "ndcg@10"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One training: claims learnt from, and the held-out difference from BM25 with the limits of its 95% interval."""
+    """One training: number of claims, and the held-out difference from BM25 with the limits of its 95% interval."""
 
     claims: int
     difference: float

@@ -1,10 +1,10 @@
-"""What it costs that of each lineage of a paragraph at most one edit is in a release.
+"""The samples lost by the rule that a release has at most one edit of each lineage of a paragraph.
 
     python benchmarks/lineages.py [DUMP...] [--json]
 
-For each full-history export (without a name, the real histories in ../shared/data/wikipedia where they are, and the
-bundled sample): edits that the rule decides in all its quarters, accepted and rejected; those left where each quarter
-has one of a lineage; and those left where all quarters together have one.
+For each full-history export (by default, the real histories in ../shared/data/wikipedia if they exist, and the
+bundled sample): edits that the rule decides in all its quarters, accepted and rejected; those left if each quarter
+has one of a lineage; and those left if all quarters together have one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def counts(candidates: Sequence[Candidate]) -> dict[str, int]:
 
 
 def kept(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """One of each lineage."""
+    """Keep one of each lineage."""
     gone = repeated(TASK, [item.sample for item in candidates], "benchmark")
     return [item for item in candidates if item.sample.id not in gone]
 

@@ -3,9 +3,9 @@
     python benchmarks/notes_dump.py [--scale 0.05] [--folder DIR] [--rounds 3] [--cold]
 
 Makes a dump in the real columns (at scale 1: 2 M notes, 2 M status rows, 20 M ratings, about 5.4 GB of TSV) and reads
-it in turn plainly, by the leanest polars query that gives the same answer (which checks and hashes nothing and reads no
-posts), and by the collector. Every reading is a process of its own; with --cold, the files are first taken out of the
-system's cache. A dump made in a folder given stays there and is used again; else it goes to the temporary folder and is
+it in turn as bytes only, by the leanest polars query with the same answer (which checks and hashes nothing and reads no
+posts), and by the collector. Every reading is a process of its own; with --cold, the files are first removed from the
+system's cache. A dump made in a given folder is kept and reused; otherwise it goes to the temporary folder and is
 deleted.
 """
 
@@ -64,7 +64,7 @@ def participants(rng: np.random.Generator, count: int) -> pl.Series:
 
 
 def write(path: Path, table: DumpTable, columns: dict[str, Any], rows: int) -> None:
-    """One shard; columns that are not given are empty, or 0 where the real ones are flags."""
+    """One shard; missing columns are empty, or 0 where the real ones are flags."""
     flags = {
         name for name in table.columns if name.startswith(("helpful", "notHelpful", "misleading", "notMisleading"))
     }
@@ -143,7 +143,7 @@ def make(folder: Path, scale: float) -> None:
 
 
 def by_hashing_collector(folder: Path) -> str:
-    """What the collector finds in a dump that it did not download: the files' hashes are taken too."""
+    """The collector's result for a dump that it did not download: files are hashed too."""
     with tempfile.TemporaryDirectory() as name:
         bare = Path(name)
         for path in folder.iterdir():
@@ -153,7 +153,7 @@ def by_hashing_collector(folder: Path) -> str:
 
 
 def by_collector(folder: Path) -> str:
-    """What the collector finds."""
+    """The collector's result."""
     with tempfile.TemporaryDirectory() as work:
         found = collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=Path(work)).candidates
     return digest((item.sample.id[3:], item.label.label, item.label.facts["ratings"]) for item in found)
@@ -180,7 +180,7 @@ def by_polars(folder: Path) -> str:
 
 
 def by_hashing_polars(folder: Path) -> str:
-    """The same, while another thread takes the hashes of the files."""
+    """The same, while another thread hashes the files."""
     files = sorted(path for path in folder.rglob("*.*") if path.name != MANIFEST)
     with ThreadPoolExecutor(1) as pool:
         hashes = pool.submit(lambda: [sha256_file(path) for path in files])
@@ -190,7 +190,7 @@ def by_hashing_polars(folder: Path) -> str:
 
 
 def scan(folder: Path, table: DumpTable) -> pl.LazyFrame:
-    """A table with the types of what is asked of it."""
+    """A table with the types of the queries' columns."""
     whole = {"noteId", "createdAtMillis", "tweetId"}
     schema = {name: pl.Int64 if name in whole else pl.String for name in table.columns}
     files = sorted((folder / table.subfolder).glob("*.tsv"))
@@ -198,7 +198,7 @@ def scan(folder: Path, table: DumpTable) -> pl.LazyFrame:
 
 
 def by_reading(folder: Path) -> str:
-    """Nothing but reading the bytes."""
+    """Read the bytes only."""
     for table in (NOTES, HISTORY, RATINGS):
         for path in sorted((folder / table.subfolder).glob("*.tsv")):
             with path.open("rb", buffering=0) as file:
@@ -208,7 +208,7 @@ def by_reading(folder: Path) -> str:
 
 
 def digest(rows: Any) -> str:
-    """One short hash for an answer, and its size."""
+    """A short hash of an answer, and its size."""
     answer = sorted(rows)
     return f"{len(answer)} notes, {hashlib.sha256(repr(answer).encode()).hexdigest()[:12]}"
 
@@ -247,7 +247,7 @@ def run_reader(name: str, folder: Path) -> None:
 
 
 def compare(folder: Path, rounds: int, *, cold: bool) -> None:
-    """The readers in turn, and the table of medians."""
+    """Run the readers in turn, and print the table of medians."""
     size = sum(path.stat().st_size for path in folder.rglob("*.tsv"))
     rated = len(list((folder / RATINGS.subfolder).glob("*")))
     print(
@@ -272,7 +272,7 @@ def compare(folder: Path, rounds: int, *, cold: bool) -> None:
 
 
 def main() -> None:
-    """Make the dump if it is not there, and compare."""
+    """Make the dump if it is missing, and compare."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--scale", type=float, default=0.05, help="1 for the size of the real dump")
     parser.add_argument("--folder", type=Path, help="where the dump is kept")

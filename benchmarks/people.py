@@ -1,8 +1,8 @@
-"""How often the 95% interval of one person holds the truth: 60 samples, 5 to 40 people, F1 and macro F1.
+"""Coverage of the 95% interval of one person: 60 samples, 5 to 40 people, F1 and macro F1.
 
-Invented people of different skill and leaning predict samples of different difficulty, some of which share a group;
+Invented people with different skills and biases predict samples of different difficulty, some of which share a group;
 samples are dealt as `rate assign` deals them. The truth is the metric of very many people on very many samples. The
-target is 93% to 97% in every world. Worlds differ in how much people and samples differ, and in how good people are.
+target is 93% to 97% in every world. Worlds differ in the spread of people and samples, and in people's accuracy.
 
     python benchmarks/people.py [REPEATS]
 """
@@ -26,7 +26,7 @@ TASKS = ("x-notes", "claims")
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Standard deviations of people's skill and of samples' difficulty, and the mean of being right, on the logit."""
+    """Standard deviations of people's skill and of samples' difficulty, and the mean accuracy, on the logit."""
 
     skill: float
     difficulty: float
@@ -61,12 +61,12 @@ def answered(
 def statistics(
     metric: Metric, labels: NDArray[np.int64], said: NDArray[np.int64], at: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The sums of each answer, each sample weighing 1."""
+    """The sums of each answer; each sample has weight 1."""
     return metric.statistics(labels, said) / np.bincount(at)[at][:, None]
 
 
 def main() -> None:
-    """Print how often the interval held the truth, by task, world and number of people."""
+    """Print the interval's coverage, by task, world and number of people."""
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else REPEATS
     for name in TASKS:
         metric, classes = get_task(name).headline, len(get_task(name).classes)

@@ -1,10 +1,10 @@
-"""How well pictures of pages are told to be a post's: made scenes, each as it may come back, and as it may not.
+"""Accuracy of matching pictures of pages to posts: made scenes, changed in ways that must match or must not.
 
     python benchmarks/pictures.py [--scenes 40]
 
 A scene is sixty shapes and words at different distances. It comes back at another size, compressed, cropped, in other
-colours, captioned, mirrored or turned; the same scene from another place moves what is near more than what is far; and
-another scene has nothing of it. The table has the similarity of each kind, and how many pass by threshold.
+colours, captioned, mirrored or turned; the same scene from another place moves near objects more than far ones; and
+another scene has none of it. The table has the similarity of each kind, and the share that passes by threshold.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from hellofresh.evidence.vision import PictureMatcher
 
 WIDTH, HEIGHT = 800, 600
 STEPS = {"moved a little": 0.03, "moved": 0.1, "moved far": 0.3}
-"""How far the camera moved between two photos of a scene, in widths of the picture for what is nearest."""
+"""Camera movements between two photos of a scene, in picture widths for the nearest objects."""
 THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 
 
 def scene(seed: int, moved: float = 0.0) -> Image.Image:
-    """Shapes and words from far to near, seen from a place so far to the side, with noise."""
+    """Shapes and words from far to near, seen from a place moved to the side, with noise."""
     draws = np.random.default_rng(seed)
     picture = Image.new("RGB", (WIDTH, HEIGHT), tuple(draws.integers(60, 200, 3).tolist()))
     pen = ImageDraw.Draw(picture)
@@ -47,14 +47,14 @@ def scene(seed: int, moved: float = 0.0) -> Image.Image:
 
 
 def written(picture: Image.Image, quality: int = 90) -> bytes:
-    """A picture as the decoder writes it."""
+    """A picture in the decoder's format."""
     content = BytesIO()
     picture.save(content, "JPEG", quality=quality)
     return content.getvalue()
 
 
 def made(seed: int) -> Iterator[tuple[str, bool, bytes]]:
-    """Pictures beside a scene: what was done, whether it is the same picture, and its bytes."""
+    """Pictures to compare with a scene: the change, whether the picture is the same, and its bytes."""
     whole = scene(seed)
     captioned = whole.copy()
     pen = ImageDraw.Draw(captioned)
@@ -77,7 +77,7 @@ def made(seed: int) -> Iterator[tuple[str, bool, bytes]]:
 
 
 def similarities(seeds: range) -> tuple[Mapping[str, list[float]], Mapping[str, bool]]:
-    """By kind the similarity of each pair, and whether it is the same picture; 0 where too little is to be seen."""
+    """By kind, the similarity of each pair, and whether it is the same picture; 0 if there are too few features."""
     found: dict[str, list[float]] = {}
     same: dict[str, bool] = {}
     for seed in seeds:

@@ -1,16 +1,16 @@
-"""What an attacker gains who hands in 1,000 submissions and combines them, as in Blum and Hardt's boosting attack.
+"""Gain of an attacker who submits 1,000 entries and combines them, as in Blum and Hardt's boosting attack.
 
     python benchmarks/probing.py [--samples 500] [--submissions 1000] [--rounds 200] [--seed 1]
 
-The attack (Blum and Hardt, The Ladder, ICML 2015, section 3): hand in random labels, keep those that score above one
-half, and hand in the majority of the kept. It needs the scores. Two leaderboards are attacked:
+The attack (Blum and Hardt, The Ladder, ICML 2015, section 3): submit random labels, keep those that score above one
+half, and submit the majority of these. It needs the scores. Two leaderboards are attacked:
 
-- one that answers every submission at once;
-- this project's: nothing is scored before the deadline, and of a team only the two latest entries are scored, so the
-  majority is taken over all and the better of two such is what the attacker is left with.
+- one that scores every submission at once;
+- this project's: no scores before the deadline, and only a team's two latest entries are scored, so the
+  attacker can only take majorities over all, and keeps the better of two.
 
-Prints the mean accuracy that the attacker shows on the board beyond one half, in standard errors of an accuracy on so
-many samples. Labels and submissions are random, so whatever is gained is gained from the board alone.
+Prints the attacker's mean accuracy on the board beyond one half, in standard errors of an accuracy on this
+number of samples. Labels and submissions are random, so any gain is from the board alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hellofresh.submissions.standings import MOST_ENTRIES
 
 @dataclass(frozen=True)
 class Gain:
-    """What the attacker gains, in standard errors: answered at once, and by this project's rules."""
+    """The attacker's gain in standard errors: with immediate scores, and by this project's rules."""
 
     at_once: float
     after_deadline: float
@@ -37,12 +37,12 @@ class Gain:
 
 
 def attack(rng: np.random.Generator, samples: int, submissions: int) -> tuple[float, float]:
-    """The attacker's accuracy on a board that answers at once, and on one that does not."""
+    """The attacker's accuracy on a board with immediate scores, and on one without."""
     truth = rng.integers(0, 2, samples, dtype=np.int8)
     tried = rng.integers(0, 2, (submissions, samples), dtype=np.int8)
     scores = (tried == truth).mean(axis=1)
     at_once = _accuracy(_majority(tried[scores > 0.5]), truth)
-    # Without a score there is nothing to choose by: each final entry combines a share of the tried ones blindly.
+    # Without scores, there is no basis for a choice: each final entry combines a random share of the tried ones.
     blind = [_accuracy(_majority(part), truth) for part in np.array_split(tried, MOST_ENTRIES)]
     return at_once, max(blind)
 

@@ -1,6 +1,6 @@
-"""50,000 ratings: how long it takes to load a study and to rank its systems overall.
+"""50,000 ratings: time to load a study and to rank its systems overall.
 
-25 systems, 400 posts, 10 raters in pairs, 14 criteria of which a part is rated: invented numbers. The target is under
+25 systems, 400 posts, 10 raters in pairs, 14 criteria, partly rated: invented numbers. The target is under
 5 seconds for loading, checking and ranking.
 """
 
@@ -43,7 +43,7 @@ EDITION = Frozen("ratings", "50000")
 
 
 def made(workspace: Workspace) -> int:
-    """Write the study; returns how many ratings it has."""
+    """Write the study; returns its number of ratings."""
     random = np.random.default_rng(0)
     files, task = StudyFiles(workspace, EDITION, "corrections"), get_task("corrections")
     key = [KeyRow(f"r-{post}-{k}", f"mp-{post}", f"system-{k}", "") for post in range(POSTS) for k in range(SYSTEMS)]
@@ -70,7 +70,7 @@ def made(workspace: Workspace) -> int:
 
 
 def main() -> None:
-    """Print how long each step takes."""
+    """Print the time of each step."""
     with tempfile.TemporaryDirectory() as folder:
         workspace, task = Workspace(Path(folder)), get_task("corrections")
         count = made(workspace)

@@ -1,14 +1,14 @@
-"""What is written by hand although a library does it: how much faster it is than that library, on one core.
+"""Code written by hand in place of a library: how much faster it is than that library, on one core.
 
     python benchmarks/replacements.py [NAME...] [--rounds 5] [--json]
 
-One line a comparison: processor time of ours and of each rival (least of the rounds), and the factor between. Every
+One line for each comparison: processor time of this project and of a rival (least of the rounds), and the ratio. Every
 rival does the same work and its answer is compared first. Without the real histories in ../shared/data/wikipedia,
 their lines are left out.
 
-- `sieve`: the lines of a block about 2,000 of two million notes, against polars and a set of the ids.
-- `lines`: whether all lines of a block have 23 columns and no NUL byte, against polars, `csv` and counting tabs.
-- `wikitext`: paragraphs of a history's revisions, against mwparserfromhell parsing them, without splitting yet.
+- `sieve`: selects the lines of a block on 2,000 of two million notes, against polars and a set of the ids.
+- `lines`: checks that all lines of a block have 23 columns and no NUL byte, against polars, `csv` and counting tabs.
+- `wikitext`: splits a history's revisions into paragraphs, against mwparserfromhell only parsing them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COLUMNS, LINES = 23, 20_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Seconds of ours and of a rival for the same work."""
+    """Seconds of this project and of a rival for the same work."""
 
     name: str
     rival: str
@@ -45,7 +45,7 @@ class Comparison:
 
     @property
     def factor(self) -> float:
-        """How many times faster ours is."""
+        """How many times faster this project is."""
         return self.theirs / self.ours
 
 
@@ -62,7 +62,7 @@ def least(work: Callable[[], object], rounds: int) -> float:
 def compared(
     name: str, ours: Callable[[], object], rivals: Mapping[str, Callable[[], object]], rounds: int, *, same: bool = True
 ) -> Iterator[Comparison]:
-    """Ours beside each rival, after a look at whether the answers agree."""
+    """This project and each rival, after a comparison of their answers."""
     answer, seconds = ours(), least(ours, rounds)
     for rival, work in rivals.items():
         assert not same or work() == answer, f"{name}: {rival} gives another answer"
@@ -70,7 +70,7 @@ def compared(
 
 
 def block() -> tuple[bytes, list[int]]:
-    """Twenty thousand lines as of a table of ratings, and the notes that are wanted, of which few lines are."""
+    """Twenty thousand lines in the form of ratings, and the wanted notes, which few lines are about."""
     draw = random.Random(1)
     wanted = [draw.randrange(10**18, 9 * 10**18) for _ in range(2_000)]
     first = [wanted[k % 2_000] if k % 1_000 == 0 else draw.randrange(10**18, 9 * 10**18) for k in range(LINES)]
@@ -79,7 +79,7 @@ def block() -> tuple[bytes, list[int]]:
 
 
 def sieve(rounds: int) -> Iterator[Comparison]:
-    """Lines about wanted notes."""
+    """Lines on wanted notes."""
     content, wanted = block()
     found = check_lines(content, COLUMNS)
     assert found is not None
@@ -101,7 +101,7 @@ def sieve(rounds: int) -> Iterator[Comparison]:
 
 
 def lines(rounds: int) -> Iterator[Comparison]:
-    """Whether a block is sound."""
+    """Whether a block is valid."""
     content, _ = block()
 
     def polars() -> bool:
@@ -146,7 +146,7 @@ COMPARISONS = {one.__name__: one for one in (sieve, lines, wikitext)}
 
 
 def main() -> None:
-    """Run the comparisons and say what came out."""
+    """Run the comparisons and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", choices=[*COMPARISONS, []])
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,4 +1,4 @@
-"""BM25 over a large corpus, beside tantivy, bm25s and rank-bm25 on the same documents and queries.
+"""BM25 over a large corpus, compared with tantivy, bm25s and rank-bm25 on the same documents and queries.
 
     python benchmarks/retrieval.py [--documents 1100000] [--engines ours,tantivy,bm25s,rank-bm25] [--queries 200]
                                    [--most-rank-bm25 100000] [--most-bm25s 300000] [--folder DIR] [--jobs 1] [--json]
@@ -6,10 +6,10 @@
 Documents are made: lengths log-normal, words by a distribution in three pieces, both fitted to 5,970 abstracts of
 biomedical papers (mean 239 words; share of the word of rank r falling as r^-0.93 up to rank 100, r^-0.86 up to 1,000
 and r^-1.40 beyond). Each engine runs in a process of its own, one after the other: seconds until the index is there,
-the peak of that process's memory, seconds until a fresh process can answer, and the median time of a query of 12 words
-for 20 documents in it; in brackets processor time, which a busy machine does not stretch. rank-bm25 and bm25s hold all
-running words in memory and are bounded by `--most-...`; their lines say on how many documents they ran. The command
-prints what it measured, nothing is compared with a limit.
+the peak of that process's memory, seconds until a fresh process can answer, and its median time of a query of 12 words
+for 20 documents; in brackets, processor time, which depends less on other work. rank-bm25 and bm25s hold all
+running words in memory and are bounded by `--most-...`; their lines show their number of documents. There is
+no limit to pass.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COUNT = 20
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One engine: seconds (and of processors) to build, peak MiB, seconds to open, milliseconds a query likewise."""
+    """One engine: seconds (wall and processor) to build, peak MiB, seconds to open, and milliseconds a query."""
 
     engine: str
     documents: int
@@ -79,7 +79,7 @@ def shares() -> NDArray[np.float64]:
 
 
 def word(rank: int) -> str:
-    """A word of its own for each rank; frequent ones are short."""
+    """A distinct word for each rank; frequent ones are short."""
     letters, syllables = rank + 20, []
     while letters:
         letters, place = divmod(letters, 80)
@@ -88,7 +88,7 @@ def word(rank: int) -> str:
 
 
 def made_texts(documents: int) -> Iterator[str]:
-    """Texts of so many documents, the same ones each time."""
+    """Texts of this many documents, reproducibly."""
     random, words = np.random.default_rng(1), np.array([word(rank) for rank in range(VOCABULARY)], dtype=object)
     ends = np.cumsum(shares())
     for start in range(0, documents, CHUNK):
@@ -188,7 +188,7 @@ class Bm25s:
 
 
 class RankBm25:
-    """rank-bm25 with the same terms; it keeps nothing on disk, so opening is building."""
+    """rank-bm25 with the same terms; it stores nothing on disk, so opening is building."""
 
     def __init__(self, folder: Path, documents: int, jobs: int) -> None:
         self.corpus, self.place = corpus_of(folder, documents), folder / "none"
@@ -235,7 +235,7 @@ def _cpu_s() -> float:
 
 
 def _peak_mib() -> float:
-    """Of this process since it was started, or of its largest worker; a process remembers what it was forked from."""
+    """Peak of this process since its start, or of its largest worker; a process inherits the peak of its parent."""
     status = Path("/proc/self/status")
     workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     if not status.is_file():

@@ -1,11 +1,11 @@
-"""Speed of the Wikipedia collector on one core, by processor time: reading; with the rule; with clean texts too.
+"""Speed of the Wikipedia collector on one core, by processor time: reading; with the rule; also with clean texts.
 
     python benchmarks/stability.py [DUMP...] [--rounds 3] [--json]
 
-Revisions a second for each dump (best of the rounds; without a name, the real histories in ../shared/data/wikipedia
-where they are), and for histories made here, short and long, of articles of 5 kB and 68 kB. Reading alone is the floor.
-Then, of the made ones, how much longer the long one takes a revision (1.0 where time is linear), and the most memory
-that Python objects took (the same for both where it is bounded).
+Revisions a second for each dump (best of the rounds; by default, the real histories in ../shared/data/wikipedia
+if they exist), and for made histories, short and long, of articles of 5 kB and 68 kB. Reading alone is the lower bound.
+Then, for the made ones, the ratio of the long one's time per revision (1.0 if time is linear), and the peak memory
+of Python objects (the same for both if it is bounded).
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from collectors.wikipedia.stability import EditsSettings, Fate, decide
 
 
 def read(path: Path) -> int:
-    """Read all revisions of a dump; their number."""
+    """Read all revisions of a dump; returns their number."""
     return sum(1 for page in read_pages(path) for _ in page.revisions)
 
 
 def decided(path: Path) -> int:
-    """Read, split and decide every edit of every time; the number of edits."""
+    """Read, split and decide all edits; returns their number."""
     return sum(1 for page in read_pages(path) for _ in decide(page.revisions, EditsSettings()))
 
 
 def whole(path: Path) -> int:
-    """The same, and clean what is kept; the number of candidates."""
+    """The same, and clean the kept ones; returns the number of candidates."""
     kept = 0
     for page in read_pages(path):
         for decision in decide(page.revisions, EditsSettings()):
@@ -59,7 +59,7 @@ def best(work: Callable[[Path], int], path: Path, rounds: int) -> tuple[int, flo
 
 
 def made_history(revisions: int, kilobytes: int, seed: int = 7) -> Iterator[str]:
-    """Texts of an article of that size: mostly one sentence changes, every fourth revision is put back."""
+    """Texts of an article of that size: mostly one sentence changes, every fourth revision is a revert."""
     rng = random.Random(seed)
     words = [f"w{number}" for number in range(3000)]
     count = max(3, kilobytes * 1000 // 450)
@@ -90,7 +90,7 @@ def write_made(path: Path, revisions: int, kilobytes: int) -> None:
 
 
 def peak_mib(path: Path) -> float:
-    """Most memory of Python objects during the whole path."""
+    """Peak memory of Python objects during all steps."""
     tracemalloc.start()
     whole(path)
     peak = tracemalloc.get_traced_memory()[1]
@@ -100,7 +100,7 @@ def peak_mib(path: Path) -> float:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one dump: sizes, and revisions a second."""
+    """Measurements of one dump: sizes, and revisions a second."""
 
     dump: str
     revisions: int

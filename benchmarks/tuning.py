@@ -1,15 +1,15 @@
-"""The reward of held-out claims before and after tunings by rewards, beside each other: PPO and RLOO, say.
+"""The reward of held-out claims before and after tunings by rewards, such as PPO and RLOO.
 
     python benchmarks/tuning.py --check-covid DIR --recipe FILE --rewards DIR,DIR [--methods ppo,rloo]
                                 [--model smollm2-135m] [--learn 120] [--held-out 24] [--draws 4] [--set NAME=V]
 
-Claims that Check-COVID's evidence refutes are learnt from and held out, by document; a claim's evidence is the
-sentences that its annotators marked. Each method is trained by `hellofresh train METHOD`, which goes on where it was
-killed. Then the model to begin with and each tuned one draw as many responses to each held-out claim by the same seeds,
-which are kept in `training/before.jsonl` and `training/METHOD/held-out.jsonl`. Printed are mean rewards, with the
-difference's 95% interval paired by claim, the score of the judge that nothing is trained on likewise, the largest
-divergence in the log, and the seconds of the training. The workspace is that of HELLOFRESH_DATA; nothing is compared
-with a limit.
+Claims refuted by Check-COVID's evidence are used for training and held out, by document; a claim's evidence is the
+sentences that its annotators marked. Each method is trained by `hellofresh train METHOD`, which resumes after an
+interruption. Then the initial model and each tuned one draw equally many responses to each held-out claim by the same
+seeds, kept in `training/before.jsonl` and `training/METHOD/held-out.jsonl`. Printed are mean rewards, with the
+difference's 95% interval paired by claim, the untrained judge's score likewise, the largest
+divergence in the log, and the seconds of the training. The workspace is that of HELLOFRESH_DATA; there is no limit
+to pass.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from training.recipe import RewardedRecipe, changed_recipe, load_recipe
 
 
 def refuted(folder: Path) -> list[dict[str, object]]:
-    """Exchanges without responses, those of one document together, in an order by hash."""
+    """Exchanges without responses, grouped by document, ordered by hash."""
     texts = {row["cord_id"]: row["abstract"] for row in read_jsonl(folder / "corpus.jsonl")}
     found = [
         {"id": row["id"], "claim": row["claim"].strip(), "group": row["cord_id"],
@@ -47,7 +47,7 @@ def refuted(folder: Path) -> list[dict[str, object]]:
 
 
 def drawn(model: str, claims: list[Exchange], recipe: RewardedRecipe, draws: int, kept: Path) -> list[list[str]]:
-    """Responses to each claim, by seeds of its own; what was drawn before is read."""
+    """Responses to each claim, by seeds of its own; stored responses are reused."""
     if kept.is_file():
         return [row["said"] for row in read_jsonl(kept)]
     import torch
@@ -96,7 +96,7 @@ def main() -> None:
     reward = mean("reward", (-2.0, 5.0))
 
     def scored(model: str, kept: Path) -> list[np.ndarray]:
-        """The reward and the judge's score of each claim, means over its responses."""
+        """The reward and the judge's score of each claim, averaged over its responses."""
         said = drawn(model, claims, recipe, options.draws, kept)
         cases = [
             RewardCase(one.claim, tuple(one.evidence), text)

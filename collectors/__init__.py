@@ -1,8 +1,8 @@
-"""Collectors: from what a source keeps to the candidates of a living task.
+"""Collectors: they turn stored sources into candidates of living tasks.
 
-`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it;
-`release run` and `quarter run` collect those whose sources are configured, without naming any. Importing this loads no
-collector: help and completion need it at once.
+`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it.
+`release run` and `quarter run` collect every task whose sources are configured. Importing this package loads no
+collector, since help and completion must start quickly.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class LivingTask:
 
     Attributes:
         about: one sentence for the help of `hellofresh collect`.
-        settings: classes whose fields with an option `collect` accepts for it.
-        snapshots: the task whose dumps `hellofresh archive` downloads for it; empty where nothing is downloaded.
+        settings: classes of settings whose options `collect` accepts for it.
+        snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Frozen data sets that others published: fetching their files, reading them, and making an edition of them.
+"""Frozen data sets of other authors: download their files, read them, and make editions of them.
 
-Nothing of them is in the package. A file is fetched where a copy with a known hash is public, or read from a copy that
-the user has; each module of `hellofresh.tasks` with a `DATASET` says where its authors publish it and under which
-licence. A data set of another package is named by an entry point of the group `hellofresh.datasets`, or given to
+The package contains no data set. A file is downloaded where a copy with a known hash is public, or read from the
+user's own copy; each module of `hellofresh.tasks` with a `DATASET` says where its authors publish it and under which
+licence. Other packages add data sets by an entry point of the group `hellofresh.datasets` or by
 `register_dataset`.
 """
 
@@ -44,7 +44,7 @@ DATASETS: dict[str, DataSet] = dict(_BUNDLED)
 
 
 def get_dataset(name: str) -> DataSet:
-    """The data set of that name; raises UnknownNameError if it is unknown."""
+    """Return the data set of that name; raises UnknownNameError if it is unknown."""
     try:
         return DATASETS[name]
     except KeyError:
@@ -52,10 +52,10 @@ def get_dataset(name: str) -> DataSet:
 
 
 def register_dataset(dataset: DataSet) -> None:
-    """Add a data set from outside; the same data set again changes nothing.
+    """Add a data set from outside; adding the same one again changes nothing.
 
     Raises:
-        UsageError: if another one has its name.
+        UsageError: if another data set has its name.
     """
     if DATASETS.setdefault(dataset.name, dataset) is not dataset:
         raise UsageError(f"there is a data set {dataset.name} already", expected="another name", code="dataset-exists")
@@ -63,7 +63,7 @@ def register_dataset(dataset: DataSet) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadDataSet:
-    """The rows of a data set in order, keys unique, counts by label, the files, and what differs from the originals."""
+    """The rows of a data set in order, keys unique, counts by label, the files, and differences from the originals."""
 
     rows: Sequence[StatementRow]
     labels: Mapping[str, int]
@@ -72,10 +72,10 @@ class ReadDataSet:
 
 
 def dataset_files(dataset: DataSet, path: Path, *, part: bool = False) -> list[Path]:
-    """The files to read: the file itself, or those of a folder that have an original's name.
+    """The files to read: the file itself, or the files of a folder that have an original's name.
 
     Raises:
-        SourceError: if no file is found, or one has no original's name and is not said to be a part.
+        SourceError: if no file is found, or a name differs from the originals' and `part` is not set.
     """
     found = sorted(item for item in path.iterdir() if dataset.original(item)) if path.is_dir() else [path]
     names = ", ".join(file.name for file in dataset.files)
@@ -103,11 +103,11 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
 
     Args:
         path: a file, or a folder with some or all of its files.
-        language: of the statements, where there is a choice; empty for the first.
-        part: take files whose rows or label counts differ from the original's; the difference is a warning then.
+        language: of the statements, where the data set has several; empty for the first.
+        part: accept files whose rows or label counts differ from the original's, with a warning.
 
     Raises:
-        SourceError: if a row is malformed, or a file differs from the original and is not said to be a part.
+        SourceError: if a row is malformed, or a file differs from the original and `part` is not set.
         UnknownNameError: if the data set has no such language.
     """
     language = language or dataset.languages[0]
@@ -134,7 +134,7 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
 
 
 def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: bool) -> list[str]:
-    """What differs from the original, as warnings; raises SourceError where that is not expected."""
+    """Differences from the original, as warnings; raises SourceError unless `part` allows them."""
     original = dataset.original(file)
     total = sum(labels.values())
     differences = []
@@ -164,15 +164,15 @@ FULL, BINARY = "full", "binary"
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What of a data set becomes an edition, and under which name.
+    """Which part of a data set becomes an edition, and under which name.
 
     Attributes:
-        labels: `full` for all classes of the data set, `binary` for two, where there is such a task.
+        labels: `full` for all classes of the data set, `binary` for two, where it has such a task.
         language: of the statements; empty for the data set's first.
         size: how many samples to draw; None for all rows.
-        seed: decides which are drawn.
+        seed: decides which samples are drawn.
         part: whether files may differ from the originals.
-        version: of the edition; empty for the number of samples, and the language where it is not the first.
+        version: of the edition; empty for the number of samples, and the language unless it is the first.
     """
 
     labels: str = FULL
@@ -184,7 +184,7 @@ class ImportRequest:
 
 
 def task_of(dataset: DataSet, labels: str) -> Task:
-    """The task that asks about a data set with all its classes, or with two.
+    """The task of a data set with all its classes, or with two.
 
     Raises:
         UnknownNameError: if the data set does not have this setting.
@@ -198,12 +198,12 @@ def task_of(dataset: DataSet, labels: str) -> Task:
 def import_dataset(
     workspace: Workspace, dataset: DataSet, path: Path, request: ImportRequest
 ) -> tuple[FrozenRelease, ReadDataSet]:
-    """Read a copy of a data set and freeze it as an edition; the same content again changes nothing.
+    """Read a copy of a data set and freeze it as an edition; freezing the same content again changes nothing.
 
     Raises:
         SourceError: if a row is malformed, or a file differs from the original.
         UsageError: if more samples are asked for than there are.
-        ReleaseError: if the version is there with other content.
+        ReleaseError: if the version exists with other content.
     """
     task = task_of(dataset, request.labels)
     read = read_dataset(dataset, path, language=request.language, part=request.part)
@@ -218,7 +218,7 @@ def import_dataset(
     found = Collection(
         candidates=candidates,
         funnel=Funnel("rows", len(read.rows), drops, Funnel.count_kept(candidates)),
-        # What decided the samples, and the skew of the original's labels and of the sample's.
+        # The settings that decided the samples, and the class balance of the original and of the sample.
         parameters={
             "labels": request.labels,
             "language": request.language,
@@ -239,7 +239,7 @@ def import_dataset(
 
 
 def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> Sequence[StatementRow]:
-    """All rows, or those with the smallest SHA-256 of `<seed>:<key>`: a uniform draw with the rows' own skew."""
+    """All rows, or those with the smallest SHA-256 of `<seed>:<key>`: a uniform draw that keeps the class balance."""
     if request.size is None:
         return rows
     if not 1 <= request.size <= len(rows):
@@ -278,7 +278,7 @@ def _candidate(dataset: DataSet, task: Task, row: StatementRow) -> Candidate:
 def fetch_dataset(
     dataset: DataSet, folder: Path, *, progress: Callable[[str], None], policy: DownloadPolicy | None = None
 ) -> list[Path]:
-    """Fetch a data set's files into a folder; a file that is there with the right hash is not fetched again.
+    """Download a data set's files into a folder; existing files with the right hash are not downloaded again.
 
     Raises:
         SourceError: if no file has a known address and hash, the server keeps failing, or a file has another hash.

@@ -1,6 +1,6 @@
-"""Jobs of collectors: for what a command asks, for what is configured, and for the bundled sample.
+"""Jobs of collectors: for the command line, for configured sources, and for the bundled sample.
 
-A job says which files and settings decide what is collected, and does it when it is run. `_JOBS` names the functions
+A job lists the files and settings that determine its result, and collects when it is run. `_JOBS` names the functions
 that make the jobs of each living task.
 """
 
@@ -49,7 +49,7 @@ DUMP, API = "dump", "api"
 _EDITS = TASKS["wikipedia-edits"]
 _T = TypeVar("_T")
 _PENDING: tuple[dict[str, bool], ...] = ({}, {"pending": True})
-"""What the parameters of a job say: nothing where pending samples are not asked for."""
+"""Additional parameters of a job, by whether it collects pending samples."""
 
 
 def notes_job(
@@ -66,8 +66,8 @@ def notes_job(
 ) -> CollectionJob:
     """Community Notes of a quarter, or posts with two of them, from a dump's folder and a file of posts.
 
-    Lines that cannot be read are written to the quarter's folder of raw data, or to `workdir`, which is not kept.
-    Pictures of posts are fetched only where it is said where to.
+    Unreadable lines are written to the quarter's folder of raw data, or to the temporary folder `workdir`.
+    Pictures of posts are fetched only if a place for them is given.
     """
     kept = workspace.raw(task, str(quarter))
     aside, name = (kept, workspace.portable(kept)) if workdir is None else (workdir, "")
@@ -94,7 +94,7 @@ def edits_job(
     pool: Pool | None = None,
     pending: bool = False,
 ) -> CollectionJob:
-    """Paragraph edits of a quarter from dumps or folders of them, a process a file or where the pool says."""
+    """Paragraph edits of a quarter from dumps or folders of them; each file is read by a process, or in `pool`."""
     files = wikipedia.shards(dumps)
     workers = jobs if jobs is not None else min(len(files), os.cpu_count() or 1)
 
@@ -112,7 +112,7 @@ def claims_job(
     days: Mapping[Path, str] | None = None,
     pending: bool = False,
 ) -> CollectionJob:
-    """Claims that were reviewed in a quarter, from feeds of reviews, of which some are copies of known days."""
+    """Claims reviewed in a quarter, from feeds of reviews, some of them copies of known days."""
 
     def collect(progress: Progress) -> Collection:
         return claims.collect(quarter, feeds, settings, days=days, progress=progress, pending=pending)
@@ -132,10 +132,10 @@ def live_edits_job(
     refresh: bool = False,
     pending: bool = False,
 ) -> CollectionJob:
-    """Paragraph edits of a quarter from a wiki's API; `refresh` asks again for what time may have added to.
+    """Paragraph edits of a quarter from a wiki's API; `refresh` repeats requests whose answers may have grown.
 
     Raises:
-        UsageError: if the packages that it needs are not installed.
+        UsageError: if required packages are not installed.
     """
     try:
         from collectors.wikipedia.live import collect_live  # an extra
@@ -148,7 +148,7 @@ def live_edits_job(
 
 
 def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
-    """Both tasks for both quarters of the bundled sample sources, which are first written in the real formats."""
+    """Both tasks for both quarters of the bundled sample, whose sources are first written in the real formats."""
     dump = workspace.raw("x-notes", "sample")
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
     stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.files()]))
@@ -167,9 +167,9 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
 def asked_job(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, progress: Progress
 ) -> CollectionJob:
-    """The job that `hellofresh collect` asks for; what has to be fetched first is fetched.
+    """The job that `hellofresh collect` requests; fetches its sources first.
 
-    Where nothing is to be written to the workspace, `aside` is a folder for what is not kept.
+    Without output to the workspace, `aside` is a folder for temporary files.
     """
     return _JOBS[options.task][0](workspace, settings, options, aside, progress)
 
@@ -185,9 +185,9 @@ def configured_jobs(
     """The jobs of a quarter for all living tasks whose sources are configured.
 
     Args:
-        afresh: ask a source that changes every day again, and, where no prospective split is wanted, not before all of
-            the quarter is decided; else it is asked whenever this is called, and only for what was not asked before.
-        failed: called with a source that fails, so that the others are collected; by default its error is raised.
+        afresh: query daily changing sources again and, without a prospective split, only once the whole quarter is
+            decided. Otherwise every call queries them, but only for what is not stored yet.
+        failed: called for each failing source, and the others are collected; by default, the error is raised.
     """
     jobs: list[CollectionJob] = []
     for task in LIVING:
@@ -203,7 +203,7 @@ def configured_jobs(
 def asked_notes(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
 ) -> CollectionJob:
-    """Community Notes or posts under them, as a command asks for them."""
+    """Community Notes, or posts with notes, from the options of a command."""
     task, pending, asked = options.task, options.pending, told(NotesAsked, options)
     if pending and task == "x-posts":
         raise UsageError(
@@ -225,7 +225,7 @@ def asked_notes(
 
 
 def _only(given: Sequence[_T] | None, option: str, expected: str) -> _T:
-    """The one value of an option that takes several for other tasks."""
+    """Return the single value of an option that takes several for other tasks."""
     if given is None or len(given) != 1:
         what = f"no {option}" if given is None else f"several values after {option}"
         raise UsageError(what, expected=expected, code="no-source")
@@ -235,11 +235,11 @@ def _only(given: Sequence[_T] | None, option: str, expected: str) -> _T:
 def configured_notes(
     workspace: Workspace, settings: Settings, quarter: Quarter, task: str, _: bool
 ) -> list[CollectionJob]:
-    """Community Notes or posts under them, from the configured dump or the newest snapshot."""
+    """Community Notes, or posts with notes, from the configured dump or the newest snapshot."""
     source = configured_notes_source(workspace, settings) if task in settings.sources.tasks else None
     if source is None:
         return []
-    # A post without two notes is not a sample yet, so that x-posts has nothing undecided.
+    # A post without two notes is not a sample yet, so x-posts has no undecided samples.
     pending = settings.release.prospective.enabled and task != "x-posts"
     partial_too = settings.sources.x_notes is not None and settings.sources.x_notes.accept_partial
     chosen = notes.NotesSettings(accept_partial=partial_too)
@@ -247,7 +247,7 @@ def configured_notes(
 
 
 def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.NotesSource | None:
-    """The configured dump with its posts; None where none is configured.
+    """The configured dump with its posts; None if not configured.
 
     Raises:
         ConfigError: if no dump is named and no snapshot was downloaded.
@@ -270,7 +270,7 @@ def configured_notes_source(workspace: Workspace, settings: Settings) -> notes.N
 
 
 def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **options: Any) -> BridgingReport:
-    """Fit a dump's ratings into the workspace's table of a quarter; options of `collect_bridging`."""
+    """Fit a dump's ratings into the workspace's table of a quarter; options as of `collect_bridging`."""
     return collect_bridging(
         dump,
         quarter,
@@ -282,7 +282,7 @@ def collect_ratings(workspace: Workspace, dump: Path, quarter: Quarter, **option
 
 
 def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarter, progress: Progress) -> str:
-    """Fit the ratings of the configured notes, unless nothing has changed; a sentence on what became of it, if any.
+    """Fit the ratings of the configured notes unless nothing has changed; returns a sentence on the outcome, or ''.
 
     Raises:
         HelloFreshError: if a file is broken.
@@ -315,11 +315,11 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
 def notes_source(
     workspace: Workspace, settings: PostsSettings, dump: Path, posts: Path | None, posts_from: Sequence[str]
 ) -> notes.NotesSource:
-    """A dump with its posts: a file, and the services that are asked for others.
+    """A dump with its posts: a file, and the services to query for others.
 
     Raises:
-        UnknownNameError: if a service is not known.
-        UsageError: if one is named twice.
+        UnknownNameError: if a service is unknown.
+        UsageError: if a service is named twice.
     """
     for name in posts_from:
         if name not in notes.SERVICES:
@@ -340,7 +340,7 @@ def notes_source(
 def asked_edits(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, _aside: Path | None, _: Progress
 ) -> CollectionJob:
-    """Paragraph edits, as a command asks for them."""
+    """Paragraph edits from the options of a command."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, told(wikipedia.EditsSettings, options)
     if options.api is not None:
@@ -376,7 +376,7 @@ def configured_edits(
     job = live_edits_job(
         workspace, quarter, live_source(configured), wikipedia.EditsSettings(), refresh=afresh, pending=pending
     )
-    # What was collected before all was decided is collected again.
+    # Collections made before all edits were decided are repeated.
     return [replace(job, parameters={**job.parameters, **({"settled": settled} if afresh else {})})]
 
 
@@ -385,10 +385,10 @@ _LIMITS = {"per_minute": "per_minute", "deadline_hours": "deadline_h"}
 
 
 def live_source(configured: WikiSourceSettings | None, options: argparse.Namespace | None = None) -> LiveSource:
-    """The wiki to ask: what the command says goes before what is configured.
+    """The wiki to query: options of the command override the configuration.
 
     Raises:
-        UsageError: if neither names a wiki, or nothing gives a contact.
+        UsageError: if neither names a wiki, or neither gives a contact.
         ConfigError: if a number is too small.
     """
     said: dict[str, Any] = {}
@@ -414,7 +414,7 @@ def live_source(configured: WikiSourceSettings | None, options: argparse.Namespa
 def asked_claims(
     workspace: Workspace, _: Settings, options: argparse.Namespace, _aside: Path | None, progress: Progress
 ) -> CollectionJob:
-    """Claims, as a command asks for them: from feeds and from the Fact Check Tools API."""
+    """Claims from the options of a command: from feeds and from the Fact Check Tools API."""
     if not options.feed and not options.api:
         raise UsageError(
             "no source of reviews",
@@ -435,7 +435,7 @@ def configured_claims(
 ) -> list[CollectionJob]:
     """Claims from the configured feeds and publishers, which are fetched daily from a quarter's first day on.
 
-    A feed may hold the newest reviews only, so that each day's copy is kept, and all of them are collected.
+    A feed may hold only the newest reviews, so each day's copy is kept, and all copies are collected.
     """
     configured, pending = settings.sources.claims, settings.release.prospective.enabled
     if configured is None:

@@ -1,13 +1,13 @@
-"""Responses with labels, for reward models: a user's table, and data sets that others published.
+"""Labelled responses for reward models: a user's table, and data sets of other authors.
 
 table            columns claim, response and label (0 or 1), perhaps evidence and group
 misinfocorrect   He et al. 2023: counter-replies written to refute, politely and with facts, as (post, reply) without
-                 a header; or the replies with strategies of counter-speech, which tell hostile ones and those
+                 a header; or the replies with strategies of counter-speech, whose labels tell hostile replies and those
                  without facts
 politeness       Danescu-Niculescu-Mizil et al. 2013: the top quarter of requests is polite, the bottom one impolite
 healthver, check-covid, covid-fact
-                 claims with evidence, which stand in for judged responses: evidence that refutes a claim counts as a
-                 response that does, and a claim that its evidence supports as a response that is factual
+                 claims with evidence in place of judged responses: evidence that refutes a claim counts as a refuting
+                 response, and a claim supported by its evidence as a factual response
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Columns = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class JudgedFile:
-    """A file of judged responses: its rows, and what a card says of it."""
+    """A file of judged responses: its rows, and the facts for its card."""
 
     examples: Sequence[LabelledResponse]
     data: RewardData
@@ -56,11 +56,11 @@ def read_judged(importer: str, path: Path, criterion: str, columns: Columns | No
         importer: one of `IMPORTERS`.
         path: the file.
         criterion: what the labels are about.
-        columns: other names of a table's columns, by the usual name.
+        columns: the table's own column names, by the usual name.
 
     Raises:
         SourceError: if the file is missing, damaged or of another layout.
-        UsageError: if it says nothing about the criterion.
+        UsageError: if it has no labels for the criterion.
     """
     if importer == "table":
         examples = list(_table(path, columns or {}))
@@ -187,7 +187,7 @@ IMPORTERS: dict[str, tuple[tuple[str, ...], Reader]] = {
     "politeness": (("politeness",), _politeness),
     **{name: (tuple(_STAND_IN), read) for name, read in _EVIDENCE.items()},
 }
-"""Of each importer besides `table`, which criteria its labels are about, and how its file is read."""
+"""For each importer besides `table`: the criteria of its labels, and its reader."""
 
 
 def read_responses_column(path: Path) -> list[str]:

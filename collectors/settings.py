@@ -1,7 +1,7 @@
-"""What a collection can be told, by source: each setting once, as a field with its option.
+"""Settings of collections, by source: each setting once, as a field with its option.
 
 `hellofresh collect TASK` accepts the options of the classes that `collectors.LIVING` names for the task, and `told`
-makes values of what was given. Only the standard library and what help has loaded are imported here.
+makes values from an argument object. Only the standard library and modules needed for help are imported here.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def options_of(kind: type) -> dict[str, Option]:
 
 
 def defaults_of(kind: type[Any]) -> dict[str, object]:
-    """What the fields hold where nothing is told."""
+    """Defaults of the fields."""
     return {field.name: field.default for field in fields(kind)}
 
 
 def told(kind: type[_Settings], given: object) -> _Settings:
-    """Settings of what a command line was given: an object with an attribute for each option."""
+    """Settings from a command line: an object with an attribute for each option."""
     return kind(**{name: option.read(getattr(given, name)) for name, option in options_of(kind).items()})
 
 
@@ -44,7 +44,7 @@ def _tuple(value: object) -> tuple[object, ...]:
 
 
 def refuse_small(settings: object, **least: int) -> None:
-    """Refuse settings of the collector that are below their least values; raises ConfigError naming the first."""
+    """Refuse settings below their least values; raises ConfigError naming the first."""
     for name, value in least.items():
         if getattr(settings, name) < value:
             raise ConfigError(
@@ -72,7 +72,7 @@ _READING = "how dumps are read: wikipedia-edits, ratings"
 
 @dataclass(frozen=True, slots=True)
 class NotesAsked:
-    """Which notes and posts a command reads."""
+    """Options that select notes and posts."""
 
     dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
     download: Annotated[bool, Option("download a dump first, as 'hellofresh archive' does", group=_NOTES)] = False
@@ -88,7 +88,7 @@ class NotesAsked:
 
 @dataclass(frozen=True, slots=True)
 class PicturesAsked:
-    """Whether a command fetches pictures."""
+    """Option to download pictures."""
 
     pictures: Annotated[
         bool,
@@ -97,7 +97,7 @@ class PicturesAsked:
 
 
 class LabelSource(StrEnum):
-    """Which status is the label."""
+    """The status that serves as label."""
 
     LOCKED = "locked"
     CURRENT = "current"
@@ -117,12 +117,12 @@ _PARTIAL = "accept a dump though over 1%% of the notes are in one of notes and s
 
 @dataclass(frozen=True, slots=True)
 class NotesSettings:
-    """What decides which notes are kept; options say what their fields mean.
+    """Settings that decide which notes are kept; options document their fields.
 
     Attributes:
-        dump_end: when the dump ends; None for the creation of its newest note.
-        languages: languages of posts to keep, as the source of posts names them.
-        max_characters: longest post and note together.
+        dump_end: end of the dump; None for the creation of its newest note.
+        languages: languages of posts to keep, as named by the source of posts.
+        max_characters: maximal length of post and note together.
     """
 
     label_source: Annotated[
@@ -158,7 +158,7 @@ class NotesSettings:
             )
 
     def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest; the age only where it counts."""
+        """JSON-ready, for the manifest; the age only where it applies."""
         aged = self.label_source is LabelSource.CURRENT
         end = utc_text(self.dump_end) if aged and self.dump_end else None
         age = self.min_age_days if aged else None
@@ -167,7 +167,7 @@ class NotesSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReadingAsked:
-    """Where files are read; this changes nothing of what comes out."""
+    """Where files are read; results do not depend on it."""
 
     jobs: Annotated[
         int | None,
@@ -185,7 +185,7 @@ class ReadingAsked:
 
 @dataclass(frozen=True, slots=True)
 class RatingsAsked:
-    """Which ratings a command reads."""
+    """Options that select ratings."""
 
     dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
     table: Annotated[
@@ -215,7 +215,7 @@ _LIVE = "wikipedia-edits: the live API of a wiki (docs/sources.md says what your
 
 @dataclass(frozen=True, slots=True)
 class EditsAsked:
-    """Which histories a command reads: dumps, or a wiki's API."""
+    """Options that select histories: dumps, or a wiki's API."""
 
     dump: Annotated[tuple[Path, ...] | None, _DUMP] = None
     api: Annotated[tuple[str, ...] | None, _API] = None
@@ -236,7 +236,7 @@ class EditsAsked:
 
 
 class Kind(StrEnum):
-    """What a paragraph is."""
+    """Kinds of paragraphs."""
 
     PROSE = "prose"
     LIST = "list"
@@ -254,19 +254,19 @@ def _kinds(given: object) -> tuple[Kind, ...]:
     return tuple(kind for kind in Kind if kind in cast("tuple[str, ...]", given))
 
 
-_RULE = "wikipedia-edits: which edits become samples"  # these are in the release's manifest
+_RULE = "wikipedia-edits: which edits become samples"  # part of the release's manifest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditsSettings:
-    """What decides which edits become candidates; options say what their fields mean.
+    """Settings that decide which edits become candidates; options document their fields.
 
     Attributes:
         min_changed_characters: inserted plus deleted characters must be more than this.
         max_paragraphs: a revision that changes more paragraphs than this is dropped.
-        base_revisions: an edit has to stand for this many later revisions ...
+        base_revisions: an edit has to survive this many later revisions ...
         paragraphs_per_revision: ... and one more for every this many paragraphs of the article.
-        bot_suffixes: endings of bots' names, compared without case.
+        bot_suffixes: endings of bots' names, case-insensitive.
     """
 
     kinds: Annotated[
@@ -304,13 +304,13 @@ class EditsSettings:
         refuse_small(self, **least)
 
     def required_revisions(self, paragraphs: int) -> int:
-        """N: how many later revisions an edit of an article of this many paragraphs has to stand."""
+        """N: the later revisions that an edit must survive in an article of this many paragraphs."""
         return self.base_revisions + paragraphs // self.paragraphs_per_revision
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimsAsked:
-    """Which reviews a command reads."""
+    """Options that select reviews."""
 
     api: Annotated[tuple[str, ...], _API] = ()
     feed: Annotated[
@@ -321,7 +321,7 @@ class ClaimsAsked:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsSettings:
-    """What decides which claims are kept; reviews that do not say their language are kept only where all are."""
+    """Settings that decide which claims are kept; reviews without a language are kept only if all languages are."""
 
     languages: Annotated[
         tuple[str, ...],

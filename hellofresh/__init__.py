@@ -5,14 +5,14 @@ The rooms, from the top; imports point downwards only (import-linter holds it, s
 1. `cli`: the commands.
 2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
 3. `collectors` (from sources to candidates), `leaderboard` (the site), `training` (rerankers, reward models,
-   responders): links to the folders beside this one. They do not know one another.
+   responders): links to the folders beside this one. They do not import one another.
 4. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
 5. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
 6. `judging`: rubrics, and how people, models and classifiers rate responses.
-7. `runs`: asking models and losing nothing; prompts, and regimes (how a system works on a sample).
-8. `submissions`: predictions that others made.
+7. `runs`: evaluating models with journaled, resumable runs; prompts, and regimes (how a system works on a sample).
+8. `submissions`: predictions that others hand in.
 9. `config`: `hellofresh.toml`, composed of the settings of each room.
-10. `releases` (frozen splits: drawn, revealed, published), `models` (what answers a request), `rewards` (how good a
+10. `releases` (frozen splits: drawn, revealed, published), `models` (clients of models), `rewards` (how good a
    response is, in numbers).
 11. `evidence`: search and pages, corpora and retrievers, publishers, text in pictures.
 12. `tasks`: what is asked about: samples, labels, outputs, transcripts.
@@ -47,7 +47,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Names of the public interface are imported when they are used: `import hellofresh` loads next to nothing."""
+    """Import a public name on first use, so that `import hellofresh` stays fast."""
     if name not in _HOMES:
         raise AttributeError(f"module 'hellofresh' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

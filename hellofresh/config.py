@@ -1,7 +1,7 @@
-"""Settings: what `hellofresh.toml` may say, and what holds where it says nothing.
+"""The settings in `hellofresh.toml` and their defaults.
 
-The file is looked for in the current folder, or where HELLOFRESH_CONFIG points. Unknown keys are refused, so that a
-misspelt one cannot be passed over in silence.
+The file is in the current folder, or where HELLOFRESH_CONFIG points. Unknown keys are refused, so that a
+misspelt key is not ignored.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class EvaluateSettings(Strict):
-    """What `make release` asks."""
+    """Settings of the runs of `make release`."""
 
     models: list[str] = Field(default=["smollm2-135m", "always-yes", "coin", "tfidf-logreg"])
     regimes: list[str] = Field(default=["zero-shot"])
     limit: int | None = Field(default=None, ge=1)
-    """Samples a task and quarter; the model's own default where nothing is said."""
+    """Samples per task and quarter; by default the model's own limit."""
     budget_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-    """Most that all runs on a quarter may cost."""
+    """Maximum cost of all runs on a quarter, in US dollars."""
 
 
 class DailySettings(Strict):
-    """What `hellofresh quarter run` does besides."""
+    """Optional steps of `hellofresh quarter run`."""
 
     archive_days: int = Field(default=7, ge=1, le=90)
-    """After how many days another snapshot of a source is taken that keeps its dumps only for days."""
+    """Days between snapshots of a source that keeps its dumps only for days."""
     hydrate_days: int = Field(default=30, ge=1, le=366)
-    """After how many days the posts of public quarters whose texts are withheld are looked at again."""
+    """Days between checks of the posts of public quarters whose texts are withheld."""
     analyses: bool = True
-    """Whether analyses are made of revealed quarters."""
+    """Whether to analyse revealed quarters."""
     hub: str | None = Field(default=None, min_length=3, pattern=r"^[^/\s]+/[^/\s]+$")
-    """Data set repository of the Hugging Face hub that the publication goes to, too: OWNER/NAME."""
+    """Data set repository on the Hugging Face hub that also gets the publication: OWNER/NAME."""
     export: str | None = Field(default=None, min_length=1)
-    """Folder of the static copy of the board; none where nothing is said."""
+    """Folder of the static copy of the board; None writes no copy."""
     hook_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """The environment variable with the address of a chat hook that the summary is posted to."""
+    """The environment variable with the address of the chat hook that gets the summary."""
     hook_on_failure: bool = True
-    """Whether only a day with a failed step is told."""
+    """Whether to post only on days with a failed step."""
 
 
 class NotesSourceSettings(Strict):
@@ -57,17 +57,17 @@ class NotesSourceSettings(Strict):
     dump: str | None = None
     posts: str | None = None
     posts_from: list[str] = Field(default=[])
-    """Services that are asked for posts, in order."""
+    """Services to request posts from, in order."""
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s?#]+$")
-    """Where dumps are downloaded from; the public address where nothing is said."""
+    """Address to download dumps from; by default the public one."""
     ratings: bool = False
-    """Whether snapshots have the ratings, about 11 GB, to which voters are fitted."""
+    """Whether snapshots include the ratings (about 11 GB), to which voters are fitted."""
     accept_partial: bool = False
-    """Whether a dump counts though over 1% of the notes are in one of its tables only."""
+    """Whether to accept a dump with over 1% of the notes in only one of its tables."""
     claimed: str | None = None
     """Folder of names that note writers claim."""
     also: list[str] = Field(default=[])
-    """Further tasks that are collected from the same dump."""
+    """Further tasks to collect from the same dump."""
 
     @field_validator("also", mode="after")
     @classmethod
@@ -86,7 +86,7 @@ class NotesSourceSettings(Strict):
 
 
 class PostServiceSettings(Strict):
-    """One web service of posts; what is not said stays as the service's own default."""
+    """One web service of posts; fields that are not set keep the service's default."""
 
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
     token_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -98,20 +98,20 @@ class PostServiceSettings(Strict):
 
 
 class PostsSettings(Strict):
-    """How web services are asked for posts."""
+    """How to request posts from web services."""
 
     reask_gone_days: int = Field(default=30, ge=0)
-    """After how many days a post that was gone is asked for again."""
+    """Days until a deleted post is requested again."""
     api_v2: PostServiceSettings = Field(default=PostServiceSettings(), alias="api-v2")
 
     def service(self, name: str) -> PostServiceSettings:
-        """What is said of the service with that name."""
+        """The settings of a service by its name."""
         settings: PostServiceSettings = getattr(self, name.replace("-", "_"))
         return settings
 
 
 class WikiSourceSettings(Strict):
-    """Where revision histories come from: dumps, or a wiki's API and whom its operators can reach."""
+    """Where revision histories come from: dumps, or a wiki's API with a contact for its operators."""
 
     dump: list[str] | None = Field(default=None, min_length=1)
     api: str | None = None
@@ -135,14 +135,14 @@ class WikiSourceSettings(Strict):
 
 
 class ClaimsSourceSettings(Strict):
-    """Where reviews of claims come from: feeds, and publishers that the Fact Check Tools API is asked for."""
+    """Where reviews of claims come from: feeds, and publishers to look up in the Fact Check Tools API."""
 
     feed: list[str] = Field(default=[])
     api: list[str] = Field(default=[])
     languages: list[str] = Field(default=[])
-    """Languages of reviews; all where nothing is said."""
+    """Languages of reviews; empty for all."""
     verdicts: Path | None = None
-    """A table of verdicts in place of the project's own."""
+    """A table of verdicts that replaces the project's own."""
 
     @model_validator(mode="after")
     def _names_a_source(self) -> ClaimsSourceSettings:
@@ -152,7 +152,7 @@ class ClaimsSourceSettings(Strict):
 
 
 class SourceSettings(Strict):
-    """The configured sources; with none, the bundled sample is used."""
+    """The configured sources; without any, the bundled sample is used."""
 
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
@@ -171,7 +171,7 @@ class SourceSettings(Strict):
 
 
 class SiteSettings(Strict):
-    """Where the project lives, for the links of the site and of its static copy; what is empty is not shown."""
+    """Addresses of the project, for links on the site and its static copy; empty ones are not shown."""
 
     repository: str = Field(default="", pattern=_ADDRESS)
     issues: str = Field(default="", pattern=_ADDRESS)
@@ -182,7 +182,7 @@ class SiteSettings(Strict):
 
 
 class Settings(Strict):
-    """Everything that `hellofresh.toml` may say."""
+    """All settings of `hellofresh.toml`."""
 
     release: ReleaseSettings = ReleaseSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
@@ -190,19 +190,19 @@ class Settings(Strict):
     sources: SourceSettings = SourceSettings()
     posts: PostsSettings = PostsSettings()
     providers: dict[Name, ProviderTable] = Field(default_factory=dict)
-    """Providers of one's own, or in place of those of the catalogue."""
+    """Own providers; one with a name of the catalogue replaces that entry."""
     models: dict[Name, ModelTable] = Field(default_factory=dict)
-    """Models of one's own, or in place of those of the catalogue."""
+    """Own models; one with a name of the catalogue replaces that entry."""
     web: WebSettings = WebSettings()
     site: SiteSettings = SiteSettings()
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:
-        """No system reads where this project's own releases and results stand."""
+        """Exclude the site with this project's releases and results from every system's web access."""
         hosts = {urlsplit(own).hostname or "" for own in (self.site.repository, self.site.issues, self.site.docs)}
         added = sorted({host.removeprefix("www.") for host in hosts if host} - {*self.web.excluded})
         web = self.web.model_copy(update={"excluded": [*self.web.excluded, *added]})
-        object.__setattr__(self, "web", web)  # the type is frozen for everybody else
+        object.__setattr__(self, "web", web)  # the type is frozen
         return self
 
     @classmethod
@@ -213,6 +213,6 @@ class Settings(Strict):
             path: the file; by default HELLOFRESH_CONFIG, else `hellofresh.toml` in the current folder if it is there.
 
         Raises:
-            ConfigError: if a file that was named is missing, or a file is not a TOML or says something unknown.
+            ConfigError: if a named file is missing, or a file is not valid TOML or has unknown keys.
         """
         return read_settings(cls, path)

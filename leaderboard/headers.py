@@ -1,4 +1,4 @@
-"""Headers of every answer of the app: who may show it in a frame, and what a page of it may load or send."""
+"""HTTP headers of every response of the app: who may frame it, and what a page may load or send."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _HEADERS = {
-    # A host may show the app in a frame of its own address, and a Space is one of Hugging Face's.
+    # A host may frame the app under its own address, and Hugging Face frames Spaces.
     "Content-Security-Policy": "frame-ancestors 'self' https://huggingface.co; object-src 'none'; "
     "base-uri 'self'; form-action 'self'",
     "Referrer-Policy": "no-referrer",
@@ -15,13 +15,13 @@ _HEADERS = {
 
 
 class SiteHeaders:
-    """Middleware that adds them."""
+    """Middleware that adds the headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
 
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,7 +1,7 @@
 """The pages of `leaderboard.views` in Streamlit: the same as in the static copy, with Streamlit's own widgets.
 
-What a page shows is composed once for each board, task, edition and choice, and shared by all visitors. Nothing of it
-is ever changed, so it is kept as it is: Streamlit's cache of data would copy it for each visit and each click.
+A page is composed once for each board, task, edition and choice, and shared by all visitors. Its parts are never
+changed, so they are kept without copies: Streamlit's data cache would copy them for each visit and each click.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HERE = ("localhost", "127.0.0.1", "::1")
 
 
 class AddressLinks(Links):
-    """Addresses of pages as parameters: `?page=&task=&edition=`, and what is chosen there."""
+    """Addresses of pages as parameters: `?page=&task=&edition=`, and choices."""
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
         """See `Links`."""
@@ -47,42 +47,42 @@ class AddressLinks(Links):
 
 
 class LiveVisit(Visit):
-    """A page whose tables, charts and files stay values."""
+    """A page whose tables, charts and files remain values."""
 
     def choose(self) -> None:
-        """Nothing to show: task and edition are chosen above the page."""
+        """Do nothing: task and edition are chosen above the page."""
 
     def handle(self, drawn: Callable[[], Html | str | None], *values: Callable[[], Part | None]) -> None:
         """Show the values."""
         self.body += (make() for make in values)
 
     def offer(self, rows: Sequence[Row], name: str) -> None:
-        """Hand out rows of the same columns as files of this name, without ending."""
+        """Offer rows of the same columns as files of this name, without ending."""
         self.body.append(Offer(name, rows))
 
     def attach(self, name: str, content: bytes | Path) -> None:
-        """Hand out a file."""
+        """Offer a file."""
         self.body.append(File(name.rpartition("/")[2], content))
 
     def picture(self, name: str, svg: bytes) -> str:
-        """A picture that stands within the page."""
+        """A picture embedded in the page."""
         return inline_picture(svg)
 
 
 def edition_key(split: SplitKey) -> str:
-    """What stands for an edition in the address; of its samples other than the main ones, with their kind."""
+    """The edition in the address; for samples other than the main ones, with their kind."""
     return split.edition if split.kind == MAIN else f"{split.edition}-{split.kind}"
 
 
 class Shown(NamedTuple):
-    """Which board is shown: its folder, and the fingerprint of its manifest."""
+    """The shown board: its folder, and the fingerprint of its manifest."""
 
     folder: Path
     fingerprint: str
 
     @classmethod
     def now(cls) -> Shown:
-        """As it is on the disk; without a fingerprint where there is none."""
+        """The present state on disk; without a fingerprint if there is no board."""
         folder = board_folder()
         manifest = folder / "manifest.json"
         return cls(folder, sha256_file(manifest)[:12] if manifest.is_file() else "")
@@ -90,20 +90,20 @@ class Shown(NamedTuple):
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def board_of(shown: Shown) -> Board:
-    """The board, shared by all visitors until it changes; what was composed of the one before is let go of."""
+    """The board, shared by all visitors until it changes; pages composed from the previous one are dropped."""
     composed.clear()
     return load_board(shown.folder)
 
 
 @st.cache_data(max_entries=2, show_spinner=False)
 def dues_of(shown: Shown) -> list[Due]:
-    """What is due by the board's tables."""
+    """Open tasks by the board's tables."""
     return load_dues(shown.folder)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
-    """All pages that the board has, and the split that opens the site."""
+    """All pages of the board, and the split of the first page."""
     board = board_of(shown)
     home = home_of(board)
     once = {(page.path, home, ()): "" for page in PAGES if page.once}
@@ -114,7 +114,7 @@ def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
 def composed(
     shown: Shown, path: str, split: SplitKey, choices: Mapping[str, str], picked: tuple[str, ...] | None = None
 ) -> list[Part]:
-    """What a page shows, or what is behind rows that are ticked on it; texts that follow each other in one piece."""
+    """The parts of a page, or those behind ticked rows; consecutive texts are joined."""
     page = next(page for page in PAGES if page.path == path)
     links = AddressLinks(places_of(shown)[0], "")
     visit = LiveVisit(board_of(shown), links, page, split, choices)
@@ -132,7 +132,7 @@ def composed(
 
 
 def main() -> None:
-    """Show the page that the address names, or what is wrong and what to do."""
+    """Show the page at the address, or the error and its remedy."""
     st.set_page_config(
         page_title="HelloFresh leaderboard", page_icon=str(_STYLE.parent / "export/icon.svg"), layout="wide"
     )
@@ -152,16 +152,16 @@ def main() -> None:
 
 
 def _need_own_name() -> None:
-    """Refuse visits under another name than this machine's, where it alone is served.
+    """Refuse visits under a host name other than this machine's if only this machine is served.
 
-    Else any page in the same browser could have its own name lead to this machine, and read what is shown here.
+    Otherwise any page in the same browser could resolve its own name to this machine, and read the content.
 
     Raises:
         UsageError: if the visitor's browser asked for another host (`foreign-host`).
     """
     host = st.context.headers.get("Host")
     if st.get_option("server.address") not in _HERE or st.get_option("server.allowedHosts"):
-        return  # for others, whose names are those of the proxy or the setting
+        return  # for other visitors, who use the names of the proxy or the setting
     if isinstance(host, str) and re.sub(r":\d+$", "", host).strip("[]") not in _HERE:
         raise UsageError(
             f"the site is shown on this machine only, and was asked for as {host}", expected="http://localhost",
@@ -193,7 +193,7 @@ def _run(shown: Shown) -> None:
 
 
 def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> None:
-    """A page with the choice of its task and edition, and its foot."""
+    """Show a page with the choice of its task and edition, and its footer."""
     board, (places, home) = board_of(shown), places_of(shown)
     mine = list(dict.fromkeys(split for path, split, _ in places if path == page.path))
     split = home if page.once else _chosen(mine, home)
@@ -218,7 +218,7 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
 
 
 def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
-    """The split that the address names, else that of the page before, else the one that opens the site."""
+    """The split in the address, else that of the previous page, else that of the first page."""
     before = st.session_state.get("split", home)
     task = st.query_params.get("task", before.task)
     edition = st.query_params.get("edition", edition_key(before))
@@ -232,7 +232,7 @@ def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
 
 
 def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> None:
-    """The boxes of task and edition, whose choice stands in the address."""
+    """The boxes of task and edition, whose choice is part of the address."""
     tasks = sorted({one.task for one in mine}, key=task_order)
     editions = {edition_key(one): one for one in mine if one.task == split.task}
 
@@ -258,7 +258,7 @@ def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> Non
 
 @st.fragment
 def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey, pages: Mapping[str, StreamlitPage]) -> None:
-    """A table with what is behind its ticked rows; a search, a filter or a tick runs nothing else of the page again."""
+    """A table and the details of its ticked rows; searches, filters and ticks rerun only this part of the page."""
     picked = show_table(part)
     if picked and part.opens:
         st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())

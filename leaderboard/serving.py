@@ -1,6 +1,6 @@
-"""The static copy on this machine: made anew when the board has changed, and served as files.
+"""The static copy on this machine: rebuilt when the board has changed, and served as files.
 
-Nothing is served but the files that the copy lists, or will list once it is whole. Tables that sort and filter, and the
+Only files that the copy lists, or will list once complete, are served. Sortable and filterable tables, and the
 check of uploads, are in the app: `leaderboard/app.py`.
 """
 
@@ -25,24 +25,24 @@ from leaderboard.export.export import Export, is_exported
 from leaderboard.export.folder import read_listing
 
 BOARD_VARIABLE = "HELLOFRESH_BOARD"
-"""Environment variable that names another board than the workspace's, such as the maintainers' own."""
+"""Environment variable for another board than the workspace's, such as the maintainers' own."""
 _PATIENCE_S = 3.0
-"""So long does a visitor wait for a page that is made next before seeing that it is being made."""
+"""How long a visitor waits for a page being made before seeing a notice."""
 
 
 def board_folder() -> Path:
-    """The board that HELLOFRESH_BOARD names, else the workspace's public one."""
+    """The board in HELLOFRESH_BOARD, else the workspace's public one."""
     named = os.environ.get(BOARD_VARIABLE)
     return Path(named) if named else Workspace.from_environment().board
 
 
 @dataclass(slots=True)
 class ServedCopy:
-    """A copy of the site that visitors see, as new as its board; a page can be seen as soon as it is made.
+    """A served copy of the site, as new as its board; each page is visible as soon as it is made.
 
     Attributes:
-        folder: where it is.
-        board: of what; None for a finished copy, which stays as it is.
+        folder: of the copy.
+        board: source; None for a finished copy, which stays unchanged.
     """
 
     folder: Path
@@ -56,7 +56,7 @@ class ServedCopy:
 
     @classmethod
     def of_board(cls, board: Path) -> ServedCopy:
-        """A copy in the workspace, or in a temporary folder where it cannot be written.
+        """A copy in the workspace, or in a temporary folder if the workspace is not writable.
 
         Raises:
             DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
@@ -70,10 +70,10 @@ class ServedCopy:
         return copy
 
     def refresh(self) -> None:
-        """Begin to make the copy anew if the board has changed.
+        """Start to rebuild the copy if the board has changed.
 
         Raises:
-            HelloFreshError: if the board cannot be read; what was there stays.
+            HelloFreshError: if the board cannot be read; the old copy stays.
         """
         watched = (self.board or self.folder) / ("manifest.json" if self.board else HOME)
         stat = watched.stat() if watched.is_file() else None
@@ -103,7 +103,7 @@ class ServedCopy:
         failed: Exception | None = None
         try:
             export.write(written)
-        except Exception as error:  # raised again for whoever asks for a page
+        except Exception as error:  # raised again for the next request
             failed = error
         with self._changed:
             if self._export is export:
@@ -112,26 +112,26 @@ class ServedCopy:
                 self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop making the copy; what a slow page leaves of it is swept when the next is made."""
+        """Stop making the copy; leftovers of a slow page are removed by the next build."""
         with self._changed:
             self._export = None
         if self._maker is not None:
             self._maker.join(_PATIENCE_S)
 
     def find(self, path: str) -> tuple[int, Path | bytes]:
-        """The status and the file that answer a request for a path, or a page that says why there is none.
+        """The status and the file for a requested path, or an error page.
 
-        A page that is not there yet is made next; if that takes long, one answers that says so and soon asks again.
+        A page that does not exist yet is made next; if that takes long, the response is a notice that soon reloads.
 
         Raises:
-            Exception: what has kept the copy from being made.
+            Exception: any error that stopped the copy.
         """
         with suppress(HelloFreshError):  # while a board is written, visitors see the one before
             self.refresh()
         name = path.strip("/") or HOME
         options = (name, f"{name}/{HOME}")
 
-        def there() -> Path | None:  # files of a copy that takes its place are elsewhere for a moment
+        def there() -> Path | None:  # files of a copy being replaced are elsewhere for a moment
             known = (self._files[one] for one in options if one in self._files)
             return next((file for file in known if file.is_file()), None)
 
@@ -151,7 +151,7 @@ class ServedCopy:
                 status, page = 503, being_made(len(pages & self._files.keys()), len(pages)).encode()
             else:
                 status, page = 404, self._files[NOT_FOUND].read_bytes()
-        # Its links fit the depth of the address that was asked for.
+        # Its links match the depth of the requested address.
         return status, page.replace(b'href="./', f'href="{"../" * path.strip("/").count("/") or "./"}'.encode())
 
 

@@ -41,7 +41,7 @@ def _show(*parts: Html | str | None) -> None:
 
 
 def show_form(board: Board, dues: Sequence[Due]) -> None:
-    """What is due, and where it is checked and handed in."""
+    """Open tasks, and the form that checks and submits predictions."""
     moment = now()
     _show(opening(dues, moment))
     options = {due_key(due): due for due in reversed(dues) if any(due.ids.values())}
@@ -53,7 +53,7 @@ def show_form(board: Board, dues: Sequence[Due]) -> None:
     asked = st.query_params.get("for", first)
     at = list(titles).index(asked if asked in titles else first)
     chosen = st.selectbox("Edition", list(titles), at, format_func=titles.__getitem__, width=280)
-    if chosen != first or "for" in st.query_params:  # so that a link names it
+    if chosen != first or "for" in st.query_params:  # so that a link contains it
         st.query_params["for"] = str(chosen)
     due = options[str(chosen)]
     _show(what_is_due(due, moment))
@@ -71,7 +71,7 @@ def show_form(board: Board, dues: Sequence[Due]) -> None:
 
 
 def _uploads(due: Due, chosen: str) -> tuple[Upload | None, Upload | None, tuple[str, str]]:
-    """The boxes for both files: predictions, the system, and the names of folders."""
+    """The boxes of both files: predictions, the system, and the names of folders."""
     left, right = st.columns(2)
     with left:
         predictions = _uploaded(f"Predictions ({due.files.jsonl} or {due.files.csv})", f"predictions_{chosen}")
@@ -89,7 +89,7 @@ def _download(label: str, content: str | bytes, name: str, mime: str, key: str) 
 
 
 def _templates(due: Due) -> None:
-    """Buttons that hand out the two files to begin with."""
+    """Buttons that download the two templates."""
     choices = {"": list(due.ids)} | ({task: [task] for task in due.ids} if len(due.ids) > 1 else {})
     file = due.files.jsonl
     with st.container(horizontal=True):
@@ -106,7 +106,7 @@ def _uploaded(label: str, key: str) -> Upload | None:
 
 
 def _system() -> Upload | None:
-    """`system.toml` as a file or as the form makes it."""
+    """`system.toml`, uploaded or made by the form."""
     how = st.selectbox("What the system is", list(_FACTS), format_func=_FACTS.__getitem__, width=240, key="box_facts")
     if how == "file":
         st.session_state.pop("facts_said", None)
@@ -128,7 +128,7 @@ def _system() -> Upload | None:
 
 
 def _take(submission: Submission, due: Due) -> None:
-    """What passed the check: its preview, the package to take away, and where there is an inbox, the way into it."""
+    """A checked submission: its preview, the package to download, and the upload to an inbox, if any."""
     _show(preview(submission, due))
     said = "The two files in their canonical form, in folders named as they must be."
     _show(heading("The checked package", said))
@@ -149,7 +149,7 @@ def _hand_in(submission: Submission, due: Due, inbox: Inbox) -> None:
     mark = f"{due_key(due)}/{submission.team}/{submission.system}/{submission.sha256}"
     if st.button("Submit", type="primary", disabled=mark in kept):
         try:
-            # Behind a proxy on this machine there is no address, and the proxy names it.
+            # Without an address, as behind a proxy on this machine, the proxy supplies it.
             named = (st.context.ip_address, st.context.headers.get("X-Real-IP"))
             visitor = next((one for one in named if isinstance(one, str) and one), "")
             kept[mark] = inbox.hand_in(submission, due, visitor=visitor)

@@ -1,4 +1,4 @@
-"""Streamlit's own widgets for what people handle: tables, charts, files."""
+"""Streamlit's own widgets for interactive parts: tables, charts, files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from leaderboard.components.parts import ALL, ChartPart, DataColumn, DataTable, 
 from leaderboard.components.tables import as_csv, as_json, as_latex
 
 _ROW, _HEAD, _MOST_ROWS = 35, 38, 16
-"""Pixels of a row and of the head, and rows that are seen at once."""
+"""Pixels of a row and of the head, and maximal visible rows."""
 
 
 def show_table(table: DataTable) -> tuple[str, ...]:
-    """A table with its search and filters, and the charts of the rows that are left; the keys of those ticked."""
+    """Show a table with its search, filters and charts; returns the keys of ticked rows."""
     kept = _narrowed(table)
     at = [place for place, keep in enumerate(kept) if keep]
     frame = table.frame.filter(pl.Series(kept, dtype=pl.Boolean)) if len(at) < len(kept) else table.frame
@@ -49,7 +49,7 @@ def show_table(table: DataTable) -> tuple[str, ...]:
 
 
 def _ticking(table: DataTable) -> list[str]:
-    """What a tick at the left of a row does."""
+    """Explanation of ticks at the left of a row."""
     if not table.picks:
         return []
     if len(table.picks) > 1:
@@ -58,15 +58,16 @@ def _ticking(table: DataTable) -> list[str]:
 
 
 def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Mapping[str, Any]) -> tuple[str, ...]:
-    """The table with a box at each row: the keys of those ticked, which stand in the address.
+    """The table with a box at each row; returns the keys of ticked rows, which are part of the address.
 
     Args:
-        table: what is shown.
-        at: places of the rows that are left.
+        table: to show.
+        at: indices of the visible rows.
         frame: their values.
-        common: how the table looks.
+        common: options of display.
     """
     asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
+<<<<<<< HEAD
     keys = [table.keys[row] for row in at]
     # Ticks are places. Where other rows stand there they are set anew: another table would be drawn from scratch.
     box, shown = f"table {table.title}", f"rows of {table.title}"
@@ -76,12 +77,24 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
     mode: Literal["multi-row", "single-row"] = "multi-row" if len(table.picks) > 1 else "single-row"
     state = st.dataframe(frame, key=box, on_select="rerun", selection_mode=mode, **common)
     picked = tuple(keys[row] for row in state.selection.rows if row < len(keys))[: len(table.picks)]
+=======
+    rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
+    state = st.dataframe(
+        frame,
+        key=f"{table.title}/{hash(tuple(at))}",  # other rows make another widget, whose ticks are separate
+        on_select="rerun",
+        selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
+        selection_default={"selection": {"rows": rows}},
+        **common,
+    )
+    picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
+>>>>>>> main
     _keep(table, picked)
     return picked
 
 
 def _narrowed(table: DataTable) -> list[bool]:
-    """Which rows are left by the search and the filters, whose choices stand in the address."""
+    """The rows that pass the search and the filters, whose choices are part of the address."""
     kept = [True] * len(table.columns[0].values)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         found = ""
@@ -101,7 +114,7 @@ def _narrowed(table: DataTable) -> list[bool]:
 
 
 def _from_address(name: str, options: Collection[str] | None = None) -> str:
-    """Let a box show what the address says, or nothing chosen where there is no such option; the box's key."""
+    """Set a box to the value in the address, or to nothing if this is not an option; returns the box's key."""
     asked = st.query_params.get(name, ALL)[:400]
     if options is not None and asked not in options:
         del st.query_params[name]
@@ -112,14 +125,14 @@ def _from_address(name: str, options: Collection[str] | None = None) -> str:
 
 
 def _to_address(name: str) -> None:
-    """Put into the address what was chosen in a box."""
+    """Write a box's choice to the address."""
     st.query_params[name] = st.session_state[f"box-{name}"]
     if not st.query_params[name]:
         del st.query_params[name]
 
 
 def _keep(table: DataTable, picked: Sequence[str]) -> None:
-    """Put the ticked rows into the address, unless they are those that are ticked at first."""
+    """Write the ticked rows to the address, unless they are the default."""
     for place, name in enumerate(table.picks):
         if place < len(picked) and tuple(picked) != tuple(table.picked):
             st.query_params[name] = picked[place]
@@ -134,20 +147,20 @@ def _config(column: DataColumn) -> object:
 
 
 def show_chart(chart: ChartPart) -> None:
-    """A chart, in light or dark as Streamlit is, and what it shows in words."""
+    """A chart in Streamlit's light or dark theme, with its description."""
     st.html(str(el("div", el("small", chart.title), class_="hf")))
     st.vega_lite_chart(pl.DataFrame(chart.values, strict=False), dict(chart.spec), alt=chart.title)
 
 
 def show_file(file: File) -> None:
-    """A button that hands out a file."""
+    """A download button."""
     content = file.content
     st.download_button(file.name, content.read_bytes if isinstance(content, Path) else content, file.name,
                        icon=":material/download:", on_click="ignore", key=f"file {file.name}")  # fmt: skip
 
 
 def show_offer(offer: Offer) -> None:
-    """Buttons that hand out rows in several formats."""
+    """Download buttons for rows in several formats."""
     with st.container(horizontal=True):
         for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
             st.download_button(f"Download {kind}", partial(write, offer.rows), f"{offer.name}.{ending}",

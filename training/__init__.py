@@ -1,1 +1,1 @@
-"""Training of rerankers, and tuning of what responds. No run imports any of it: what is trained is read as files."""
+"""Training of rerankers, reward models and responding models. Runs import none of it: they read the trained files."""

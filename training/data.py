@@ -1,12 +1,12 @@
-"""What is learnt from: exchanges, for tunings, and documents like and unlike a claim's evidence, for rerankers.
+"""Training data: exchanges for tunings, and documents similar and dissimilar to a claim's evidence for rerankers.
 
 Exchanges are read from JSON lines: `{"id": ..., "claim": ..., "evidence": [...], "response": ..., "group": ...}`.
-Evidence may be empty, a response is not needed where the model writes its own, and exchanges of one group are held out
+Evidence may be empty, a response is optional if the model writes its own, and exchanges of one group are held out
 together.
 
-Positives of a claim are among the first documents that BM25 finds for it and that are not relevant, drawn where a
-recipe draws from more than it takes; negatives are those that BM25 puts last (*inverse* BM25), drawn where many have no
-word of the claim. All draws are by the seed.
+Positives of a claim are irrelevant documents among the first that BM25 finds for it, drawn if a
+recipe has a larger pool than it takes; negatives are the last by BM25 (*inverse* BM25), drawn if many have no
+word of the claim. All draws use the seed.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Exchange(Strict):
 
     Attributes:
         id: of the exchange.
-        claim: what is responded to.
-        evidence: texts that the response is to rest on, the best first.
-        response: as somebody wrote it; empty where none is known.
-        group: exchanges of one group are about the same; empty for the claim itself.
+        claim: answered by the response.
+        evidence: texts for the response to use, the best first.
+        response: written by a person; empty if unknown.
+        group: exchanges of one group are on the same subject; empty for the claim itself.
     """
 
     id: str = Field(min_length=1, max_length=200)
@@ -54,10 +54,10 @@ def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
 
     Args:
         path: JSON lines.
-        responses: whether each needs a response.
+        responses: whether each exchange needs a response.
 
     Raises:
-        DataError: if the file is missing or empty, or a line is malformed, has an id twice, or lacks a response.
+        DataError: if the file is missing or empty, or a line is malformed, repeats an id, or lacks a response.
     """
     found: dict[str, Exchange] = {}
     for where, row in json_rows(path):
@@ -73,7 +73,7 @@ def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
 
 
 def split_exchanges(exchanges: Sequence[Exchange], share: float, seed: int) -> tuple[list[Exchange], list[Exchange]]:
-    """Exchanges to learn from, and exchanges of other groups that are held out.
+    """Split exchanges into training and held-out ones of other groups.
 
     Raises:
         DataError: if there are fewer than two groups.
@@ -94,7 +94,7 @@ class Example:
     Attributes:
         query: the claim.
         documents: rows of the evidence, then of the positives, then of the negatives.
-        lexical: the first stage's score of each of them over that of its best document.
+        lexical: the first stage's score of each document divided by that of its best document.
     """
 
     query: Query
@@ -103,10 +103,10 @@ class Example:
 
 
 def split_for_selection(queries: Sequence[Query], share: float, seed: int) -> tuple[list[Query], list[Query]]:
-    """Queries to train on, and queries of other groups to choose among epochs with.
+    """Queries to train on, and queries of other groups to select the epoch with.
 
     Raises:
-        DataError: if one of the two would be empty.
+        DataError: if either would be empty.
     """
 
     def place(group: str) -> float:
@@ -137,7 +137,7 @@ def make_examples(
         relevant = [corpus.rows[name] for name, value in qrels[query.id].items() if value > 0]
         scores = first.scores(query.text).astype(np.float64)
         random = np.random.default_rng(int(sha256_text(f"{recipe.seed}:{query.id}")[:8], 16))
-        # A drawn order decides among equal scores, of which there are many at 0.
+        # A random order breaks ties, of which there are many at score 0.
         order = np.lexsort((random.permutation(len(scores)), scores))
         order = order[~np.isin(order, relevant)]
         drawn = random.choice(recipe.drawn_from, recipe.positives, replace=False)
@@ -150,6 +150,6 @@ def make_examples(
 
 
 def in_training_order(samples: Sequence[_Sample], epochs: int, seed: int) -> list[_Sample]:
-    """Samples over all epochs, each epoch in an order of its own that follows from the seed alone."""
+    """Samples over all epochs, each epoch in its own order, which depends on the seed only."""
     orders = [np.random.default_rng([seed, epoch]).permutation(len(samples)) for epoch in range(epochs)]
     return [samples[place] for order in orders for place in order]

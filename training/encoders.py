@@ -1,7 +1,7 @@
 """Training whole encoders by sentence-transformers: rerankers by equation 1, and reward models as cross-encoders.
 
-Any encoder that transformers can load is trained, such as E5, BERT-base or MiniLM. A training that was killed goes on
-from its last checkpoint. The best epoch's model is kept, the untrained one among them.
+Any encoder that transformers can load is trained, such as E5, BERT-base or MiniLM. An interrupted training continues
+from its last checkpoint. The best epoch's model is kept, which may be the untrained one.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class _Equation1(nn.Module):  # type: ignore[misc]  # the library is not type-ch
 
 
 def train_encoder(training: RerankerTraining, model: str, device: str, folder: Path, on_row: OnRow) -> TrainedReranker:
-    """Train an encoder, or go on with it, and keep the best epoch's in `model/`, which is a retriever by its path.
+    """Train an encoder, or continue, and keep the best epoch's in `model/`, whose path names a retriever.
 
     Args:
-        training: what to train.
+        training: data and recipe.
         model: a folder, or `hub:OWNER/NAME`.
         device: `cpu` or `cuda`.
         folder: gets the model.
@@ -102,9 +102,9 @@ def train_encoder(training: RerankerTraining, model: str, device: str, folder: P
 def train_reward_encoder(
     training: RewardTraining, model: str, device: str, folder: Path, on_row: OnRow
 ) -> TrainedReward:
-    """Train an encoder that reads both texts together, or go on with it, and write the best epoch's with its card.
+    """Train an encoder that reads both texts together, or continue, and write the best epoch's with its card.
 
-    The arguments are those of `train_encoder`. In the loss, a cross-entropy, both classes count alike.
+    The arguments are those of `train_encoder`. The loss is a cross-entropy with equal weights of both classes.
 
     Raises:
         UsageError: if the model does not exist.
@@ -122,7 +122,7 @@ def train_reward_encoder(
     decided = {"model": model, "criterion": training.criterion, "beside": training.beside, "data_sha256": content}
     run = Training("reward", recipe, decided, device, folder, on_row)
     if not run.is_finished(folder / "reward.json"):
-        torch.manual_seed(recipe.seed)  # the classifier on top starts from drawn weights
+        torch.manual_seed(recipe.seed)  # the classifier on top has random initial weights
         encoder = _opened(CrossEncoder, model, num_labels=1, max_length=TOKENS, device=device)
         ones = float(np.mean([row["label"] for row in rows["train"]]))
         loss = BinaryCrossEntropyLoss(encoder, pos_weight=torch.tensor((1 - ones) / ones, device=device))
@@ -167,7 +167,7 @@ def _trained_on(
     *,
     best: str,
 ) -> None:
-    """Train a model of sentence-transformers on rows, or go on with it; measured after each epoch."""
+    """Train a model of sentence-transformers on rows, or continue; it is measured after each epoch."""
     recipe = run.recipe
     order, in_epoch = in_training_order(rows, recipe.epochs, recipe.seed), -(-len(rows) // recipe.batch)
     steps = -(-len(order) // recipe.batch)
@@ -176,12 +176,12 @@ def _trained_on(
 
 
 def _in_order(dataset: Dataset, batch_size: int, drop_last: bool, **more: object) -> DefaultBatchSampler:
-    """Batches in the order of the data set, as sentence-transformers asks for them."""
+    """Batches in the order of the data set, in the form that sentence-transformers expects."""
     return DefaultBatchSampler(SequentialSampler(dataset), batch_size, drop_last)
 
 
 def _evaluator(training: RerankerTraining, queries: Sequence[Query], texts: Sequence[str]) -> RerankingEvaluator:
-    """Of the documents that the first stage finds; queries for which it finds nothing relevant tell nothing."""
+    """Evaluates on documents found by the first stage; queries without relevant ones among them are left out."""
     qrels, rows, samples = training.corpus.qrels(), training.corpus.rows, []
     for query, one in zip(queries, training.found(queries), strict=True):
         parts: dict[bool, list[str]] = {True: [], False: []}

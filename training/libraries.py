@@ -1,7 +1,7 @@
-"""The libraries of the extra `train`, kept from the network, and the language models that a tuning begins with.
+"""The libraries of the extra `train`, kept offline, and the language models that tunings start from.
 
-A model is a folder, the embedded model's weights, or, where the user says so, one on the hub. A folder holds a whole
-model or an adapter. The embedded model's weights are in a four-bit file for another engine; they are read out once (a
+A model is a folder, the embedded model's weights, or, if the user names it, one on the hub. A folder holds a whole
+model or an adapter. The embedded model's weights are in a four-bit file for another engine; they are converted once (a
 minute) and kept in the workspace as a folder that transformers reads. Nothing is downloaded unless the model is named
 `hub:OWNER/NAME`.
 """
@@ -22,21 +22,21 @@ from hellofresh.models.local.folders import StoredModel, folder_sha256
 
 EMBEDDED = "smollm2-135m"
 LIBRARIES = ("torch", "transformers", "peft", "trl", "accelerate", "datasets")
-"""Of language models; encoders need sentence-transformers besides."""
+"""Libraries for language models; encoders also need sentence-transformers."""
 
 
 def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -> None:
-    """Name the extra if a library is missing; keep the others from the network, and their advice from the terminal.
+    """Name the extra if a library is missing; keep the others offline, and their advice off the terminal.
 
-    To be called before any of them is imported.
+    Call this before importing any of them.
 
     Args:
-        what: needs them.
+        what: name of the command that needs them.
         online: whether the user named a model on the hub.
         encoders: whether encoders are trained, rather than a language model.
 
     Raises:
-        UsageError: if one of them is not installed.
+        UsageError: if a library is missing.
     """
     for name in ("torch", "sentence_transformers", "datasets", "accelerate") if encoders else LIBRARIES:
         if find_spec(name) is None:
@@ -54,10 +54,10 @@ def need_libraries(what: str, *, online: bool = False, encoders: bool = False) -
 
 
 def chosen_device(name: str) -> str:
-    """`cpu` or `cuda`; `auto` takes a GPU if there is one.
+    """`cpu` or `cuda`; `auto` uses a GPU if available.
 
     Raises:
-        UsageError: if a GPU is asked for and torch finds none.
+        UsageError: if a GPU is requested and torch finds none.
     """
     import torch
 
@@ -68,7 +68,7 @@ def chosen_device(name: str) -> str:
 
 
 def find_base(name: str, workspace: Workspace) -> StoredModel:
-    """Find a model by the name that the user gave.
+    """Find a model by the user's name for it.
 
     Raises:
         UsageError: if it does not exist.

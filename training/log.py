@@ -1,8 +1,8 @@
-"""What stays of a training: its log, a row for each step or measurement, the watch over it, and the card.
+"""Records of a training: its log, with a row for each step or measurement, checks of trends, and the card.
 
-The reward models stand for what people would say, and a policy that is tuned by them finds where they do not. So a
-reward that rises while a judge falls that nothing is trained on is being exploited. Both trends are least-squares lines
-over the steps, with 95% intervals by the t distribution. Steps follow from one another, so the intervals are somewhat
+Reward models stand in for people's opinions, and a policy tuned by them finds their errors. So a
+reward that rises while an untrained judge's score falls is being exploited. Both trends are least-squares lines
+over the steps, with 95% intervals by the t distribution. Steps depend on each other, so the intervals are somewhat
 too short: the flag is a reason to read responses, not a test.
 """
 
@@ -24,18 +24,18 @@ _LEAST = 5
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """What was measured at a step; what was not is None.
+    """Measurements at a step; missing ones are None.
 
     Attributes:
         step: of the optimiser, counted from 1; 0 before the first.
         loss: of the step's batch.
-        held_out_loss: mean over tokens of the responses that are held out.
+        held_out_loss: mean over tokens of held-out responses.
         reward: mean of the responses of the step.
-        judge: score of a judge that nothing is trained on, mean.
-        kl: divergence from the model to begin with, nats a response.
+        judge: mean score of a judge that is never trained on.
+        kl: divergence from the initial model, nats a response.
         length: of the responses, tokens, mean.
         entropy: of the next token, nats, mean.
-        ndcg: NDCG@10 on the queries that choose among epochs.
+        ndcg: NDCG@10 on the queries for selection.
     """
 
     step: int
@@ -53,14 +53,14 @@ _LOGGED_AS = {
     "loss": "loss", "held_out_loss": "eval_loss", "reward": "reward", "judge": "rewards/judge/mean", "kl": "kl",
     "length": "completions/mean_length", "entropy": "entropy", "ndcg": "eval_ndcg@10",
 }  # fmt: skip
-"""What the libraries' trainers call each column."""
+"""Each column's name in the trainers of libraries."""
 
 
 def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:
-    """What a library of trainers logged at a step, by its names; None where it logged nothing of the kind."""
+    """A library's log entries at a step as a row; None if it logged no such value."""
     found = {}
     for name, key in _LOGGED_AS.items():
-        value = logs.get(key)  # entropy is logged of held-out samples as well, where no step was taken
+        value = logs.get(key)  # also logged for held-out samples, without a step
         if isinstance(value, int | float) and math.isfinite(value) and (name != "entropy" or "loss" in found):
             found[name] = float(value)
     if (per_token := found.pop("kl", None)) is not None and "length" in found:
@@ -69,7 +69,7 @@ def row_of(step: int, logs: Mapping[str, object]) -> LogRow | None:
 
 
 def write_log(path: Path, rows: Sequence[LogRow]) -> None:
-    """Write all rows; what was not measured is left out."""
+    """Write all rows; missing values are left out."""
     write_jsonl(path, ({name: value for name, value in asdict(row).items() if value is not None} for row in rows))
 
 
@@ -83,13 +83,13 @@ def read_log(path: Path) -> list[LogRow]:
 
 
 def known_values(rows: Sequence[LogRow], name: str) -> list[tuple[int, float]]:
-    """Step and value of each row that has a value of that name."""
+    """Step and value of each row that has this value."""
     return [(row.step, value) for row in rows if (value := getattr(row, name)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A line through values over steps.
+    """A least-squares line through values over steps.
 
     Attributes:
         change: from the first step to the last, along the line.
@@ -105,7 +105,7 @@ class Trend:
 
 
 def trend_of(rows: Sequence[LogRow], name: str) -> Trend | None:
-    """The trend of a column of the log; None where it has fewer than five values."""
+    """The trend of a column of the log; None with fewer than five values."""
     values = known_values(rows, name)
     if len(values) < _LEAST:
         return None
@@ -124,24 +124,24 @@ def is_over_optimised(rows: Sequence[LogRow]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningCard:
-    """What was tuned on what, by which versions, how it went, and what it cost.
+    """What was tuned on which data, with which versions, results and costs.
 
     Attributes:
         method: `sft`, `rloo` or `ppo`.
-        model, model_sha256: what it began with, as the user named it, and a hash of its files.
+        model, model_sha256: the initial model, as the user named it, and a hash of its files.
         data, data_sha256: name and hash of the file of exchanges.
-        prompt_sha256: of the wordings that the model was shown.
-        learnt_from, held_out, left_out: exchanges by what became of them; those left out are too long.
+        prompt_sha256: of the prompt wordings.
+        learnt_from, held_out, left_out: numbers of exchanges; those left out are too long.
         recipe: every setting.
-        rewards: what identifies each reward model, by name; `judge` is the untrained one.
+        rewards: identity of each reward model, by name; `judge` is the untrained one.
         versions: of the libraries.
         device: type and name of the processor or GPU, and threads.
-        parameters: that were tuned.
-        steps: taken.
-        seconds: since the tuning was started or went on after a kill.
-        peak_mib: memory of the process, or of the GPU where there is one.
+        parameters: number of tuned ones.
+        steps: number taken.
+        seconds: since the tuning was started or resumed.
+        peak_mib: memory of the process, or of the GPU if used.
         trends: of reward, judge, KL and length over the steps.
-        flags: what a reader must know; empty where there is nothing.
+        flags: warnings for readers; empty if there are none.
         log: every row.
         format: of this card.
     """
@@ -170,7 +170,7 @@ class TuningCard:
 
     @property
     def losses(self) -> tuple[float, float] | None:
-        """Held-out loss before and after; None where it was not measured."""
+        """Held-out loss before and after; None if not measured."""
         found = known_values(self.log, "held_out_loss")
         return (found[0][1], found[-1][1]) if len(found) > 1 else None
 

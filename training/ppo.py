@@ -1,8 +1,8 @@
-"""Proximal policy optimisation (PPO) on torch and peft, as the paper tunes by; trl removed its own after 1.12.
+"""Proximal policy optimisation (PPO), the paper's tuning, on torch and peft; trl removed its own after 1.12.
 
-A value head reads the policy's last hidden state before each token of a response. Each token is rewarded by less its
-divergence from the model to begin with, times a cost that is adapted, and the last one by the reward as well. Responses
-are learnt from in several steps, in which neither a token's chance nor its value may move far from what it was.
+A value head reads the policy's last hidden state before each token of a response. Each token's reward is minus its
+divergence from the initial model, times an adaptive cost, and the last one also gets the reward. Several steps
+learn from the same responses, and clipping limits changes of a token's probability and of its value.
 
 Sources: Schulman et al., Proximal Policy Optimization Algorithms (2017), and High-Dimensional Continuous Control Using
 Generalized Advantage Estimation (2016); Ziegler et al., Fine-Tuning Language Models from Human Preferences (2019), for
@@ -30,10 +30,10 @@ Score = Callable[..., list[float]]
 
 
 def advantages(rewards: Tensor, values: Tensor, said: Tensor, *, discount: float, trace: float) -> Tensor:
-    """Generalised advantages of n responses; 0 where nothing was said any more.
+    """Generalised advantages of n responses; 0 after the end of a response.
 
     Args:
-        rewards, values: of each token, and what was expected before it, shape (n, tokens).
+        rewards, values: of each token, and the expectation before it, shape (n, tokens).
         said: 1 for tokens of the response, then 0, shape (n, tokens).
         discount: gamma.
         trace: lambda.
@@ -49,50 +49,50 @@ def advantages(rewards: Tensor, values: Tensor, said: Tensor, *, discount: float
 
 
 def clipped_loss(new: Tensor, old: Tensor, better: Tensor, said: Tensor, clip: float) -> Tensor:
-    """The policy's loss: the mean over tokens, each at the worse of its gain and the gain at the limit of its chance.
+    """The policy's loss: the mean over tokens of the worse of the gain and the gain at the clipped probability.
 
     Args:
         new, old: log-probabilities of each token, shape (n, tokens).
         better: advantages, shape (n, tokens).
         said: 1 for tokens of the response, else 0.
-        clip: by which share a chance may move.
+        clip: maximal relative change of a probability.
     """
     ratio = (new - old).exp()
     return -mean_of(torch.minimum(ratio * better, ratio.clamp(1 - clip, 1 + clip) * better), said)
 
 
 def value_loss(new: Tensor, old: Tensor, returns: Tensor, said: Tensor, clip: float) -> Tensor:
-    """Half the mean squared error of the values, at the worse of the value and the value at its limit."""
+    """Half the mean squared error of the values, using the worse of the value and the clipped value."""
     limited = torch.maximum(torch.minimum(new, old + clip), old - clip)
     return 0.5 * mean_of(torch.maximum((new - returns) ** 2, (limited - returns) ** 2), said)
 
 
 def said_until_end(answer: Tensor, end: int) -> Tensor:
-    """1 for each drawn token up to the first end with it, then 0, shape (n, tokens); a drawn pad token is a token."""
+    """1 for each drawn token up to and including the first end, then 0, shape (n, tokens); pad tokens may be drawn."""
     ends = (answer == end).long()
     return (ends.cumsum(dim=1) - ends == 0).long()
 
 
 def whitened(better: Sequence[Tensor], said: Sequence[Tensor]) -> list[Tensor]:
-    """Advantages of a step's responses, which come in batches, with mean 0 and spread 1 over all of their tokens."""
+    """Advantages of a step's batches of responses, normalised to mean 0 and deviation 1 over all their tokens."""
     every = torch.cat([one[kept.bool()] for one, kept in zip(better, said, strict=True)])
     return [(one - every.mean()) / (every.std(correction=0) + 1e-8) for one in better]
 
 
 def mean_of(values: Tensor, said: Tensor) -> Tensor:
-    """The mean over tokens of the responses."""
+    """The mean over the tokens of the responses."""
     return (values * said).sum() / said.sum()
 
 
 def adapted(cost: float, kl: float, responses: int, *, target: float, horizon: int) -> float:
-    """What a nat of divergence costs after so many responses: more above the target, less below, by a fifth at most."""
+    """The cost of a nat of divergence after some responses: higher above the target, lower below it."""
     error = min(0.2, max(-0.2, kl / target - 1))
     return cost * (1 + error * responses / horizon)
 
 
 @dataclass(frozen=True, slots=True)
 class _Responses:
-    """Responses to a batch of prompts, with all that is learnt from; `ids` and `mask` have the prompts' tokens too."""
+    """Responses to a batch of prompts, with the data to learn from; `ids` and `mask` include the prompts' tokens."""
 
     ids: Tensor
     mask: Tensor
@@ -105,7 +105,7 @@ class _Responses:
 
 
 class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-checked
-    """Draws responses at every `updates`-th step; the library does the rest: steps, logging and checkpoints."""
+    """Draws responses at every `updates`-th step; the base class handles steps, logging and checkpoints."""
 
     def __init__(
         self,
@@ -120,12 +120,12 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         """A trainer.
 
         Args:
-            policy: the model with low-rank matrices; gets a value head, which begins at 0.
-            settings: of the library; their checkpoints come where responses are drawn, since they hold none.
-            prompts: of each step's responses in turn, with the columns that `scores` take.
-            recipe: how.
+            policy: the model with low-rank matrices; gets a value head, initialised to 0.
+            settings: of the library; checkpoints coincide with draws of responses, since they contain none.
+            prompts: of each step's responses in turn, with the columns for `scores`.
+            recipe: settings of PPO.
             tokenizer: the model's.
-            scores: the reward that is followed, then those that are only logged.
+            scores: the reward to optimise, then those that are only logged.
         """
         for module in policy.modules():
             if isinstance(module, nn.Dropout):
@@ -145,7 +145,7 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         self.noted: defaultdict[str, list[float]] = defaultdict(list)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """The value head has a rate of its own."""
+        """Give the value head a learning rate of its own."""
         others = [
             one for name, one in self.model.named_parameters() if one.requires_grad and not name.startswith("value.")
         ]
@@ -154,12 +154,12 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         return self.optimizer
 
     def get_batch_samples(self, *given: object) -> tuple[list[Sequence[Mapping[str, object]]], object]:
-        """The batches of a step, for all of which responses are drawn at once."""
+        """The batches of a step; the responses to all of them are drawn at once."""
         self.batches, counted = super().get_batch_samples(*given)
         return self.batches, counted
 
     def compute_loss(self, model: nn.Module, inputs: Sequence[Mapping[str, object]], **more: object) -> Tensor:
-        """The loss of a batch; the first of a step draws the responses to all of them where they are due."""
+        """The loss of a batch; the first batch of a step draws the responses to all of them when due."""
         step, place = divmod(self.calls, self.recipe.accumulation)
         self.calls += 1
         if place == 0 and step % self.recipe.updates == 0:
@@ -175,10 +175,10 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         )
 
     def _adapt_cost(self) -> None:
-        """What divergence costs from the next step on, by that of the responses just drawn."""
+        """Adapt the cost of divergence for the next steps to the responses just drawn."""
         known, recipe = self.noted.pop("kl_response"), self.recipe
         kl, length = sum(known) / len(known), self.noted["completions/mean_length"]
-        self.noted["kl"] = [kl / (sum(length) / len(length))]  # a token's, as trl logs it
+        self.noted["kl"] = [kl / (sum(length) / len(length))]  # per token, as trl logs it
         self.noted["kl_cost"] = [self.cost]
         self.cost = adapted(self.cost, kl, len(known), target=recipe.kl_target, horizon=recipe.kl_horizon)
 
@@ -225,12 +225,12 @@ class PpoTrainer(Trainer):  # type: ignore[misc]  # the library is not type-chec
         return _Responses(ids, mask, start, said, chances, values, gained, gained + values)
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Add means over the responses that were drawn since the last row."""
+        """Add means over the responses drawn since the last row."""
         super().log({**logs, **{name: sum(known) / len(known) for name, known in self.noted.items()}}, start_time)
         self.noted.clear()
 
     def floating_point_ops(self, inputs: object) -> int:
-        """Not counted."""
+        """Return 0: operations are not counted."""
         return 0
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:

@@ -1,7 +1,7 @@
-"""Recipes: all that decides a training besides its data and its model. One class a kind of training.
+"""Recipes: all settings of a training besides its data and its model, in one class for each kind of training.
 
 A recipe is a TOML file: one of the project's, in `recipes/`, or a user's own, named by its path. It may hold recipes of
-several kinds, each in a table of its own; a kind takes the values above all tables, then those of its tables in turn.
+several kinds, each in a table of its own; a kind reads the values above all tables, then those of its tables in turn.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from hellofresh.core.strict import Strict
 
 
 class BaseRecipe(Strict):
-    """What recipes of every kind have."""
+    """Settings of recipes of every kind."""
 
     tables: ClassVar[tuple[str, ...]]
-    """Tables of a recipe's file that it is read from; the last one must be there if the file has tables."""
+    """Tables that it is read from; if the file has tables, the last of these is required."""
 
     name: str = Field(pattern=r"^[a-z0-9]+(?:-[a-z0-9]+)*$", max_length=40)
     seed: int = Field(default=1, ge=0)
 
 
 class Recipe(BaseRecipe):
-    """How a reranker is trained; `recipes/rarg.toml` says what each line means, here and below."""
+    """How a reranker is trained; `recipes/rarg.toml` explains every setting, here and below."""
 
     tables = ("reranker",)
 
@@ -57,7 +57,7 @@ class Recipe(BaseRecipe):
 
 
 class RewardRecipe(BaseRecipe):
-    """How a reward model is trained: `words` decides a head, and what stands before it an encoder trained whole."""
+    """How a reward model is trained: `words` is for heads; encoders trained whole use the settings before it."""
 
     tables = ("reward",)
 
@@ -72,7 +72,7 @@ class RewardRecipe(BaseRecipe):
 
 
 class TuningRecipe(BaseRecipe):
-    """What every tuning of a language model has."""
+    """Settings of every tuning of a language model."""
 
     rank: int = Field(default=16, ge=1, le=1024)
     alpha: int = Field(default=32, ge=1, le=4096)
@@ -144,7 +144,7 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     """A recipe of the project by its name, or one in a file.
 
     Raises:
-        UnknownNameError: if it is not a recipe of that kind.
+        UnknownNameError: if no recipe of that kind has this name.
         ConfigError: if it is malformed.
     """
     folder = files("training").joinpath("recipes")
@@ -168,10 +168,10 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
 
 
 def changed_recipes(recipe: _Recipe, said: Sequence[str]) -> list[_Recipe]:
-    """A recipe with other values of some lines, each said as `NAME=V`; with `NAME=V,V` one for each combination.
+    """A recipe with changed settings, given as `NAME=V`; with `NAME=V,V`, one for each combination.
 
     Raises:
-        ConfigError: if it has no such line, or a value is out of its range.
+        ConfigError: if it has no such setting, or a value is out of range.
     """
     axes = []
     for text in said:
@@ -185,10 +185,10 @@ def changed_recipes(recipe: _Recipe, said: Sequence[str]) -> list[_Recipe]:
 
 
 def changed_recipe(recipe: _Recipe, said: Sequence[str]) -> _Recipe:
-    """The same for a method that trains once.
+    """As `changed_recipes`, for a method that trains once.
 
     Raises:
-        UsageError: if a line has several values.
+        UsageError: if a setting has several values.
     """
     found = changed_recipes(recipe, said)
     if len(found) > 1:

@@ -1,14 +1,14 @@
-"""Training what puts documents in order, by equation 1 of RARG: a head on frozen vectors.
+"""Training of rerankers by equation 1 of RARG: a head on frozen vectors.
 
     loss = max(0, max over positives of f(x, p) - f(x, e) + tau) - lambda * share
     share = exp f(x, e) / (exp f(x, e) + sum over negatives of exp f(x, n))
 
-The evidence e is to stand above each document that BM25 finds (p) by tau, and to have the larger part of the mass among
-those that BM25 puts last (n). The paper's equation has no logarithm; with `logarithm` the share's logarithm is taken,
-which is the usual contrastive loss. Of several equal positives the first has the gradient.
+The evidence e should score above each document that BM25 finds (p) by tau, and have most of the mass among
+those that BM25 ranks last (n). The paper's equation has no logarithm; with `logarithm` the share's logarithm is used,
+as in the usual contrastive loss. Of equal positives, the first gets the gradient.
 
-A head takes seconds and starts again after a kill; `training.encoders` trains whole encoders by the same
-loss. Either way the epoch with the best NDCG@10 after two stages is kept, the untrained model among them.
+A head takes seconds and restarts after an interruption; `training.encoders` trains whole encoders by the same
+loss. Both keep the epoch with the best NDCG@10 after two stages, which may be the untrained model.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from training.run import OnRow
 
 @dataclass(frozen=True, slots=True)
 class RerankerTraining:
-    """What to train, and on what.
+    """Data and recipe of a reranker's training.
 
     Attributes:
-        corpus: with the queries.
-        split: the queries to learn from; a part of them chooses among epochs.
+        corpus: with its queries.
+        split: the queries to learn from; some of them select the epoch.
         first: the first stage.
-        recipe: how.
+        recipe: settings.
     """
 
     corpus: RetrievalCorpus
@@ -53,7 +53,7 @@ class RerankerTraining:
 
     @property
     def identity(self) -> dict[str, str | int | float | bool]:
-        """All that decides the outcome, besides the model."""
+        """All parameters that decide the result, besides the model."""
         return {
             "corpus": self.corpus.name,
             "corpus_sha256": self.corpus.manifest.sha256,
@@ -62,12 +62,12 @@ class RerankerTraining:
         }
 
     def parts(self) -> tuple[list[Example], list[Query]]:
-        """Examples to learn from, and the queries that choose among epochs."""
+        """Examples to learn from, and the queries that select the epoch."""
         queries, chosen = split_for_selection(self.corpus.queries(self.split), self.recipe.selection, self.recipe.seed)
         return make_examples(self.corpus, queries, self.first, self.recipe), chosen
 
     def found(self, queries: Sequence[Query]) -> list[Ranking]:
-        """The documents that the second stage reads for each query."""
+        """The documents of each query for the second stage."""
         return [
             replace(one, documents=one.documents[:FIRST_STAGE], scores=one.scores[:FIRST_STAGE])
             for one in rank_queries(self.first, queries)
@@ -81,7 +81,7 @@ class TrainedReranker:
     Attributes:
         folder: with the model.
         scores: NDCG@10 on the queries for selection, untrained and after each epoch.
-        epoch: the one that was kept, 0 for the untrained model.
+        epoch: the selected one, 0 for the untrained model.
         losses: mean loss of each epoch.
     """
 
@@ -92,7 +92,7 @@ class TrainedReranker:
 
     @classmethod
     def of(cls, folder: Path, rows: Sequence[LogRow], in_epoch: int) -> TrainedReranker:
-        """From the log."""
+        """Read the result from the log."""
         scores = tuple(value for _, value in known_values(rows, "ndcg"))
         losses = [value for _, value in known_values(rows, "loss")]
         by_epoch = tuple(float(np.mean(losses[n : n + in_epoch])) for n in range(0, len(losses), in_epoch))
@@ -104,7 +104,7 @@ def equation_1(fits: Tensor, recipe: Recipe) -> Tensor:
 
     Args:
         fits: f of the evidence, then the positives, then the negatives, shape (n, 1 + positives + negatives).
-        recipe: tau, lambda, and whether the logarithm is taken.
+        recipe: tau, lambda, and whether to use the logarithm.
     """
     evidence, positives, negatives = fits[:, 0], fits[:, 1 : 1 + recipe.positives], fits[:, 1 + recipe.positives :]
     margin = torch.relu(positives.max(dim=1).values - evidence + recipe.tau)
@@ -114,7 +114,7 @@ def equation_1(fits: Tensor, recipe: Recipe) -> Tensor:
 
 
 class HeadModule(nn.Module):  # type: ignore[misc]  # the library is not type-checked
-    """A head while it is trained; the matrices are kept as their distance from the identity, where they start."""
+    """A head in training; matrices are stored as their difference from the identity, where they start."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()
@@ -129,14 +129,14 @@ class HeadModule(nn.Module):  # type: ignore[misc]  # the library is not type-ch
         return (read @ asked[:, :, None])[..., 0] + self.lexical * lexical
 
     def head(self) -> Head:
-        """As it is applied."""
+        """The head with its present weights."""
         identity = np.eye(len(self.query))
         query, document = (identity + part.detach().numpy() for part in (self.query, self.document))
         return Head(query, document, float(self.lexical))
 
 
 def train_head(training: RerankerTraining, dense: DenseScorer, folder: Path, on_row: OnRow) -> TrainedReranker:
-    """Train a head and write the best epoch's as `head.npz` and `head.json`.
+    """Train a head and write the best epoch's to `head.npz` and `head.json`.
 
     Raises:
         DataError: if there are too few queries or documents.

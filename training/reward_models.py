@@ -1,8 +1,8 @@
-"""Training reward models: responses with labels, divided and measured, and heads on frozen vectors (scikit-learn).
+"""Training of reward models: labelled responses, split and measured, and heads on frozen vectors (scikit-learn).
 
-A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors are made, which are
-kept, and the same seed gives the same bytes. Whole encoders are in `training.encoders`; what applies either
-is `hellofresh.rewards`.
+A head is a logistic regression on frozen vectors and hashed words. It takes seconds once vectors exist, which are
+cached, and the same seed gives the same bytes. `training.encoders` trains whole encoders; `hellofresh.rewards`
+applies both.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from training.recipe import RewardRecipe
 FloatArray = NDArray[np.float64]
 _METRICS = (balanced_accuracy(2), accuracy(2), class_f1(2), class_precision(2), class_recall(2))
 _STRENGTHS = tuple(float(f"1e{power}") for power in range(-6, 2))
-"""Inverse strengths of the penalty on weights that are tried."""
+"""Inverse regularisation strengths to try."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewardTraining:
-    """What to train, and on what.
+    """Data and recipe of a reward model's training.
 
     Attributes:
-        criterion: what the model is to score.
-        beside: what it reads beside the response.
+        criterion: scored by the model.
+        beside: the text read beside the response.
         examples: responses with labels.
-        data: the files that they are from.
-        recipe: how.
+        data: source files of the examples.
+        recipe: settings.
     """
 
     criterion: str
@@ -64,23 +64,23 @@ class RewardTraining:
     recipe: RewardRecipe
 
     def pair(self, item: LabelledResponse) -> tuple[str, str]:
-        """The text that is read beside a response, and the response."""
+        """The text read beside a response, and the response."""
         return "\n".join(item.case.beside(self.beside)), item.case.response
 
     def card(self, parts: Mapping[str, Sequence[LabelledResponse]], **more: object) -> RewardCard:
-        """The card without its measures; `more` is what differs between heads and encoders."""
+        """The card without its measures; `more` has the fields that differ between heads and encoders."""
         rows = {name: len(part) for name, part in parts.items()}
         known = {"criterion": self.criterion, "beside": self.beside, "data": self.data, "rows": rows, "measures": ()}
         return RewardCard.model_validate({**known, "training": self.recipe.model_dump(), **more})
 
     def with_negatives(self, part: Sequence[LabelledResponse]) -> list[LabelledResponse]:
-        """What is learnt from: for refutation also replies that refute nothing, which a policy would find."""
+        """Training responses: for refutation, replies that refute nothing are added, since a policy would find them."""
         return [*part, *(negatives_of(part) if self.criterion == "refutation" else [])]
 
     def measured(
         self, card: RewardCard, parts: Mapping[str, Sequence[LabelledResponse]], model: RewardModel, folder: Path
     ) -> RewardCard:
-        """The card with the measures and probes of the test part, written to a folder."""
+        """Add the measures and probes of the test part to the card and write it to a folder."""
         usual, test = int(labels_of(parts["train"]).mean() > 0.5), parts["test"]
         probes = probe(model, [item for item in test if item.label]) if self.criterion == "refutation" else None
         measures = measure(test, model.score([item.case for item in test]), usual)
@@ -95,7 +95,7 @@ class TrainedReward:
 
     Attributes:
         folder: with the model.
-        card: as it was written.
+        card: as written.
         losses: on the responses for selection, of the untrained model and of each candidate or epoch.
     """
 
@@ -110,12 +110,12 @@ def labels_of(examples: Sequence[LabelledResponse]) -> NDArray[np.int64]:
 
 
 def divide(examples: Sequence[LabelledResponse], recipe: RewardRecipe) -> dict[str, list[LabelledResponse]]:
-    """Divide by group into train, selection and test, each with its share of either class.
+    """Split by group into train, selection and test, each with its share of either class.
 
-    Groups come in an order by the seed, the largest first; each goes where most of its classes is still missing.
+    Groups are taken in a seeded order, the largest first; each goes to the part that lacks most of its classes.
 
     Raises:
-        DataError: if a part would lack a class.
+        DataError: if a part lacks a class.
     """
     shares = {"train": 1 - recipe.selection - recipe.test, "selection": recipe.selection, "test": recipe.test}
     counts: dict[str, FloatArray] = {}
@@ -137,12 +137,12 @@ def divide(examples: Sequence[LabelledResponse], recipe: RewardRecipe) -> dict[s
 
 
 def measure(test: Sequence[LabelledResponse], chances: FloatArray, usual: int) -> tuple[RewardMeasure, ...]:
-    """Every metric with its interval by groups, and paired against always choosing one class.
+    """Every metric with its interval by groups, and its paired difference from a constant answer.
 
     Args:
-        test: responses that nothing was learnt from.
+        test: responses that were not used for training.
         chances: the model's probabilities of class 1, shape (n,).
-        usual: the more frequent class of the training part.
+        usual: the majority class of the training part.
     """
     labels = labels_of(test).astype(np.int8)
     said = (chances > 0.5).astype(np.int8)
@@ -182,7 +182,7 @@ def _fitted(
 def _balanced_losses(
     candidates: Sequence[RewardWeights], features: FloatArray, labels: NDArray[np.int64]
 ) -> tuple[float, ...]:
-    """The cross-entropy of each, in which both classes count alike."""
+    """The cross-entropy of each, with equal weights of both classes."""
     from sklearn.metrics import log_loss
     from sklearn.utils.class_weight import compute_sample_weight
 
@@ -193,13 +193,13 @@ def _balanced_losses(
 def train_head(
     training: RewardTraining, encoder: Encoder, folder: Path, *, vectors: Path, line: Callable[[str], None]
 ) -> TrainedReward:
-    """Train a head with each strength and write the best by the responses for selection, with its card.
+    """Train a head with each strength and write the best on the selection part, with its card.
 
     Args:
-        training: what to train.
+        training: data and recipe.
         encoder: makes the vectors that the head reads.
         folder: gets the model.
-        vectors: folder where vectors of texts are kept.
+        vectors: cache folder of vectors.
         line: called with the progress.
 
     Raises:

@@ -1,7 +1,7 @@
-"""A training by one of the libraries' trainers: its log, the watch over it, and checkpoints that survive a kill.
+"""A run of a library's trainer: its log, checks of the policy, and checkpoints that survive an interruption.
 
-Samples come in an order that follows from the seed alone, and a checkpoint counts once it is sealed, so that a training
-that was killed goes on to the same log and, on the same machine with the same libraries, the same bytes.
+The order of samples depends on the seed only, and a checkpoint counts once it is sealed, so an interrupted training
+continues to the same log and, on the same machine with the same libraries, to the same bytes.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from training.recipe import Recipe, RewardRecipe, TuningRecipe
 
 SAVE_EVERY = 50
 _SEAL = "complete"
-"""A file in a checkpoint that is written after all others: without it, the checkpoint may be a half one."""
+"""A file written last to a checkpoint: without it, the checkpoint may be incomplete."""
 OnRow = Callable[[LogRow, int], None]
-"""Called with each row of the log, and the number of steps in all."""
+"""Called with each row of the log, and the total number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What decides a training, and where it goes.
+    """Settings and output of a training.
 
     Attributes:
         method: such as `sft`.
-        recipe: how.
-        decided_by: all else that decides the outcome on one machine with one set of libraries.
+        recipe: settings of the method.
+        decided_by: all other parameters that decide the result on one machine with one set of libraries.
         device: `cpu` or `cuda`.
-        folder: gets all that comes out.
+        folder: for all output.
         on_row: called with each row of the log.
     """
 
@@ -49,21 +49,21 @@ class Training:
 
     @property
     def identity(self) -> dict[str, object]:
-        """All that decides the outcome."""
+        """All parameters that decide the result."""
         return {"method": self.method, "recipe": self.recipe.model_dump(), **self.decided_by}
 
     @property
     def key(self) -> str:
-        """A hash of it."""
+        """A hash of `identity`."""
         return sha256_text(canonical_json(self.identity))
 
     @property
     def checkpoints(self) -> Path:
-        """Where its state is kept while it goes on."""
+        """Folder of checkpoints while the training runs."""
         return self.folder / "checkpoints"
 
     def is_finished(self, card: Path) -> bool:
-        """Whether an earlier call has written its card; else what another training left here is removed."""
+        """Whether an earlier call has written its card; otherwise, removes the files of another training."""
         path = self.folder / "tuning.json"
         try:
             known = read_json(path).get("key")
@@ -77,12 +77,12 @@ class Training:
         return False
 
     def arguments(self, steps: int, *, measured_every: int = 0, save_every: int = 0) -> dict[str, object]:
-        """Settings that every trainer takes.
+        """Arguments for every trainer.
 
         Args:
-            steps: in all.
-            measured_every: steps after which held-out samples are measured; 0 for never.
-            save_every: steps between two checkpoints; 0 for those of the recipe, or else `SAVE_EVERY`.
+            steps: total number.
+            measured_every: steps between measurements of held-out samples; 0 for none.
+            save_every: steps between two checkpoints; 0 for the recipe's number, or else `SAVE_EVERY`.
         """
         recipe, gpu = self.recipe, self.device == "cuda"
         if isinstance(recipe, TuningRecipe):
@@ -104,12 +104,12 @@ class Training:
         }  # fmt: skip
 
     def train(self, trainer: Trainer, *, best: str = "", kl_bound: float = math.inf) -> Watcher:
-        """Train, or go on with it from the newest whole checkpoint; half ones are removed.
+        """Train, or continue from the newest complete checkpoint; incomplete ones are removed.
 
         Args:
-            trainer: with the settings above.
-            best: the column of the log, `held_out_loss` or `ndcg`, whose best model is kept in `model/`; or empty.
-            kl_bound: nats a response above which the training is stopped.
+            trainer: with the arguments above.
+            best: the column of the log, `held_out_loss` or `ndcg`, that selects the model kept in `model/`; or empty.
+            kl_bound: nats a response above which the training stops.
         """
         whole = []
         for folder in self.checkpoints.glob("checkpoint-*"):
@@ -132,11 +132,11 @@ class Training:
 
 
 class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type-checked
-    """Keeps the log and the best model, seals checkpoints, and stops a policy that diverges too far.
+    """Keeps the log and the best model, seals checkpoints, and stops a policy that diverges too much.
 
     Attributes:
         rows: of the log.
-        stopped: why the training was stopped; empty if it was not.
+        stopped: the reason for an early stop, or ''.
     """
 
     def __init__(self, run: Training, trainer: Trainer, best: str, kl_bound: float) -> None:
@@ -145,7 +145,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
         self.stopped = ""
 
     def on_train_begin(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:
-        """Take up the rows of the checkpoint that the training goes on from."""
+        """Restore the rows of the checkpoint."""
         known = [row_of(int(logs["step"]), logs) for logs in state.log_history]
         self.rows = [row for row in known if row is not None]
         write_log(self._run.folder / "log.jsonl", self.rows)
@@ -153,7 +153,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
     def on_log(
         self, args: object, state: TrainerState, control: TrainerControl, *, logs: Mapping[str, object], **more: object
     ) -> None:
-        """Add a row, and stop where the policy has gone too far."""
+        """Add a row, and stop a policy that diverges too much."""
         row = row_of(state.global_step, logs)
         if row is None:
             return
@@ -165,7 +165,7 @@ class Watcher(TrainerCallback):  # type: ignore[misc]  # the library is not type
             control.should_training_stop = True
 
     def on_evaluate(self, args: object, state: TrainerState, control: TrainerControl, **more: object) -> None:
-        """Keep the model if it is better than all before."""
+        """Keep the model if it is the best so far."""
         if not self._best:
             return
         sign = -1 if self._best == "held_out_loss" else 1

@@ -1,12 +1,12 @@
-"""Tuning a language model that responds to claims, by trainers of trl and `training.ppo`.
+"""Tuning of a language model that responds to claims, by trainers of trl and `training.ppo`.
 
-`sft` learns the responses that people wrote. `rloo` and `ppo` draw the model's own responses as they go. RLOO weighs
-each response by its reward less the mean of the others', with the reward of equation 3: the divergence of a whole
-response from the model to begin with is taken off.
+`sft` learns responses written by people. `rloo` and `ppo` draw the model's own responses in training. RLOO weights
+each response by its reward minus the mean of the others', with the reward of equation 3: the divergence of a whole
+response from the initial model is subtracted.
 
-The folder gets `log.jsonl` while it goes on, and at the end `model/` (whole, adapter merged in), `adapter/` where the
-model to begin with was whole, `card.json` and `card.md`. The state is kept in `checkpoints/`, from which
-a tuning that was killed goes on to the same curve; they are removed when it is done.
+The folder gets `log.jsonl` during training, and at the end `model/` (whole, adapter merged in), `adapter/` if the
+initial model was whole, `card.json` and `card.md`. The state is kept in `checkpoints/`, from which
+an interrupted tuning continues on the same curve; they are removed at the end.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _TRENDS = ("reward", "judge", "kl", "length", "entropy")
 
 @lru_cache(maxsize=1)
 def prompt_set() -> PromptSet:
-    """The wordings of the regime evidence-response, which a model is shown here as where it is used."""
+    """The wordings of the regime evidence-response, equal in training and use."""
     return load_prompt_set("claim-responses", "evidence-response")
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """A tuning under way.
+    """A running tuning.
 
     Attributes:
-        base: the model to begin with.
-        run: how, and where to.
-        rewards: of the model's own responses; None where it learns written ones.
+        base: the initial model.
+        run: settings and output.
+        rewards: for the model's own responses; None if it learns written ones.
         tokenizer: the model's.
     """
 
@@ -73,7 +73,7 @@ class Tuning:
 
     @property
     def recipe(self) -> TuningRecipe:
-        """How."""
+        """The recipe of the run."""
         assert isinstance(self.run.recipe, TuningRecipe)
         return self.run.recipe
 
@@ -83,7 +83,7 @@ class Tuning:
         return tuple(cut_words(text, recipe.evidence_words).text for text in exchange.evidence[: recipe.evidence])
 
     def prompt(self, exchange: Exchange) -> str:
-        """The text that the model goes on from, by the first wording; empty if it is too long."""
+        """The prompt by the first wording; empty if it is too long."""
         texts, slots = self.shown_evidence(exchange), {"claim": exchange.claim}
         message = response_question(prompt_set(), prompt_set().prompts[0], slots, texts, words=self.recipe.words)
         prompt = rendered(self.tokenizer, [message])
@@ -94,20 +94,20 @@ class Tuning:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def load(self) -> PreTrainedModel:
-        """The weights to begin with."""
+        """Load the initial weights."""
         return self.base.load(self.run.device, self.recipe.bits)
 
     def lora(self) -> LoraConfig:
-        """The low-rank matrices of the recipe."""
+        """The recipe's low-rank adapter."""
         recipe, modules = self.recipe, list(self.recipe.modules)
         sizes = {"r": recipe.rank, "lora_alpha": recipe.alpha, "lora_dropout": recipe.dropout}
         return LoraConfig(**sizes, target_modules=modules, task_type="CAUSAL_LM", bias="none")
 
     def steps(self, samples: int) -> int:
-        """Steps in all: whole epochs of so many samples, or fewer where the recipe says so.
+        """Total steps: whole epochs of the samples, or fewer if the recipe limits them.
 
         Raises:
-            DataError: if there is not enough for one step.
+            DataError: if the samples do not suffice for one step.
         """
         recipe = self.recipe
         if not samples:
@@ -119,17 +119,17 @@ class Tuning:
 
 
 def tune(run: Training, base: StoredModel, data: Path, rewards: WatchedReward | None) -> TuningCard:
-    """Tune, or go on with it; a finished tuning's card is read.
+    """Tune, or continue; the card of a finished tuning is only read.
 
     Args:
-        run: the method `sft`, `rloo` or `ppo`, its recipe, and where to.
-        base: the model to begin with.
+        run: the method `sft`, `rloo` or `ppo`, its recipe, and its output.
+        base: the initial model.
         data: the file of exchanges.
-        rewards: of the model's own responses; None for `sft`.
+        rewards: for the model's own responses; None for `sft`.
 
     Raises:
-        DataError: if the data are malformed, or too little is left to learn from.
-        UsageError: if the recipe asks for what is not here.
+        DataError: if the data are malformed, or too few are left to learn from.
+        UsageError: if the recipe needs something unavailable.
     """
     recipe, folder = run.recipe, run.folder
     files = {"model_sha256": base.sha256, "data_sha256": sha256_file(data), "prompt_sha256": prompt_set().sha256}
@@ -141,7 +141,7 @@ def tune(run: Training, base: StoredModel, data: Path, rewards: WatchedReward | 
     tuning = Tuning(base, run, rewards, base.tokenizer())
     if tuning.tokenizer.eos_token is None:
         raise DataError("no token for the end of a text in its tokenizer", where=base.name, code="bad-model")
-    torch.manual_seed(recipe.seed)  # low-rank matrices start from drawn numbers
+    torch.manual_seed(recipe.seed)  # low-rank matrices have random initial values
     trainer, learnt, held_out = (_by_rewards if rewards else _supervised)(tuning, exchanges)
     watcher = run.train(trainer, kl_bound=getattr(recipe, "kl_bound", math.inf))
     flags = [watcher.stopped] if watcher.stopped else []
@@ -165,7 +165,7 @@ def tune(run: Training, base: StoredModel, data: Path, rewards: WatchedReward | 
 
 
 def _write_models(tuning: Tuning, trainer: Trainer) -> None:
-    """The adapter, and the exact model to begin with, merged with it, as a folder that transformers reads."""
+    """Write the adapter, and the exact initial model merged with it, in the format of transformers."""
     base, folder = tuning.base, tuning.run.folder
     adapter = folder / ("adapter" if base.adapted is None else "checkpoints/last")
     trainer.model.save_pretrained(adapter)
@@ -213,8 +213,8 @@ def _by_rewards(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer,
     needed = steps // updates * (recipe.batch * recipe.accumulation // recipe.responses)
     order = in_training_order(rows, math.ceil(needed / len(rows)), recipe.seed)[:needed]
     model, tokens = tuning.load(), tuning.tokenizer
-    # Whatever a trainer leaves open is taken from the model's own settings, such as a penalty for repetition: responses
-    # would then be drawn from another distribution than the one whose chances are learnt from.
+    # Trainers take unset options from the model's own settings, such as a repetition penalty: responses
+    # would then be drawn from another distribution than the one whose probabilities are trained.
     model.generation_config = GenerationConfig(eos_token_id=tokens.eos_token_id, pad_token_id=tokens.pad_token_id)
     if isinstance(recipe, PpoRecipe):
         arguments = tuning.run.arguments(steps, save_every=math.ceil(recipe.save_every / updates) * updates)
@@ -234,7 +234,7 @@ def _by_rewards(tuning: Tuning, exchanges: Sequence[Exchange]) -> tuple[Trainer,
 
 
 def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
-    """A reward model as trl calls one, by a name that its log then has."""
+    """A reward model in trl's form, with the name for its log."""
 
     def score(completions: list[str], claim: list[str], evidence: list[list[str]], **_: object) -> list[float]:
         parts = zip(claim, evidence, completions, strict=True)
@@ -246,7 +246,7 @@ def _called(name: str, model: RewardModel) -> Callable[..., list[float]]:
 
 
 def _device(name: str, recipe: TuningRecipe) -> tuple[str, int]:
-    """The processor with its bits of a weight, and the most memory in MiB; 0 where the system does not say it."""
+    """The processor with its bits per weight, and the maximal memory in MiB; 0 if the system does not report it."""
     if name == "cuda":
         peak = int(torch.cuda.max_memory_allocated() / _MIB)
         return f"{torch.cuda.get_device_name(0)}, {recipe.bits} bits", peak

@@ -1,7 +1,7 @@
-"""Checks a release as a stranger does: from its public files alone, believing nothing that they say.
+"""Checks a release as an outsider would: from its public files alone, without trusting their claims.
 
-It imports nothing of what makes releases (`hellofresh`) and needs NumPy and Polars. A copy of this folder runs by
-itself: `python -m verifier FOLDER ...`. Every file is read by parsers of its documented format
-(`docs/formats.md`), every figure that follows from labels, predictions and ratings is computed again, and what people
-load (tables, card, Croissant) is compared with the releases beside it.
+It imports no code that makes releases (`hellofresh`) and needs NumPy and Polars. A copy of this folder runs on its
+own: `python -m verifier FOLDER ...`. Every file is read by parsers of its documented format
+(`docs/formats.md`), every figure derived from labels, predictions and ratings is recomputed, and the published
+files (tables, card, Croissant) are compared with the releases beside them.
 """

@@ -12,7 +12,7 @@ from verifier.scores import FigureName
 
 
 def main() -> int:
-    """Check, and print what was found; the exit status is 1 if something is wrong."""
+    """Run the checks and print the results; the exit status is 1 after any fault."""
     parser = argparse.ArgumentParser(prog="verifier", description="Check released files as a stranger does.")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="with releases in or below it")
     parser.add_argument("--figure", action="append", default=[], metavar="FIGURE", help=FigureName.EXPECTED)

@@ -1,4 +1,4 @@
-"""All checks of releases, one after the other; each says what it looked at, every fault, and what it did not check."""
+"""All checks of releases in order; each reports what it checked, every fault, and what it could not check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from verifier.scores import FigureName, Handover, ScoreCheck, VerifiedFigure
 
 
 class NoReleaseError(ValueError):
-    """A folder without a release in it or below it."""
+    """The folder contains no release, at any depth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,12 @@ class Check:
     """One check of one release.
 
     Attributes:
-        release: edition and task, or the folder where these cannot be read.
-        name: what was looked at, such as `files`.
-        said: what was found in good order; a phrase.
-        faults: everything that is wrong.
-        figures: what was computed again.
-        unchecked: what belongs here and was not checked; phrases.
+        release: edition and task, or the folder if these are unreadable.
+        name: the subject of the check, such as `files`.
+        said: what passed; a phrase.
+        faults: every fault that was found.
+        figures: recomputed figures.
+        unchecked: parts of the subject that could not be checked; phrases.
     """
 
     release: str
@@ -69,12 +69,12 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no fault was found."""
         return not self.faults
 
 
 def find_releases(path: Path) -> list[Path]:
-    """Folders of all releases at or below a folder, in order.
+    """Folders of all releases in a folder, itself included, in order.
 
     Raises:
         NoReleaseError: if there is none.
@@ -86,7 +86,7 @@ def find_releases(path: Path) -> list[Path]:
 
 
 def _is_release(manifest: Path) -> bool:
-    """A board has a manifest too; it names quarters and no task. Beside the tasks of an edition only releases stand."""
+    """Whether a manifest belongs to a release; a board's has quarters but no task, and editions contain no boards."""
     if manifest.parent.name == PREVIOUS:
         return False
     try:
@@ -109,13 +109,13 @@ def verify_release(
 
     Args:
         folder: with the release's files.
-        figures: which figures to show with their parts; every score is computed again in any case.
-        known: SHA-256 of a manifest that was noted earlier: this one's, or one's before it.
-        listing: whether the folder shows all files there are; over the web nothing does.
-        handed_in: what others handed in and counts, by entry, where that is at hand.
+        figures: which figures to show with their parts; every score is recomputed in any case.
+        known: SHA-256 of a manifest noted earlier: the present one or an earlier version.
+        listing: whether the folder can be listed completely; over the web it cannot.
+        handed_in: the counted submissions as received, by entry, where available.
 
     Returns:
-        A check for each thing that was looked at; the first that makes the others impossible is the last.
+        One result for each check; a fault that makes later checks impossible comes last.
     """
     try:
         manifest = read_manifest(folder / MANIFEST)
@@ -168,7 +168,7 @@ def _content_checks(content: Content) -> Iterator[Check]:
 def _score_checks(
     folder: Path, content: Content, figures: Sequence[FigureName], handed_in: Mapping[str, Handover] | None
 ) -> Iterator[Check]:
-    """Ratings, people, scores, what others handed in, and the figures that were asked for."""
+    """Ratings, people, scores, submissions as received, and the requested figures."""
     manifest, scores = content.manifest, ScoreCheck(content)
     for part in (StudyCheck(content, folder), PeopleCheck(content, folder), CeilingCheck(content, folder)):
         if part.is_there:
@@ -194,7 +194,7 @@ def _score_checks(
 
 
 def _survive(work: Callable[[], object], faults: list[str]) -> None:
-    """Do a check; what makes its figures impossible is a fault of what it reads, and ends no other check."""
+    """Run a check; an exception becomes a fault of the file it reads, and later checks still run."""
     try:
         work()
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -213,10 +213,10 @@ def _figure_check(name: str, found: Sequence[VerifiedFigure], missing: str) -> C
 
 
 def report_lines(checks: Sequence[Check]) -> Iterator[str]:
-    """What was found: a line for each check and fault, and at last how many failed and what was not checked."""
+    """The report: a line for each check and fault, then the number of failures and of unchecked parts."""
 
     def plain(text: str) -> str:
-        """A text of somebody else's making that a terminal can show and not obey."""
+        """Make an untrusted text safe to print on a terminal."""
         return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
     for check in checks:
@@ -231,7 +231,7 @@ def report_lines(checks: Sequence[Check]) -> Iterator[str]:
 
 
 def neighbours(folder: Path) -> set[Path]:
-    """The releases beside one that lies in a folder of its edition."""
+    """The other releases of an edition, given the folder of one."""
     above = (place.parent for place in folder.resolve().parents[:2] if EDITION.fullmatch(place.name))
     return {found for root in above for found in releases_in(root)}
 
@@ -243,7 +243,7 @@ def releases_in(root: Path) -> set[Path]:
 
 
 def beside_checks(folders: Sequence[Path]) -> list[Check]:
-    """Whether anything but releases, and the ratings of some, lies in the folders of the editions of these."""
+    """Check that the editions' folders contain only releases and published ratings."""
     places = {place for folder in folders for place in folder.resolve().parents[:2] if EDITION.fullmatch(place.name)}
     found = [what for edition in sorted(places) for what in stray(edition)]
     said = f"nothing but releases and their ratings in {len(places)} folders of editions"
@@ -251,22 +251,22 @@ def beside_checks(folders: Sequence[Path]) -> list[Check]:
 
 
 def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]:
-    """Whether releases have samples that another one of quarter, task or split has, too, now or before a takedown, and
-    whether two samples show states of one paragraph, within a release or in two.
+    """Find samples shared with other releases of quarters, tasks or splits, now or before a takedown, and pairs of
+    samples that show states of one paragraph, within a release or across two.
 
-    Versions of a data set may share samples. Files are read side by side in the order of ids, so that no more than a
-    line of each is in memory.
+    Versions of a data set may share samples. Files are read in parallel in the order of ids, so that memory holds only
+    one line of each.
 
     Args:
-        folders: the releases that are checked.
-        every: those that they are compared with.
+        folders: the releases to check.
+        every: the releases to compare them with.
     """
     checked = {folder.resolve(): folder for folder in folders}
     names: dict[Path, str] = {}
     for folder in {*checked, *every}:
         try:
             names[folder] = read_manifest(folder / MANIFEST).name
-        except ValueError:  # named where that release is checked
+        except ValueError:  # reported by the check of that release
             continue
     found = _lineages_told(names)
     shared = Counter[tuple[str, str]]()
@@ -287,8 +287,8 @@ def repeat_checks(folders: Sequence[Path], every: Iterable[Path]) -> list[Check]
 
 
 def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
-    """Samples of releases, by folder, that share the name of a lineage with another one: either tells of the other."""
-    seen = array("q")  # hashes alone, so that memory hardly grows with the samples
+    """Samples that share a lineage with another sample, by folder: each reveals something of the other."""
+    seen = array("q")  # only hashes, so that memory hardly grows with the samples
     for folder in names:
         seen.extend(hash(name) for _, lineage in _lineages(folder) for name in lineage)
     kinds, times = np.unique(np.array(seen, np.int64), return_counts=True)
@@ -307,7 +307,7 @@ def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
 
 
 def _lineages(folder: Path) -> Iterator[tuple[str, set[str]]]:
-    """Ids of samples, and the names of their lineages, in a task that has them."""
+    """Ids of samples and the names of their lineages, for tasks that have lineages."""
     for row in _rows(folder / SAMPLES):
         if isinstance(lineage := row.get("lineage"), list):
             yield str(row.get("id")), {name for name in lineage if isinstance(name, str)}
@@ -318,7 +318,7 @@ def _ids(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    """Rows as far as they can be read; whatever is wrong with a file is named where its release is checked."""
+    """The readable rows; faults of the file are reported by the check of its release."""
     if path.is_symlink() or not path.is_file():
         return
     with path.open("rb") as file:

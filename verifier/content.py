@@ -1,4 +1,4 @@
-"""The inside of a release: samples, commitments, labels and predictions, and what is wrong with each."""
+"""The contents of a release: samples, commitments, labels and predictions, and their faults."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metri
 
 RUN, REPLAYED, UPLOADED = "run", "replayed", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
-"""The last is the one period of a data set."""
+"""`ALL_ROWS` is the single period of a data set."""
 NOT_ASKED = -3
 _LABEL = range(128)
 _SAMPLE: Form = {
@@ -30,9 +30,9 @@ _SAMPLE: Form = {
     "*": object,
 }
 _WITHHELD = {"text", "statement", "speaker", "context", "address", "description", "query", "evidence"}
-"""Fields of samples that may not be there where texts are withheld."""
+"""Fields that samples must lack while texts are withheld."""
 _OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")
-"""Licences of claims whose texts are there nevertheless."""
+"""Licences that allow publication of a claim's text."""
 _FORMS: dict[str, Form] = {
     COMMITMENTS: {"id": str, "commitment": SHA256},
     TOMBSTONES: {"id": str, "reason": str, "date": str},
@@ -49,14 +49,14 @@ _FORMS: dict[str, Form] = {
 
 
 class Documented(NamedTuple):
-    """What the documentation says of a task.
+    """The documented properties of a task.
 
     Attributes:
-        prefix: how ids begin.
+        prefix: of ids.
         classes: of a living task.
-        metrics: where they are not those of all classes; of a task without classes, of rankings or of ratings.
-        limits: the ends of the scale that responses are rated on.
-        fact: of labels, whose rank correlation with stated probabilities is a metric where it is known.
+        metrics: where they differ from the metrics of all classes; for rankings and ratings, the task has no classes.
+        limits: the ends of the scale of ratings.
+        fact: of labels; the metric is its rank correlation with stated probabilities, where it is known.
     """
 
     prefix: str
@@ -83,11 +83,11 @@ TASKS = {
     "scifact-retrieval": Documented("sfe-", (), RANKED),
     **{name: Documented(f"{prefix}-") for name, prefix in (pair.split() for pair in _PREFIXES.split(", "))},
 }
-"""A task that is not here is checked as far as a release describes itself."""
+"""A task that is missing here is checked only as far as a release describes itself."""
 
 
 class EntryName(NamedTuple):
-    """How predictions and scores name an entry."""
+    """How predictions and scores identify an entry."""
 
     system: str
     team: str
@@ -97,29 +97,29 @@ class EntryName(NamedTuple):
 
 @dataclass(slots=True)
 class Content:
-    """What the files of a release hold, as little of it as the checks need, and what is wrong with each.
+    """The contents of a release that the checks need, and the faults of each file.
 
-    Texts, salts and hashes are looked at while a file is read, and not kept: memory grows by some 200 bytes a sample.
+    Texts, salts and hashes are checked while a file is read, then dropped: memory grows by some 200 bytes a sample.
 
     Attributes:
         manifest: of the release.
-        classes: names of the task's classes; numbers where names are not known, none where no class is chosen.
-        metrics: those that every entry must have, the one that systems are ranked by first; none if not known.
+        classes: names of the task's classes; numbers if names are unknown, empty if the task has no classes.
+        metrics: required for every entry, the ranking one first; empty if unknown.
         places: the position of each sample by id.
         period_names: the periods that samples have.
-        periods, groups: of each sample, which period, and equal numbers for samples of one group, by its name.
-        labels: of each sample, its class, or -1 for none.
-        judged: of each sample, whether scores are about it; those never decided are not.
-        parts: of each sample, the values by which ratings are shown in parts.
+        periods, groups: for each sample, the number of its period, and of its group in the order of names.
+        labels: for each sample, its class, or -1 for none.
+        judged: for each sample, whether scores include it; samples that were never decided are left out.
+        parts: for each sample, the values by which ratings are broken down.
         relevance: of each query, by document.
         entries, settings: by entry.
-        answers: by entry and prompt, of each sample: a class (0 of what is not a choice), -1 or `NOT_ASKED`.
-        fact: name of the fact of labels that stated probabilities are compared with; empty without one.
-        facts: of each sample, its value, nan where it is not known.
-        stated: by entry and prompt, of each sample: the stated probability of class 1 and the stated chance that the
-            answer is right, shape (n, 2), nan where not stated; only where there is such a fact.
-        chances: by entry and prompt of a prospective split, of each sample: a probability of each class, nan for none.
-        numbers: by entry, prompt and metric, of each sample: its value (nan for none) and weight.
+        answers: by entry and prompt, for each sample: a class (0 if the task has no choices), -1 or `NOT_ASKED`.
+        fact: name of the fact of labels that is compared with stated probabilities; empty without one.
+        facts: its value for each sample, nan if unknown.
+        stated: by entry and prompt, for each sample: the stated probability of class 1 and the stated confidence in the
+            answer, shape (n, 2), nan if not stated; only with such a fact.
+        chances: by entry and prompt of a prospective split, for each sample: a probability of each class, or nan.
+        numbers: by entry, prompt and metric, for each sample: its value (nan if missing) and weight.
         responses: SHA-256 of the text, or of the documents of a ranking, by entry and sample.
         tombstones: by id.
         committed: number of commitments.
@@ -153,24 +153,24 @@ class Content:
 
     @property
     def has_labels(self) -> bool:
-        """Whether every sample that scores are about has a label."""
+        """Whether every scored sample has a label."""
         return bool((self.labels[self.judged] >= 0).all())
 
     @property
     def fact_metrics(self) -> list[Metric]:
-        """Metrics that compare stated probabilities with a fact, which two of the samples at least must have."""
+        """Metrics that compare stated probabilities with a fact; at least two samples must have it."""
         known = np.isfinite(self.facts[self.judged & (self.labels >= 0)]).sum()
         return [RankMetric(RANK, (), (-1.0, 1.0))] if known > 1 else []
 
     def leaning(self, entry: str, prompt: str) -> FloatArray:
-        """Of each sample the chance of class 1: as stated, or by the choice; nan without an answer."""
+        """For each sample the probability of class 1, stated or implied by the choice; nan without an answer."""
         said, (probability, certainty) = self.answers[entry, prompt], self.stated[entry, prompt].T
         sure = np.where(np.isnan(certainty), 1.0, certainty)
         chosen = np.where(np.isnan(probability), np.where(said == 1, sure, 1 - sure), probability)
         return np.where(said < 0, np.nan, chosen)
 
     def take_fact(self, key: str, row: Row) -> None:
-        """Keep the fact of a sample's label that a metric is about."""
+        """Store the fact of a sample's label that a metric uses."""
         value = row.get(self.fact) if self.fact else None
         if isinstance(value, int | float) and not isinstance(value, bool) and key in self.places:
             self.facts[self.places[key]] = value
@@ -180,11 +180,11 @@ class Content:
         return by_id(folder / file, _FORMS[form or file], self.of(file))
 
     def of(self, file: str) -> list[str]:
-        """The faults of a file, which is looked at."""
+        """The list of a file's faults; marks the file as checked."""
         return self.faults.setdefault(file, [])
 
     def take_label(self, file: str, key: str, label: int) -> None:
-        """Keep the label of a sample, if it is one of the task's."""
+        """Store a sample's label if it is a class of the task."""
         many = max(1, len(self.classes))
         if label >= many:
             self.of(file).append(f"{quoted(key)} has the label {label}, and the task has {many} classes")
@@ -201,7 +201,7 @@ def _wrongly_gone(content: Content, committed: Mapping[str, bytes]) -> Iterator[
 
 
 def read_content(folder: Path, manifest: Manifest) -> Content:
-    """Read everything that a manifest lists but its scores, and check it against each other."""
+    """Read all files in a manifest except scores, and check them against each other."""
     task, dataset = TASKS.get(manifest["task"]), manifest["dataset"]
     numbered = tuple(map(str, range(manifest.labels_drawn))) if manifest.labels_drawn > 1 else ()
     content = Content(manifest, tuple(dataset["classes"]) if dataset else task.classes if task else numbered)
@@ -238,7 +238,7 @@ def _read_samples(folder: Path, content: Content) -> None:
     periods: dict[str, int] = {}
     groups: dict[str, int] = {}
     period_of, group_of = array("i"), array("i")
-    shapes: tuple[dict[str, object], dict[str, object]] = ({}, {})  # those that may be told have other fields
+    shapes: tuple[dict[str, object], dict[str, object]] = ({}, {})  # withheld samples have other fields
     for key, sample in by_id(folder / SAMPLES, _SAMPLE, faults):
         faults += (f"{quoted(key)} {what}" for what in _odd_sample(sample, manifest, task, shapes))
         content.places[key] = len(period_of)
@@ -260,7 +260,7 @@ def _read_samples(folder: Path, content: Content) -> None:
 def _odd_sample(
     sample: Row, manifest: Manifest, task: Documented | None, shapes: Sequence[dict[str, object]]
 ) -> Iterator[str]:
-    """What about a sample cannot be: task, edition, period, other fields than the samples before."""
+    """Faults of a sample: task, edition, period, or fields that differ from the samples before it."""
     is_withheld = manifest["texts"] == "withheld"
     is_told = is_withheld and manifest["task"] == "claims" and _OPEN.fullmatch(sample["license"]) is not None
     if fields := _other_shape(sample, shapes[is_told], ""):
@@ -296,7 +296,7 @@ def _names(value: object) -> set[str]:
 
 
 def _other_shape(value: object, shape: dict[str, object], place: str) -> str:
-    """The place where a value has another kind than the values before had; what is null or empty shows none."""
+    """The place where a value has a different type than in earlier samples; null and empty values match any type."""
     if isinstance(value, dict):
         known = shape.setdefault(place, sorted(value))
         inside = [(item, f"{place}.{name}") for name, item in value.items()]
@@ -311,7 +311,7 @@ def _other_shape(value: object, shape: dict[str, object], place: str) -> str:
 
 
 def _check_drawn(content: Content) -> None:
-    """Periods that have another number of samples than were drawn; one that was taken down may be missing in any."""
+    """Periods whose number of samples differs from the number drawn; each sample taken down may explain one missing."""
     manifest, drawn = content.manifest, content.manifest.drawn
     if manifest.is_frozen:
         return
@@ -325,7 +325,7 @@ def _check_drawn(content: Content) -> None:
 
 
 def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) -> None:
-    """Labels; those of a quarter have salts, and each takes its commitment away; the content hash covers the others."""
+    """Read labels; labels of a quarter have salts and use up their commitments; the content hash covers others."""
     manifest, faults, dataset = content.manifest, content.of(LABELS), content.manifest["dataset"]
     strange, wrong, seen = [], [], Counter[int]()
     for key, row in content.read(folder, LABELS, LABELS if dataset is None else "public labels"):
@@ -359,7 +359,7 @@ def _read_labels(folder: Path, content: Content, committed: dict[str, bytes]) ->
 
 
 def _otherwise_than_stated(manifest: Manifest, seen: Mapping[int, int]) -> Iterator[str]:
-    """Where labels of a data set, counted by class, are not those of the manifest."""
+    """Label counts of a data set that differ from those in the manifest."""
     dataset = manifest["dataset"]
     counts = dataset["labels"]
     if counts and [seen[label] for label in range(len(counts))] != counts:
@@ -381,7 +381,7 @@ def _relevance(row: Row, faults: list[str]) -> Mapping[str, int]:
 
 
 def _unbalanced(content: Content) -> Iterator[str]:
-    """Periods that do not have the same number of each label; a sample that was taken down may be missing in any."""
+    """Periods with unequal label counts; each sample taken down may explain one missing."""
     manifest, many = content.manifest, content.manifest.labels_drawn
     found = Counter(zip(content.periods.tolist(), content.labels.tolist(), strict=True))
     for period, item in sorted((manifest["selection"] or {"periods": {}})["periods"].items()):
@@ -395,7 +395,7 @@ def _unbalanced(content: Content) -> Iterator[str]:
 
 
 def _read_outcomes(folder: Path, content: Content) -> None:
-    """What became of the samples of a prospective split; there was nothing to commit to, so labels have no salt."""
+    """Read outcomes of the samples of a prospective split; without commitments, these labels have no salt."""
     faults, resolved, outcomes = content.of(OUTCOMES), content.manifest["resolved"], Counter[str]()
     seen, both = set(), []
     for key, row in content.read(folder, OUTCOMES):
@@ -466,7 +466,6 @@ def _read_predictions(folder: Path, content: Content) -> None:
 
 
 def _take_chances(content: Content, row: Row, at: int, faults: list[str]) -> None:
-    """Keep the probabilities of a forecast."""
     stated, many = row.get("probabilities", []), len(content.classes)
     empty = np.full((len(content.places), many), np.nan)
     chances = content.chances.setdefault((row["entry"], row["prompt"]), empty)
@@ -477,7 +476,7 @@ def _take_chances(content: Content, row: Row, at: int, faults: list[str]) -> Non
 
 
 def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
-    """The metrics of a ranking; what ranks nothing finds nothing."""
+    """Compute the metrics of a ranking; an empty ranking finds nothing."""
     documents, scores = row.get("documents", []), row.get("scores", [])
     if (scores and len(scores) != len(documents)) or len(set(documents)) < len(documents):
         faults.append(
@@ -490,9 +489,9 @@ def _measure(content: Content, row: Row, at: int, faults: list[str]) -> None:
 
 
 def _vote_faults(content: Content) -> Iterator[str]:
-    """Majority votes that are not those of the prompts: the class with most votes, none where there is no one such.
+    """Majority votes that differ from the prompts: the class with most votes, or none after a tie.
 
-    The vote is over the samples that every prompt was asked.
+    The vote covers the samples that every prompt was asked.
     """
     by_entry: dict[str, dict[str, NDArray[np.int8]]] = defaultdict(dict)
     for (entry, prompt), answers in content.answers.items():
@@ -501,21 +500,21 @@ def _vote_faults(content: Content) -> Iterator[str]:
         vote = prompts.pop(MAJORITY, None)
         if vote is not None and not (prompts and np.array_equal(vote, majority(list(prompts.values()), content))):
             yield f"{quoted(entry)}: the majority is not that of its prompts"
-        # What a vote states in a prospective split is checked as a forecast.
+        # In a prospective split, the vote's probabilities are checked as a forecast.
         stated = vote if prompts and content.fact and content.manifest.is_main else None
         if stated is not None and not _is_mean(content, entry, stated, list(prompts)):
             yield f"{quoted(entry)}: the majority's probabilities are not the means of those of its prompts"
 
 
 def _is_mean(content: Content, entry: str, vote: NDArray[np.int8], prompts: Sequence[str]) -> bool:
-    """Whether a vote states the mean where all prompts state a probability."""
+    """Whether a vote states the mean probability wherever all prompts state one."""
     mean = np.mean([content.stated[entry, prompt][:, 0] for prompt in prompts], axis=0)
     there = content.stated[entry, MAJORITY][:, 0]
     return bool(np.allclose(there, np.where(vote >= 0, mean, np.nan), rtol=0, atol=1e-9, equal_nan=True))
 
 
 def majority(prompts: Sequence[NDArray[np.int8]], content: Content) -> NDArray[np.int8]:
-    """The vote of some prompts."""
+    """The majority vote of some prompts."""
     said = np.stack(prompts)
     votes = np.stack([(said == label).sum(axis=0) for label in range(max(2, len(content.classes)))])
     ordered = np.sort(votes, axis=0)

@@ -1,4 +1,4 @@
-"""The outside of a release: its manifest, the files that it lists, and the manifests before it."""
+"""The frame of a release: its manifest, the listed files, and the earlier manifests."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ OUTCOMES, TOMBSTONES, PREDICTIONS, SCORES = "outcomes.jsonl", "tombstones.jsonl"
 RATINGS = "ratings"
 ASKED, PEOPLE, CEILING = "asked.jsonl", ("people.parquet", "people.jsonl"), "ceiling.jsonl"
 RATING_FILES = (ASKED, "parquet", "key.parquet", "rubric.toml", "standings.jsonl", *PEOPLE, CEILING)
-"""The folder of published ratings and predictions by people, beside the tasks of an edition, and the ends of its files
-of a task; the first is public before the reveal."""
+"""The folder of published ratings and human predictions, beside the tasks of an edition, and the endings of a task's
+files there; the first is public before the reveal."""
 MAX_MANIFEST_BYTES, MAX_HISTORY_BYTES, MAX_VERSIONS = 50_000_000, 200_000_000, 1000
-"""The second is of all earlier versions of a manifest together."""
+"""The second limit is for all earlier versions of a manifest together."""
 _MOST_LEVELS = 16
 _NAME = "[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
 _PATH = re.compile(rf"{_NAME}(/{_NAME}){{0,3}}")
@@ -100,13 +100,13 @@ CLAIMS = {
     "name, address, day and licence of the data set": ("dataset",),
     "reasons and days of takedowns": ("takedowns",),
 }
-"""What of a manifest nothing in a release can confirm, with the fields that it stands in."""
+"""Claims of a manifest that no file of a release can confirm, with the fields of each."""
 _FIXED = ("task", "edition", "source", "split", "texts", "calendar", "selection", "prospective", "dataset")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest, with the usual values of what it leaves out, and the SHA-256 of its bytes."""
+    """A manifest with defaults for missing fields, and the SHA-256 of its bytes."""
 
     said: Row
     sha256: str
@@ -126,7 +126,7 @@ class Manifest:
 
     @property
     def is_frozen(self) -> bool:
-        """Whether it is of a data set: no calendar, no draw, labels public from the start."""
+        """Whether it is of a data set: no calendar, no draw, labels always public."""
         return "@" in self.edition
 
     @property
@@ -146,14 +146,14 @@ class Manifest:
 
     @property
     def funnel(self) -> Row | None:
-        """From rows in to candidates kept, if that is said in the form it must have."""
+        """From rows read to candidates kept, if the field is well-formed."""
         said = self.said.get("collection")
         found = said.get("funnel") if isinstance(said, dict) else None
         return None if misfit(found, _FUNNEL) else found
 
     @property
     def labels_drawn(self) -> int:
-        """How many labels samples were drawn by."""
+        """The number of labels in the stratified draw."""
         return int((self["selection"] or {}).get("classes", 2))
 
     @property
@@ -166,13 +166,13 @@ class Manifest:
 
     @property
     def opening_content(self) -> str:
-        """The hash of a data set's content by its own account: of samples as first published, and labels."""
+        """The manifest's content hash of a data set: of samples as first published, and labels."""
         samples = self["samples_at_opening"] or self.hashes.get(SAMPLES, "")
         return text_hash(canonical({"labels": self.hashes.get(LABELS, ""), "samples": samples}))
 
     @property
     def unchecked(self) -> list[str]:
-        """What it says that nothing confirms."""
+        """Claims that cannot be confirmed."""
         unknown = sorted(self.said.keys() - _KNOWN - {name for names in CLAIMS.values() for name in names})
         found = [what for what, names in CLAIMS.items() if any(self.said.get(name) for name in names)]
         more = [f"what the manifest says under {short(', '.join(unknown))}"] if unknown else []
@@ -180,7 +180,7 @@ class Manifest:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest that may be anything.
+    """Read an untrusted manifest.
 
     Raises:
         ValueError: with a phrase that says what is wrong.
@@ -197,7 +197,7 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def statement_faults(manifest: Manifest) -> Iterator[str]:
-    """What a manifest, of whatever version, says of calendar, samples, labels and rows that cannot be."""
+    """Impossible statements of a manifest of any version on calendar, samples, labels and rows."""
     paths = [entry["path"] for entry in manifest["files"]]
     own = {LABELS} if manifest.is_frozen else {LABELS, COMMITMENTS} if manifest.is_main else {OUTCOMES}
     first = {SAMPLES} if manifest.is_frozen or not manifest.is_main else {SAMPLES, COMMITMENTS}
@@ -228,7 +228,7 @@ def statement_faults(manifest: Manifest) -> Iterator[str]:
 
 
 def _row_faults(manifest: Manifest) -> Iterator[str]:
-    """Rows of files that are not as many as there are samples and takedowns."""
+    """Files whose number of rows does not match the samples and takedowns."""
     rows, gone = {entry["path"]: entry["rows"] for entry in manifest["files"]}, len(manifest["takedowns"])
     published = rows.get(SAMPLES, 0) + gone
     drawn = published if manifest.is_frozen else sum(manifest.drawn.values())
@@ -283,7 +283,7 @@ def _quarter_faults(manifest: Manifest) -> Iterator[str]:
 
 
 def _selection_faults(manifest: Manifest, selection: Row) -> Iterator[str]:
-    """What of each label was there is private until the reveal."""
+    """The number of candidates of each label is private until the reveal."""
     counts, cap, classes = manifest["counts"], selection["cap_per_class_and_period"], manifest.labels_drawn
     if counts is not None and not manifest["revealed"]:
         yield "the counts by label are there before the reveal"
@@ -317,7 +317,7 @@ def _collection_faults(manifest: Manifest) -> Iterator[str]:
 
 
 def bad_path(path: str) -> str:
-    """What is wrong with a path that a manifest lists; empty if nothing."""
+    """The fault of a listed path; empty if valid."""
     if not _PATH.fullmatch(path):
         return f"{quoted(path)} is not a path of plain names below the release's folder"
     if path == MANIFEST or path.startswith(f"{PREVIOUS}/"):
@@ -326,7 +326,7 @@ def bad_path(path: str) -> str:
 
 
 def file_faults(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """What about the files is not as listed."""
+    """Files that differ from the manifest's list."""
     for entry in manifest["files"]:
         name, path = entry["path"], folder / entry["path"]
         if wrong := bad_path(name):
@@ -348,15 +348,15 @@ def _count_lines(path: Path) -> int:
 
 
 def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
-    """Files that nothing lists; the prospective split of a release has a manifest of its own that lists its files.
+    """Files that are not listed; a prospective split has a manifest of its own that lists its files.
 
     Args:
         folder, manifest: the release.
-        kept: number of earlier manifests that were found.
+        kept: number of earlier manifests found.
     """
     earlier = (f"{PREVIOUS}/{manifest['version'] - 1 - k}.json" for k in range(kept))
     known, beside = {MANIFEST, *manifest.hashes, *earlier}, folder / PROSPECTIVE
-    try:  # the release's own prospective split, which is checked for itself
+    try:  # the release's own prospective split, which is checked separately
         listed_there = manifest.is_main and read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
     except ValueError:
         listed_there = False
@@ -368,7 +368,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
 
 
 def stray(edition: Path) -> Iterator[str]:
-    """What lies beside the tasks of an edition and belongs to none of them."""
+    """Entries of an edition's folder that belong to no release."""
     there = {path.name: path for path in edition.iterdir()}
     ratings = there.pop(RATINGS, None)
     for name, path in sorted(there.items()):
@@ -381,7 +381,7 @@ def stray(edition: Path) -> Iterator[str]:
 
 
 def _is_of(edition: Path, folder: Path) -> bool:
-    """Whether a folder is the release of a task of an edition, or holds its prospective split and nothing else."""
+    """Whether a folder is a release of an edition's task, or only holds its prospective split."""
     is_main = (folder / MANIFEST).is_file()
     if not is_main and (not folder.is_dir() or [path.name for path in folder.iterdir()] != [PROSPECTIVE]):
         return False
@@ -393,10 +393,10 @@ def _is_of(edition: Path, folder: Path) -> bool:
 
 
 def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str]]:
-    """Follow the manifests before this one, each of which must say what a release may say at that time.
+    """Follow the earlier manifests and check each against the rules of its time.
 
     Returns:
-        The SHA-256 of each, newest first; what is wrong with them; and what nothing can confirm.
+        The SHA-256 of each, newest first; their faults; and their claims that cannot be confirmed.
     """
     hashes: list[str] = []
     seen = {entry["sha256"]: entry for entry in now["files"]}
@@ -431,7 +431,7 @@ def history(folder: Path, now: Manifest) -> tuple[list[str], list[str], list[str
 
 
 def _before(folder: Path, newer: Manifest) -> Manifest:
-    """The manifest that another names as the one before it; raises ValueError with a phrase."""
+    """The earlier manifest that a manifest names; raises ValueError with a phrase."""
     path = f"{PREVIOUS}/{newer['version'] - 1}.json"
     if newer["previous"] is None or newer["previous"]["path"] != path:
         raise ValueError(f"version {newer['version']} does not name {path} as the one before it")
@@ -445,7 +445,7 @@ def _before(folder: Path, newer: Manifest) -> Manifest:
 
 
 def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
-    """What must not change from one version to the next, and has."""
+    """Changes between two versions that are forbidden."""
     if older["version"] != newer["version"] - 1:
         yield f"the one before says that it is version {older['version']}"
     for name in (*_FIXED, *sorted(older.said.keys() - _KNOWN)):
@@ -467,13 +467,13 @@ def _changes(older: Manifest, newer: Manifest) -> Iterator[str]:
         *((f"{name} is not listed any more", True) for name in sorted(before.keys() - after.keys())),
     )  # fmt: skip
     yield from (what for what, is_so in statements if is_so)
-    if not newer.is_frozen:  # of a data set, whoever takes part may submit again, or leave
+    if not newer.is_frozen:  # in a data set, participants may resubmit or withdraw
         yield from _lost_rows(older["files"], newer["files"], len(newer["takedowns"]))
 
 
 def _lost_rows(before: Sequence[Row], after: Sequence[Row], gone: int) -> Iterator[str]:
-    """Predictions and scores are only added. Of a sample that was taken down one prediction goes for each entry and
-    prompt, and each of these has two scores at least: of a period, and of all.
+    """Predictions and scores are only added. A takedown removes one prediction for each entry and prompt, and each of
+    these has at least two scores: for its period and for all.
     """
     rows_before, rows_after = ({entry["path"]: entry["rows"] for entry in files} for files in (before, after))
     for name in (PREDICTIONS, SCORES):

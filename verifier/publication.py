@@ -1,4 +1,4 @@
-"""A publication: account, tables, card and Croissant file must say what the releases beside them say."""
+"""Checks of a publication: account, tables, card and Croissant file must agree with the releases beside them."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ BUNDLED = "bundled-sample"
 _SAME_NAME = ("CC-BY-SA-4.0", "Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-NC-4.0", "CC-BY-3.0", "CC0-1.0")
 _OTHER = ("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated")
 _LICENCES = {**{name: name.lower() for name in _SAME_NAME}, "ODC-By-1.0": "odc-by", **dict.fromkeys(_OTHER, "other")}
-"""What the hub calls the licence that samples name."""
+"""The hub's name for each licence of samples."""
 _TAGS = ["community-notes", "wikipedia", "fact-checking", "forecasting", "benchmark"]
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _COLUMNS = ("configuration", "split", "samples", "state", "opened", "last prediction", "labels", "texts", "source")
 _KINDS = {"String": ("string", "sc:Text"), "Int64": ("int64", "sc:Integer"), "Date": ("date32", "sc:Date")}
-"""What card and Croissant call the type of a column."""
+"""The type of a column in card and Croissant."""
 _CONSTANT = "f4cde71c1b7aecd4b1a4f35648337087fafad13add3071a527b26bddd309055e"
-"""SHA-256 of what every Croissant file says alike."""
+"""SHA-256 of the constant part of every Croissant file."""
 _Columns = Mapping[str, polars.DataType]
 
 
@@ -75,7 +75,7 @@ class Part:
 
     @property
     def order(self) -> tuple[str, str, bool]:
-        """Its place among the others."""
+        """Sort key of parts."""
         return self.manifest.edition, str(self.manifest["task"]), not self.manifest.is_main
 
     @property
@@ -100,7 +100,7 @@ class Part:
 
     @cached_property
     def classes(self) -> Sequence[str]:
-        """Names of its task's classes; of a living task that is not known here as the card has them."""
+        """Names of the task's classes; unknown here for a living task."""
         task, dataset = str(self.manifest["task"]), self.manifest["dataset"]
         if dataset is not None or task in TASKS:
             return TASKS[task].classes if dataset is None else list(dataset["classes"])
@@ -115,7 +115,7 @@ class Part:
         return read_table(self.root / self.path)
 
     def faults(self) -> Iterator[str]:
-        """What its table says otherwise than the release."""
+        """Differences between its table and the release."""
         table = self.table
         expected = polars.DataFrame(list(self._expected(table.columns)), schema=table.schema)
         if self.classes and self.manifest.has_labels and "label" not in table.columns:
@@ -127,8 +127,8 @@ class Part:
         yield from first_of([f"{self.path} row {number} is not what the release says" for number in differ])
 
     def _expected(self, columns: Sequence[str]) -> Iterator[Row]:
-        """Each sample as its row must be; answers only where labels are public."""
-        faults: list[str] = []  # named where the release is checked
+        """The expected row of each sample; answers only if labels are public."""
+        faults: list[str] = []  # reported by the check of the release
         answers: dict[str, Row] = {}
         path = self.folder / (LABELS if self.manifest.is_main else OUTCOMES)
         for _, row in rows(path, object, faults) if path.is_file() else ():
@@ -144,11 +144,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Publication:
-    """What lies in a publication's folder.
+    """The contents of a publication's folder.
 
     Attributes:
         root: the folder.
-        listed: what its account says of each file.
+        listed: the account's description of each file.
         parts: the releases, in the order of editions and tasks.
     """
 
@@ -169,13 +169,13 @@ class Publication:
 
     @cached_property
     def states(self) -> Mapping[tuple[str, str], str]:
-        """The state of each configuration and split, as the card's table says: open and closed depend on the day."""
+        """The state of each configuration and split, by the card's table: open and closed depend on the day."""
         lines = ([cell.strip(" `") for cell in line.split(" | ")] for line in self.card.splitlines())
         return {(line[0].strip("| `"), line[1]): line[3] for line in lines if len(line) == 9}
 
     @cached_property
     def corpora(self) -> Mapping[tuple[str, str], str]:
-        """Where the documents of each corpus that queries name would be, by its name and content."""
+        """Expected place of each corpus named by queries, by its name and content."""
         found = set()
         for part in self.parts:
             if part.manifest["task"].endswith("-retrieval"):
@@ -188,7 +188,7 @@ class Publication:
         return {path: name for (name, _), path in self.corpora.items() if path in self.listed}
 
     def file_faults(self) -> Iterator[str]:
-        """Files that are not as listed, or belong to nothing."""
+        """Files that differ from the account's list, or belong to no part."""
         there = {path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if not path.is_dir()} - {
             ACCOUNT
         }
@@ -208,7 +208,7 @@ class Publication:
         yield from few(self.listed.keys() - known, "belongs to nothing")
 
     def key(self, account: Row) -> str:
-        """The key of what it was made from: releases and the state of each, corpora and ratings."""
+        """The key of the publication's sources: releases and the state of each, corpora and ratings."""
         ratings = []
         for part in self.parts:
             ends = RATING_FILES if part.manifest["revealed"] else RATING_FILES[:1]
@@ -229,7 +229,7 @@ class Publication:
         return text_hash(canonical({"code": account["code"], "inputs": {**inputs, **more}}))
 
     def origin_faults(self, account: Row) -> Iterator[str]:
-        """A key that is of something else."""
+        """Report a key that does not match the sources."""
         if self.key(account) != account["made_from"]:
             yield "made_from is not the key of these releases in the states that the card names"
 
@@ -239,7 +239,7 @@ def _parts(root: Path) -> Iterator[Part]:
         for path in root.glob(f"releases/{depth}/{MANIFEST}"):
             try:
                 yield Part(root, path.parent, read_manifest(path))
-            except ValueError:  # named where the release is checked
+            except ValueError:  # reported by the check of the release
                 continue
 
 
@@ -255,7 +255,7 @@ def _tables(made: Publication) -> dict[str, _Columns]:
 
 
 def card_faults(made: Publication) -> Iterator[str]:
-    """What head and tables of the card say otherwise than the releases."""
+    """Differences between the card's head and tables and the releases."""
     head, _, text = made.card.removeprefix("---\n").partition("---\n")
     stated: dict[str, list[str]] = {}
     for line in head.replace("'", "").replace('"', "").splitlines():
@@ -277,7 +277,7 @@ def card_faults(made: Publication) -> Iterator[str]:
 
 
 def _head(made: Publication, stated: Mapping[str, Sequence[str]]) -> Row:
-    """The card's head as it must be; what corpora are under stands in the card alone."""
+    """The expected head of the card; licences of corpora stand only in the card."""
     by_config: dict[str, list[Part]] = {}
     for part in sorted(made.parts, key=lambda part: (part.config.count(PROSPECTIVE), part.config)):
         by_config.setdefault(part.config, []).append(part)
@@ -311,7 +311,7 @@ def _head(made: Publication, stated: Mapping[str, Sequence[str]]) -> Row:
 
 
 def _lines(made: Publication) -> Iterator[str]:
-    """The lines of the card's tables as they must be, or as they must begin; open or closed depends on the day."""
+    """The expected lines of the card's tables, or their beginnings; open or closed depends on the day."""
     table: list[tuple[str, ...]] = [_COLUMNS, ("---",) * len(_COLUMNS)]
     for part in made.parts:
         said, dataset, days = part.manifest, part.manifest["dataset"], part.manifest["calendar"] or {}
@@ -345,7 +345,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _yaml(value: object, indent: str = "") -> list[str]:
-    """The lines of a value as the hub writes them, without quotes."""
+    """The lines of a value as the hub writes YAML, without quotes."""
     lines: list[str] = []
     pairs = (
         value.items() if isinstance(value, dict) else [("-", item) for item in value] if isinstance(value, list) else []
@@ -362,7 +362,7 @@ def _yaml(value: object, indent: str = "") -> list[str]:
 
 
 def _features(part: Part) -> list[Row]:
-    """The columns of a configuration; its label is named before it is public."""
+    """The columns of a configuration; the label is listed even before it is public."""
     found = [_feature(name, dtype) for name, dtype in part.table.schema.items() if name != "label"]
     names = {str(number): name for number, name in enumerate(part.classes)}
     return found + ([{"name": "label", "dtype": {"class_label": {"names": names}}}] if names else [])
@@ -377,7 +377,7 @@ def _feature(name: str, dtype: object) -> Row:
 
 
 def benchmark_faults(made: Publication) -> Iterator[str]:
-    """An `eval.yaml` that says otherwise than the releases."""
+    """Differences between `eval.yaml` and the releases."""
     tasks = [{"id": f"{part.config}-{part.split}", "config": part.config, "split": part.split} for part in made.parts]
     about = "A living benchmark: language models predict fresh, real decisions of people."
     head = {"name": _title(made), "description": about, "evaluation_framework": "inspect-ai", "tasks": tasks}
@@ -387,7 +387,7 @@ def benchmark_faults(made: Publication) -> Iterator[str]:
 
 
 def croissant_faults(made: Publication) -> Iterator[str]:
-    """What Croissant says otherwise than tables and releases."""
+    """Differences between Croissant and the tables and releases."""
     said, labelled = strict_json((made.root / CROISSANT).read_bytes(), 12), {}
     opened = max(
         (part.manifest["dataset"] or {}).get("published") or part.manifest["calendar"]["opens"] for part in made.parts
@@ -461,7 +461,7 @@ def _records(name: str, path: str, about: str, columns: _Columns, task: str) -> 
 
 
 def publications_above(folders: Sequence[Path]) -> list[Path]:
-    """The publications that releases lie in, in order; one may have lost its account."""
+    """The publications that contain these releases, in order; an account may be missing."""
     above = {place.parent for folder in folders for place in folder.resolve().parents[1:3] if place.name == "releases"}
     return sorted(place for place in above if any((place / name).is_file() for name in (ACCOUNT, CARD, CROISSANT)))
 
@@ -476,7 +476,7 @@ def _read_account(path: Path) -> Row:
 
 
 def publication_checks(root: Path) -> list[Check]:
-    """Whether the files of a publication are those of its account, and say what its releases say."""
+    """Check that a publication's files match its account and its releases."""
     name = root.as_posix()
     try:
         account = _read_account(root / ACCOUNT)

@@ -1,8 +1,8 @@
-"""What lies in `ratings/` beside the tasks of an edition: closed studies, and what people predicted.
+"""Checks of `ratings/` beside the tasks of an edition: closed studies, and predictions by people.
 
-Of a study these are a table of ratings, a table that says which system wrote a response, the rubric, and where every
-system stands. Of people who predicted samples there are the ids that were drawn, from the opening on, and with the
-labels what they answered, under numbers, and the tables made of it (`docs/formats.md`).
+A study has a table of ratings, a table of the system that wrote each response, the rubric, and the standings of
+all systems. Predictions by people have the drawn ids, public from the opening on, and, published with the
+labels, the pseudonymous answers and the tables made of them (`docs/formats.md`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _DRAWS, _LIMITS, _TINY, _LEAST_WEIGHT = 1_000, (0.025, 0.975), 1e-9, 1e-2
 
 
 class _Criterion(NamedTuple):
-    """What the rubric says of a criterion that figures rest on."""
+    """The parts of a rubric's criterion that figures depend on."""
 
     limits: tuple[float, float]
     of_links: bool
@@ -59,18 +59,18 @@ class _Criterion(NamedTuple):
 
     @property
     def values(self) -> tuple[int | None, ...]:
-        """What a rating may say."""
+        """The allowed ratings."""
         return None, *range(int(self.limits[0]), int(self.limits[1]) + 1)
 
 
 @dataclass
 class _BesideCheck:
-    """What a check of files beside a release begins with.
+    """Common state of the checks of files beside a release.
 
     Attributes:
-        content: the release; its `numbers` get the ratings on the overall criterion.
+        content: the release; its `numbers` receive the ratings on the overall criterion.
         folder: of the release.
-        faults: what is wrong.
+        faults: found so far.
         unchecked: what was not checked.
     """
 
@@ -92,7 +92,7 @@ class _BesideCheck:
 
 @dataclass
 class StudyCheck(_BesideCheck):
-    """Computes the figures of a closed study again from blinded ratings and their key."""
+    """Recomputes the figures of a closed study from blinded ratings and their key."""
 
     name, _endings = "ratings", (*_COLUMNS, "rubric.toml", "standings.jsonl")
     responses: int = 0
@@ -103,7 +103,7 @@ class StudyCheck(_BesideCheck):
         return f"of {self.responses:,} responses; means, intervals and standings are those of the ratings"
 
     def check(self) -> None:
-        """Check ratings, key and standings, and hand the ratings to the scores."""
+        """Check ratings, key and standings, and pass the ratings on to the scores."""
         try:
             ratings, key = (self._table(end) for end in _COLUMNS)
             overall, criteria = self._rubric()
@@ -153,7 +153,7 @@ class StudyCheck(_BesideCheck):
     def _odd_ratings(
         self, ratings: list[Row], systems: Mapping[str, Row], criteria: Mapping[str, _Criterion]
     ) -> Iterator[str]:
-        """Ratings that cannot be: of no response, off the scale, twice, or with another weight than their share."""
+        """Invalid ratings: of no response, off the scale, repeated, or with a weight other than their share."""
         together: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
         known = self.content.places.keys() | self.content.tombstones.keys()
         faults = [
@@ -179,7 +179,7 @@ class StudyCheck(_BesideCheck):
         yield from first_of(faults)
 
     def _entries(self, systems: Mapping[str, Row]) -> dict[tuple[str, str], str]:
-        """The rated system that stands for each entry, by its name or by the texts of its responses."""
+        """The rated system of each entry, matched by its name or by the texts of its responses."""
         content, by_system = self.content, defaultdict[str, dict[str, str]](dict)
         for row in systems.values():
             by_system[row["system"]][row["sample"]] = row["text_sha256"]
@@ -199,7 +199,7 @@ class StudyCheck(_BesideCheck):
         return found
 
     def _other_texts(self, systems: Mapping[str, Row]) -> Iterator[str]:
-        """Published responses whose texts are not those that were rated."""
+        """Published responses whose texts differ from the rated ones."""
         if self.content.manifest["texts"] == "withheld":
             self.unchecked.append("texts of rated responses, which are withheld")
             return
@@ -216,7 +216,7 @@ class StudyCheck(_BesideCheck):
     def _numbers(
         self, ratings: list[Row], systems: Mapping[str, Row], name: str, criterion: _Criterion
     ) -> dict[str, FloatArray]:
-        """The mean rating and its weight of each sample, by system; a criterion may count what was skipped."""
+        """The mean rating of each sample and its weight, by system; a criterion may count skipped ratings."""
         sums: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
         for row in ratings:
             value = criterion.if_skipped if row["value"] is None else row["value"]
@@ -258,7 +258,7 @@ class StudyCheck(_BesideCheck):
     def _standings(
         self, numbers: Mapping[str, FloatArray], criterion: str, limits: tuple[float, float], part: str, value: str
     ) -> Iterator[Row]:
-        """The systems on one criterion and part, those ranked first, in the order of their ranks."""
+        """The systems on one criterion and part: ranked ones first, in the order of their ranks."""
         content, metric = self.content, Metric(criterion, (), limits)
         where = np.ones(len(content.places), np.bool_)
         for key, at in content.places.items() if part else ():
@@ -289,7 +289,7 @@ def _twice(names: Iterable[str]) -> list[str]:
 
 @dataclass
 class PeopleCheck(_BesideCheck):
-    """Draws the subset of a quarter that people predicted again, and computes the tables of people again."""
+    """Redraws the subset of a quarter that people predicted, and recomputes the tables of people."""
 
     name, _endings = "people", (ASKED, *PEOPLE)
     answers: int = 0
@@ -300,7 +300,7 @@ class PeopleCheck(_BesideCheck):
         return f"{self.answers:,} answers, and the samples drawn for them; figures are those of the answers"
 
     def check(self) -> None:
-        """Check the subset and, where answers are published, the answers and the tables."""
+        """Check the subset and, if answers are published, the answers and the tables."""
         faults: list[str] = []
         asked = [str(row["id"]) for _, row in rows(self._path(ASKED), {"id": str}, faults)]
         self.faults += [f"{ASKED}: {fault}" for fault in faults]
@@ -327,7 +327,7 @@ class PeopleCheck(_BesideCheck):
             self._check_tables(answers)
 
     def _otherwise_drawn(self, asked: Sequence[str]) -> Iterator[str]:
-        """The subset is the first in the order of SHA-256 of `people:<id>`; what was taken down may be in it or not."""
+        """Check the subset: the first ids by SHA-256 of `people:<id>`; samples taken down may be in it or not."""
         gone = self.content.tombstones.keys()
         known = sorted({*self.content.places, *gone}, key=lambda name: text_hash(f"people:{name}"))
         last = max((known.index(name) for name in asked if name in known), default=-1)
@@ -408,7 +408,7 @@ class PeopleCheck(_BesideCheck):
         yield from sorted(beside, key=lambda row: (-row["value"], row["origin"]))
 
     def _beside(self, where: NDArray[np.bool_], metric: Metric) -> Iterator[Row]:
-        """The systems that were asked about all of these samples."""
+        """The systems that were asked about all these samples."""
         content = self.content
         for entry in content.entries:
             prompts = [prompt for one, prompt in content.answers if one == entry]
@@ -417,11 +417,11 @@ class PeopleCheck(_BesideCheck):
                 yield {"origin": entry, **_ends(interval(table_of(content, entry, prompt, metric, where), metric))}
 
     def _single(self, given: Sequence[tuple[int, Row]], metric: Metric) -> Row:
-        """One person, with the interval over other samples and other people."""
+        """One person, with the interval over resampled samples and people."""
         at = np.array([place for place, _ in given])
         said = np.array([row["label"] for _, row in given], np.int8)
         person = np.array([_number(row["judge"]) for _, row in given], np.int64)
-        # The sums of each answer: a group of its own.
+        # Each answer is a group of its own.
         sums = metric.sums(self.content.labels[at], said, np.arange(at.size, dtype=np.int32))
         sums = sums / np.bincount(at)[at][:, None]
         total = sums.sum(axis=0)
@@ -446,7 +446,7 @@ class PeopleCheck(_BesideCheck):
 
 
 class CeilingCheck(_BesideCheck):
-    """Computes what an oracle of the voters reaches again, from the labels and what facts say of their ratings."""
+    """Recomputes the score of an oracle of the voters from the labels and the facts on their ratings."""
 
     name, _endings = "ceiling", (CEILING,)
     said = "what an oracle of the voters reaches, as labels and their chances give it"
@@ -475,7 +475,7 @@ class CeilingCheck(_BesideCheck):
     def _reached(
         self, labels: NDArray[np.int8], chance: FloatArray, error: FloatArray
     ) -> Iterator[tuple[str, tuple[float, float, float]]]:
-        """By metric the mean and the limits over draws of the shares that voters have for the second class."""
+        """The mean of each metric, and its limits over draws of the voters' shares for the second class."""
         weight = np.maximum(chance * (1 - chance), _TINY) / np.maximum(error * error, _TINY) - 1
         weight = np.maximum(weight, _LEAST_WEIGHT)
         one: FloatArray = np.maximum(chance * weight, _TINY)
@@ -498,7 +498,7 @@ class CeilingCheck(_BesideCheck):
 def _spread(
     sums: FloatArray, kind: NDArray[np.int64], metric: Metric, odds: Callable[[FloatArray], FloatArray]
 ) -> tuple[float, float]:
-    """The jackknife's variance of the odds, and how many clusters of one size would weigh as much."""
+    """The jackknife's variance of the odds, and the effective number of equal-sized clusters."""
     member = np.unique(kind, return_inverse=True)[1]
     columns = [np.bincount(member, weights=column) for column in sums.T]
     tables: FloatArray = np.stack(columns, axis=1).astype(np.float64)
@@ -511,7 +511,7 @@ def _ends(figures: tuple[float, float, float]) -> Row:
 
 
 def _alpha(labels: Sequence[int], units: Sequence[int]) -> float | None:
-    """Krippendorff's alpha of nominal answers: 1 less disagreement within samples over that of all answers."""
+    """Krippendorff's alpha of nominal answers: 1 minus the disagreement within samples over that of all answers."""
     by_unit: dict[int, Counter[int]] = defaultdict(Counter)
     for unit, label in zip(units, labels, strict=True):
         by_unit[unit][label] += 1

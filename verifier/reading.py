@@ -1,4 +1,4 @@
-"""Reading what may be anything: strict JSON, lines in their one spelling, and the forms that values must have."""
+"""Readers of untrusted files: strict JSON, canonical lines, and the required forms of values."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import polars
 
 Row = dict[str, Any]
 Form = Any
-"""What a value must be, see `misfit`."""
+"""The required form of a value, see `misfit`."""
 COUNT = range(2**63)
 SHA256 = re.compile("[0-9a-f]{64}")
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 MOST_SHOWN = 100
 """Characters of a name or message."""
 MOST_FAULTS = 20
-"""Faults named for each file; the others are counted."""
+"""Faults reported for each file; further ones are counted."""
 MOST_LINE_BYTES = 10_000_000
 _MOST_LEVELS = 8
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical(value: object) -> str:
-    """The one spelling of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
+    """The canonical JSON of a value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
     return _ENCODER.encode(value)
 
 
@@ -43,10 +43,10 @@ def file_hash(path: Path) -> str:
 
 
 def strict_json(content: bytes, levels: int) -> Any:
-    """A JSON value that every parser reads alike.
+    """A JSON value that every parser reads in the same way.
 
     Raises:
-        ValueError: with a phrase that says why it is not one, or is nested more deeply.
+        ValueError: with a phrase for the fault, such as nesting beyond `levels`.
     """
 
     def fields(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -77,7 +77,7 @@ def strict_json(content: bytes, levels: int) -> Any:
 
 
 def misfit(value: object, form: Form, place: str = "") -> str:
-    """What about a JSON value does not fit a form; empty where it fits.
+    """The first way in which a JSON value does not match a form; empty if it matches.
 
     A form is a type (a `float` may be written as a whole number, an `object` is anything), a pattern that a text
     matches, a range, None, a tuple of forms of which one fits, a list with the form of its items, or a dictionary with
@@ -114,7 +114,7 @@ def _is_of(value: object, form: Form) -> bool:
 
 
 def rows(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[int, Row]]:
-    """The values of a file of canonical JSON lines that have a form, with their numbers; the others are faults."""
+    """Numbered values of a file of canonical JSON lines that match a form; other lines are reported as faults."""
     if path.is_symlink() or not path.is_file():
         faults.append("no such file")
         return
@@ -138,7 +138,7 @@ def rows(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[int, Row]]
 
 
 def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]]:
-    """The rows of a file that is sorted by `id`, with their ids; each may be there once."""
+    """The rows of a file sorted by unique `id`, with their ids."""
     last = ""
     for number, row in rows(path, form, faults):
         if row["id"] > last:
@@ -150,22 +150,22 @@ def by_id(path: Path, form: Form, faults: list[str]) -> Iterator[tuple[str, Row]
 
 
 def short(text: str) -> str:
-    """What is shown of a text that may be of any length."""
+    """Shorten a text of any length for messages."""
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
 
 
 def quoted(text: str) -> str:
-    """A name as it is shown, so that its ends can be seen."""
+    """Quote a name, so that its ends can be seen."""
     return repr(short(text))
 
 
 def few(keys: Iterable[str], what: str) -> list[str]:
-    """A fault for each of some names; of many the first."""
+    """A fault for each name; only the first of many."""
     return first_of([f"{quoted(key)} {what}" for key in sorted(keys)])
 
 
 def first_of(faults: Sequence[str]) -> list[str]:
-    """The first of some faults, and how many more there are."""
+    """The first faults, and the number of further ones."""
     more = len(faults) - MOST_FAULTS
     return [*faults[:MOST_FAULTS], *([f"{more:,} more like these"] if more > 0 else [])]
 

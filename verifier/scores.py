@@ -1,4 +1,4 @@
-"""What a release says of entries, computed again from its labels and predictions: scores, standings and figures."""
+"""Recomputation of a release's entries from its labels and predictions: scores, standings and figures."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _TOLERANCE = 1e-9
 _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
-"""Figures about a system among the others; the last two need an entry that it is set `against`."""
+"""Figures on a system's standing; the last two need an entry `against` which it is compared."""
 _OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by")
-"""What an entry says of itself, in one way in all of its scores."""
+"""An entry's statements on itself, equal in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
     *("edition", "task", "system", "team", "provenance", "kind", "regime", "settings", "prompt", "period", "origin"),
@@ -63,17 +63,17 @@ _SCORE = {
 
 
 class BadFigureError(ValueError):
-    """A figure that is not named in one of the two ways."""
+    """A figure that is named in neither of the two ways."""
 
 
 @dataclass(frozen=True, slots=True)
 class FigureName:
-    """Which figures of the board are asked for: values that a score must have; what is not said may be anything.
+    """The figures of the board that are requested: the required values of a score; other fields may have any value.
 
     Attributes:
-        text: as it was asked for.
-        wanted: value by part; without a prompt, the one that stands for the system.
-        metric: name of the metric; empty for the one that systems are ranked by.
+        text: as requested.
+        wanted: value by part; without a prompt, the headline prompt of the system.
+        metric: name of the metric; empty for the ranking metric.
     """
 
     EXPECTED = (
@@ -95,14 +95,14 @@ class FigureName:
         """
         parts: dict[str, str] = {}
         placed, name = text.split("/"), ""
-        if "=" not in text and len(placed) >= len(_PARTS):  # only a system's name may have slashes
+        if "=" not in text and len(placed) >= len(_PARTS):  # only a system's name may contain slashes
             parts = dict(zip(_PARTS, [*placed[:2], "/".join(placed[2:-4]), *placed[-4:]], strict=True))
         for piece in text.split(",") if "=" in text else ():
             found, equals, value = (part.strip() for part in piece.partition("="))
             if equals and found in {*_PARTS, *_MORE}:
                 name = found
                 parts[name] = value
-            else:  # it belongs to the value before it, which had a comma
+            else:  # part of the value before it, which contained a comma
                 parts[name] = f"{parts.get(name, '')},{piece}"
         kind, colon, of = parts.pop("metric", "").partition(":")
         metric = kind.lower() + colon + of
@@ -117,7 +117,7 @@ class FigureName:
         return all(self.wanted.get(name, manifest[name]) == manifest[name] for name in ("edition", "task"))
 
     def fits(self, row: Row) -> bool:
-        """Whether a score is one that is asked for."""
+        """Whether a score is requested."""
         has = {**row, "entry": row["origin"]}
         wanted = ((name, value) for name, value in self.wanted.items() if name != "against")
         return ("prompt" in self.wanted or row["headline"]) and all(has[name] == value for name, value in wanted)
@@ -125,14 +125,14 @@ class FigureName:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedFigure:
-    """A figure as it was computed from predictions and labels, and as `scores.jsonl` states it.
+    """A figure as computed from predictions and labels, and as published in `scores.jsonl`.
 
     Attributes:
         name: edition, task, system, regime, prompt, period and metric.
         entry: the run's or submission's.
-        n: samples that were judged.
+        n: number of judged samples.
         value, low, high: as computed.
-        stated: the same as published; None for figures that are not.
+        stated: the published values; None for unpublished figures.
     """
 
     name: str
@@ -145,17 +145,17 @@ class VerifiedFigure:
 
     @property
     def agrees(self) -> bool:
-        """Whether both are the same, but for rounding."""
+        """Whether both are equal up to rounding."""
         return self.stated is None or agree((self.value, self.low, self.high), self.stated)
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """A submission that counts, as it was handed in before the deadline by its receipt.
+    """A counted submission as received before the deadline, according to its receipt.
 
     Attributes:
-        system, team, regime, knowledge_cutoff, notes: what it says of itself.
-        answers: what it says of each sample: a label, the text of a response, or a ranking's documents as JSON.
+        system, team, regime, knowledge_cutoff, notes: its statements on itself.
+        answers: for each sample: a label, the text of a response, or a ranking's documents as JSON.
     """
 
     system: str
@@ -167,7 +167,7 @@ class Handover:
 
 
 class Contender(NamedTuple):
-    """An entry that may take part, and where it judged."""
+    """An entry that may be ranked, and the samples on which it was judged."""
 
     entry: str
     ranked: bool
@@ -175,7 +175,7 @@ class Contender(NamedTuple):
 
 
 class Standings(NamedTuple):
-    """Places by entry, differences by the two entries, and what first places rest on."""
+    """Places by entry, differences by pair of entries, and the basis of first places."""
 
     places: Mapping[str, Place]
     differences: Mapping[tuple[str, str], Difference]
@@ -183,7 +183,7 @@ class Standings(NamedTuple):
 
 
 def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> FloatArray:
-    """A metric's sums by group on some samples; what has no number has the worst, with a weight of 1."""
+    """A metric's sums by group on some samples; a missing number counts as the worst with a weight of 1."""
     if isinstance(metric, RankMetric):
         return rank_sums(content.facts[where], content.leaning(entry, prompt)[where], content.groups[where])
     if metric.of_forecasts:
@@ -197,13 +197,13 @@ def table_of(content: Content, entry: str, prompt: str, metric: Metric, where: N
 def standings(
     content: Content, contenders: Sequence[Contender], metric: Metric, prompts: Mapping[str, str]
 ) -> Standings:
-    """Who is ahead of whom.
+    """Compare all entries.
 
     Args:
         content: the release.
         contenders: all entries.
-        metric: what they are compared by.
-        prompts: the one that stands for each entry.
+        metric: to compare by.
+        prompts: the headline prompt of each entry.
     """
 
     def complete(some: Sequence[Contender]) -> list[Contender]:
@@ -211,7 +211,7 @@ def standings(
         return [one for one in some if 2 * int(one.asked.sum()) >= most > 0]
 
     def compared(some: Sequence[Contender], where: NDArray[np.bool_]) -> Standings:
-        """Every two entries on samples that all of them judged; nothing where all are of one class."""
+        """Compare entries pairwise on samples that all of them judged; empty if all samples are of one class."""
         if not some or not where.any() or (metric.classes and np.unique(content.labels[where]).size < 2):
             return Standings({}, {}, {})
         tables = [table_of(content, one.entry, prompts[one.entry], metric, where) for one in some]
@@ -236,13 +236,13 @@ def standings(
 
 @dataclass
 class ScoreCheck:
-    """Computes the scores of a release again.
+    """Recomputes the scores of a release.
 
     Attributes:
         content: the release.
-        number: scores that were read.
-        faults: what is wrong with them.
-        unchecked: what was not computed again.
+        number: scores read.
+        faults: of the scores.
+        unchecked: scores that were not recomputed.
     """
 
     content: Content
@@ -254,7 +254,7 @@ class ScoreCheck:
     _leading: dict[str, Row] = field(default_factory=dict)
 
     def check(self, folder: Path, figures: Sequence[FigureName]) -> Mapping[str, list[VerifiedFigure]]:
-        """Make every score again and compare; gives the figures that are asked for, by their texts."""
+        """Recompute every score and compare; returns the requested figures, by their texts."""
         found: dict[str, list[VerifiedFigure]] = {name.text: [] for name in figures}
         stated: dict[tuple[str, ...], Row] = {}
         for _, row in rows(folder / SCORES, _SCORE, self.faults):
@@ -266,7 +266,7 @@ class ScoreCheck:
         of_chances = (Metric.of_classes(name, self.content.classes) for name in forecasts)
         every = (*of_chances, *self.content.metrics, *self.content.fact_metrics)
         self._metrics = {metric.name: metric for metric in every}
-        for row in stated.values():  # others can be known to the task, and not here
+        for row in stated.values():  # other entries may be known to the task only
             self._metrics.setdefault(row["metric"], Metric.of_classes(row["metric"], self.content.classes))
         expected = {tuple(row[name] for name in _KEY): row for row in self._expected()}
         self.faults += few(map("/".join, expected.keys() - stated.keys()), "has predictions and no score")
@@ -296,18 +296,17 @@ class ScoreCheck:
 
     @property
     def _headline(self) -> Metric:
-        """What systems are ranked by."""
         return next(iter(self._metrics.values()), Metric(""))
 
     def _where(self, entry: str, prompt: str, period: str = ALL) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """The samples of a period that scores are about, and those of them that were asked about."""
+        """The scored samples of a period, and those of them that the entry was asked about."""
         whole = self.content.judged
         if period != ALL:
             whole = whole & (self.content.periods == self.content.period_names.index(period))
         return whole, whole & (self.content.answers[entry, prompt] != NOT_ASKED)
 
     def _expected(self) -> Iterator[Row]:
-        """The scores as they must be, in order; what an entry says of itself is as in its first score."""
+        """The expected scores, in order; an entry's statements on itself are taken from its first score."""
         content, manifest = self.content, self.content.manifest
         for entry, prompt in sorted(content.answers):
             prompts = [name for one, name in content.answers if one == entry]
@@ -330,7 +329,7 @@ class ScoreCheck:
                     yield {**common, "period": period, "metric": metric.name, **counts, **sizes}
 
     def _computed(self, entry: str, prompt: str, metric: Metric, where: NDArray[np.bool_]) -> Row:
-        """Groups, counts, value and interval; no value where that cannot be computed."""
+        """Groups, counts, value and interval; no value if undefined."""
         content = self.content
         answers, groups = content.answers[entry, prompt][where], content.groups[where]
         found: Row = {}
@@ -354,7 +353,7 @@ class ScoreCheck:
         return {**found, "clusters": sizes.size, "effective_clusters": effective}
 
     def _differences(self, row: Row, made: Row) -> Iterator[str]:
-        """What a score says otherwise than it was made here."""
+        """Differences between a published score and the recomputed one."""
         said, numbers = {**row, "silent": row["none"] + row["blocked"]}, (*_ENDS, *_BOOTSTRAP)
         other = [name for name, value in made.items() if name in said and name not in numbers and said[name] != value]
         groups = [float(one.get("effective_clusters", 0)) for one in (row, made)]
@@ -370,7 +369,7 @@ class ScoreCheck:
                 yield f"{row['metric']}{what} is {_spelled(stated)}, and {_spelled(computed)} by the predictions"
 
     def _impossible(self, row: Row) -> Iterator[str]:
-        """What cannot be said of an entry of its kind."""
+        """Statements that are impossible for an entry of its kind."""
         prompts = {prompt for entry, prompt in self.content.answers if entry == row["origin"]}
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
         may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
@@ -400,7 +399,7 @@ class ScoreCheck:
         return standings(self.content, contenders, self._headline, {origin: row["prompt"] for origin, row in leading})
 
     def _standing(self, name: FigureName) -> Iterator[VerifiedFigure]:
-        """Figures about systems among the others; nothing for other metrics."""
+        """Figures on standings; empty for other metrics."""
         for origin, row in self._leading.items() if name.metric in _STANDING else ():
             apart = self._table.differences.get((origin, name.wanted.get("against", "")))
             values: dict[str, tuple[float, float, float]] = {}
@@ -417,9 +416,9 @@ class ScoreCheck:
                 yield _figure(row, name.metric, n, values[name.metric], None)
 
     def handed_in_faults(self, handed_in: Mapping[str, Handover]) -> Iterator[str]:
-        """Entries that are not what was handed in, and what was handed in and is not an entry; after `check`."""
+        """Differences between entries and submissions as received; call after `check`."""
         handed = (entry for entry, row in self._first.items() if row["kind"] == "submission")
-        # A system of a rated study is named by the edition, where others have their team.
+        # A system of a rated study has the edition in place of a team.
         rated = "" if self.content.classes else f"{self.content.manifest.edition}/"
         published = {entry for entry in handed if not (rated and entry.startswith(rated))}
         missing = sorted(handed_in.keys() - published)
@@ -439,7 +438,7 @@ class ScoreCheck:
                 yield f"{short(entry)}: the predictions are not those that were handed in"
 
     def _answers_of(self, entry: str) -> dict[str, int | str | None]:
-        """What an entry is published to say of the samples that were judged; texts and rankings by their hash."""
+        """An entry's published answers to the judged samples; texts and rankings by their hash."""
         content, said = self.content, self.content.answers[entry, SINGLE]
         asked = {
             key: int(said[at]) for key, at in content.places.items() if content.judged[at] and said[at] != NOT_ASKED
@@ -451,7 +450,7 @@ class ScoreCheck:
         )
 
     def _answers_given(self, given: Handover) -> dict[str, int | str | None]:
-        """What was handed in, as `_answers_of` has it."""
+        """The answers of a submission, in the form of `_answers_of`."""
         content, found = self.content, dict[str, int | str | None]()
         for key, answer in given.answers.items():
             if key not in content.places or not content.judged[content.places[key]]:
@@ -488,7 +487,7 @@ def _figure(
 
 
 def agree(one: Sequence[float], two: Sequence[float]) -> bool:
-    """Whether numbers are the same but for rounding."""
+    """Whether numbers are equal up to rounding."""
     return all(abs(here - there) <= _TOLERANCE * max(1.0, abs(there)) for here, there in zip(one, two, strict=True))
 
 

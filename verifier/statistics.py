@@ -1,4 +1,4 @@
-"""Metrics, intervals and ranks computed anew from released files, as `docs/scores.md` describes them.
+"""Metrics, intervals and ranks recomputed from released files, as `docs/scores.md` describes them.
 
 A metric is a function of a sum over samples. Sums of choices have three columns for each class: right, wrong and
 missed; a sample without an answer is missed in its own class, and wrong in equal parts in every other. Sums of numbers
@@ -25,22 +25,22 @@ OVERALL = ("macro_f1", "accuracy", "balanced_accuracy", "weighted_f1", "matthews
 OF_ONE = ("f1", "precision", "recall")
 """Metrics of one class: `f1:NAME`; without a name they are those of label 1."""
 RANKED = ("ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", *(f"recall@{cut}" for cut in (1, 3, 5, 10, 20)), "mrr", "map")
-"""Metrics of rankings, means over queries."""
+"""Metrics of rankings, averaged over queries."""
 RANK = "rank_correlation"
-"""Spearman's, of stated probabilities of class 1 with a fact of labels."""
+"""Spearman's rank correlation of stated probabilities of class 1 with a fact of labels."""
 FORECAST = ("relative_brier_index", "brier_index", "log_score")
-"""Metrics of forecasts, of which a prospective split has the first as its headline."""
+"""Metrics of forecasts; the first is the headline of a prospective split."""
 METRIC_NAMES = (*OF_ONE, *OVERALL, RANK, *RANKED, *FORECAST)
 _LEAST_CHANCE = 0.01
 _LOG_LIMITS = (log(_LEAST_CHANCE), 0.0)
 WILSON, FISHER, NONE = "cluster Wilson", "cluster jackknife of Fisher's z", "none: one group only"
-"""The methods that a score may name."""
+"""The methods of intervals in scores."""
 _P_VALUE, _RESAMPLES, _DRAWS, _MANY = 0.05, (10_000, 2_000), (9_999, 1_999), 100
-"""The second of two numbers is for so many entries, or more."""
+"""The second number of a pair is for `_MANY` entries or more."""
 _BOOTSTRAP = 2_000
-_MANY_GROUPS = 2_000  # of more, draws are not kept: they would fill the memory
+_MANY_GROUPS = 2_000  # beyond this, draws are not kept: they would fill the memory
 _LEAST_OF_CLASS, _LEAST_OF_LOGS, _ROUNDING = 12, 96, 1e-20
-"""Effective groups below which a class, and logarithms, are few; a variance that is rounding alone."""
+"""Effective groups below which a class, or logarithms, are few; variances up to the last are rounding errors."""
 FloatArray = NDArray[np.float64]
 
 
@@ -50,7 +50,7 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric by its name; without classes it is the weighted mean of a number within limits."""
+    """A metric by its name; without classes, it is the weighted mean of a number within limits."""
 
     name: str
     classes: Sequence[str] = ()
@@ -64,7 +64,7 @@ class Metric:
 
     @property
     def of_forecasts(self) -> bool:
-        """Whether it is of probabilities, not of the classes that were chosen."""
+        """Whether it scores probabilities, not chosen classes."""
         return bool(self.classes) and self.name in FORECAST
 
     @property
@@ -79,7 +79,7 @@ class Metric:
 
     @property
     def span(self) -> float:
-        """From the lowest to the highest value."""
+        """The range from the lowest to the highest value."""
         return self.limits[1] - self.limits[0]
 
     def sums(self, labels: NDArray[np.int8], said: NDArray[np.int8], groups: NDArray[np.int32]) -> FloatArray:
@@ -99,7 +99,7 @@ class Metric:
         return right, wrong / (len(self.classes) - 1), missed
 
     def size(self, sums: FloatArray) -> FloatArray:
-        """How many samples, or what weight, sums are of."""
+        """The number or weight of samples in sums."""
         if not self.classes:
             return sums[..., 1]
         if self.of_forecasts:
@@ -108,7 +108,7 @@ class Metric:
         return np.asarray((right + missed).sum(axis=-1))
 
     def is_constant(self, sums: FloatArray) -> bool:
-        """Whether all numbers in a sum are one; not at the ends of a scale from 0 to 1, where they may be hits."""
+        """Whether all numbers in a sum are equal; ends of a 0-to-1 scale do not count, since they may be hits."""
         if self.classes or not sums[1] > 0:
             return False
         value, (low, high) = sums[0] / sums[1], self.limits
@@ -116,9 +116,9 @@ class Metric:
         return bool(inside and sums[2] / sums[1] - value**2 <= 1e-12 * max(abs(low), abs(high)) ** 2)
 
     def effective(self, table: FloatArray) -> float:
-        """Groups of one size that would weigh as much as those there are, shape (groups, k).
+        """Effective number of equal-sized groups, shape (groups, k).
 
-        Of a mean over classes those of the class that lies in fewest, where these are below 12; of
+        For a mean over classes, that of the class in the fewest groups, where these are below 12; for
         the log score an eighth, below 96.
         """
         worth = kish(self.size(table))
@@ -131,7 +131,7 @@ class Metric:
         return min(rarest, worth) if rarest < _LEAST_OF_CLASS else worth
 
     def share(self, sums: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """The hits and the samples that they are a share of, if the metric is a function of a share.
+        """The hits and the samples of which they are a share, if the metric is a function of a share.
 
         F1 is 2j / (1 + j) of the share j of hits among all samples that have the class or for which it was chosen.
         """
@@ -151,7 +151,7 @@ class Metric:
         return right[..., own], right[..., own] + others[..., own]
 
     def from_share(self, share: FloatArray) -> FloatArray:
-        """The metric that belongs to a share."""
+        """The metric as a function of the share."""
         inside = 2 * share / (1 + share) if self.name.partition(":")[0] == "f1" else share
         return self.limits[0] + self.span * inside
 
@@ -186,7 +186,7 @@ class Metric:
         return np.asarray(np.where(there, index.clip(0, 100), 0))
 
     def moved(self, total: FloatArray, number: float) -> FloatArray:
-        """A sum if so many of its samples had got another output: a row for each way."""
+        """A sum after changing the output of this many samples: one row for each possible change."""
         if not self.classes:
             low, high = (limit * total[1] for limit in self.limits)
             changed = min(float(total[1]), number) * self.span
@@ -208,38 +208,38 @@ class Metric:
 
 
 class RankMetric(Metric):
-    """A rank correlation, of sums of `rank_sums`: it is of no share, and of no classes."""
+    """A rank correlation, from sums of `rank_sums`; it has neither shares nor classes."""
 
     def size(self, sums: FloatArray) -> FloatArray:
-        """How many samples sums are of."""
+        """The number of samples in sums."""
         return sums[..., 3]
 
     def is_constant(self, sums: FloatArray) -> bool:
-        """Never: equal ranks may differ in other samples."""
+        """Always False: equal ranks may differ in other samples."""
         return False
 
     def effective(self, table: FloatArray) -> float:
-        """Groups of one size that would weigh as much as those there are."""
+        """Effective number of equal-sized groups."""
         return kish(self.size(table))
 
     def share(self, sums: FloatArray) -> None:
-        """There is none."""
+        """None: a rank correlation is not a function of a share."""
 
     def value(self, sums: FloatArray) -> FloatArray:
-        """The correlation of sums, shape (..., 4) to (...); 0 where either side is constant."""
+        """The correlation of sums, shape (..., 4) to (...); 0 if either side is constant."""
         spread = np.sqrt(np.maximum(sums[..., 1], 0)) * np.sqrt(np.maximum(sums[..., 2], 0))
         return np.clip(_ratio(sums[..., 0], spread), -1, 1)
 
 
 def rank_sums(facts: FloatArray, chances: FloatArray, groups: NDArray[np.int32]) -> FloatArray:
-    """Sums by group of what a rank correlation is a function of, shape (groups, 4).
+    """Sums by group that determine a rank correlation, shape (groups, 4).
 
-    Of two rankings, x and y, the mean product of ranks is a sum over triples of samples, which is shared out among the
-    samples: to each what it adds in each of its three places, less twice the mean.
+    The mean product of two rankings, x and y, is a sum over triples of samples. It is divided among the
+    samples: each gets its contribution in each of its three places, less twice the mean.
 
     Args:
-        facts: shape (n,), nan where not known: such samples count nothing.
-        chances: shape (n,), nan without an answer, which ranks at the end that is wrong.
+        facts: shape (n,), nan if unknown: such samples have no weight.
+        chances: shape (n,), nan without an answer, which is ranked at the wrong end.
         groups: shape (n,).
     """
     known, columns = np.isfinite(facts), np.zeros((facts.size, 4))
@@ -262,7 +262,7 @@ def _ranks(values: FloatArray) -> FloatArray:
 
 
 def _beside(ranks: FloatArray, weights: FloatArray) -> FloatArray:
-    """Of each sample half the weights of those ranked above it less half those of those below, over all samples."""
+    """For each sample, half the weights ranked above it minus half those below it, over all samples."""
     _, place = np.unique(ranks, return_inverse=True)
     totals = np.bincount(place, weights=weights)
     return np.asarray((totals.sum() - 2 * np.cumsum(totals) + totals)[place] / (2 * max(ranks.size, 1)))
@@ -281,7 +281,7 @@ def forecast_sums(labels: NDArray[np.int8], chances: FloatArray, groups: NDArray
     """
     member, truth = np.unique(groups, return_inverse=True)[1], np.eye(chances.shape[1])[labels]
     total = chances.sum(axis=1)
-    given = total > 0  # never of nan
+    given = total > 0  # False for nan
     stated = np.zeros_like(chances)
     stated[given] = chances[given] / total[given, None]
     apart = np.where(given, ((stated - truth) ** 2).sum(axis=1) / 2, 1.0)
@@ -290,7 +290,7 @@ def forecast_sums(labels: NDArray[np.int8], chances: FloatArray, groups: NDArray
 
 
 def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
-    """A metric with its 95% interval: all that is possible where one group has all that counts.
+    """A metric with its 95% interval: the whole range if a single group has all the weight.
 
     Args:
         table: shape (groups, k), sums by group.
@@ -316,15 +316,13 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
             half = t_quantile(_P_VALUE, max(freedom, 1.0)) * sqrt(_jackknife(moved)) / 2
             return value, float(np.tanh(np.arctanh(value) - half)), float(np.tanh(np.arctanh(value) + half))
     share = hits / float(of.sum())
-    odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss more, so that there always is a logarithm
+    odds = np.log((left + 1) / (rest - left + 1))  # one hit and one miss added, so that the logarithm is always defined
     smoothed = (hits + 1) / float(of.sum() + 2)
     spread = _jackknife(odds) * smoothed * (1 - smoothed)
     samples, freedom = max(kish(of), 1.0), kish(of) - 1
     if 0 < share < 1 and _jackknife(left / rest) > _ROUNDING and spread > _ROUNDING:
         samples = 1 / spread
-        if (
-            parts is None or metric.of_forecasts
-        ):  # the spread of a mean over classes, or of logarithms, is known less well
+        if parts is None or metric.of_forecasts:  # the spread of a mean over classes, or of logarithms, is less certain
             freedom = min(freedom, _satterthwaite(odds))
     limits = np.array(_wilson(share, samples, t_quantile(_P_VALUE, max(freedom, 1.0))))
     low, high = (metric.limits[0] + metric.span * limits) if parts is None else metric.from_share(limits)
@@ -332,7 +330,7 @@ def interval(table: FloatArray, metric: Metric) -> tuple[float, float, float]:
 
 
 def _satterthwaite(without: FloatArray) -> float:
-    """Degrees of freedom of such a variance, from its kurtosis; unlimited where nothing moves."""
+    """Degrees of freedom of the jackknife's variance, from its kurtosis; infinite if the variance is zero."""
     squares = (without - without.mean()) ** 2
     if not squares.any():
         return float("inf")
@@ -341,12 +339,12 @@ def _satterthwaite(without: FloatArray) -> float:
 
 
 def _jackknife(without: FloatArray) -> float:
-    """Variance by leaving out one group after the other."""
+    """Delete-one-group jackknife variance."""
     return float((without.size - 1) * without.var())
 
 
 def kish(sizes: FloatArray) -> float:
-    """Groups of one size that would weigh as much as those there are."""
+    """Kish's effective number of equal-sized groups."""
     return float(_ratio(sizes.sum() ** 2, sizes @ sizes))
 
 
@@ -360,7 +358,7 @@ def _wilson(share: float, samples: float, quantile: float) -> tuple[float, float
 
 @cache
 def _nodes() -> tuple[FloatArray, FloatArray]:
-    """Gauss-Legendre on (0, 1)."""
+    """Gauss-Legendre nodes and weights on (0, 1)."""
     points, weights = np.polynomial.legendre.leggauss(200)
     return (points + 1) / 2, weights / 2
 
@@ -375,10 +373,10 @@ def _two_sided(value: float, df: float) -> float:
         return 1.0
     points, weights = _nodes()
     start = atan(value / sqrt(df))
-    width = 45 / max((df - 1) * tan(start), 1e-9)  # beyond, nothing is left that counts
+    width = 45 / max((df - 1) * tan(start), 1e-9)  # beyond it, the density is negligible
     if start + width < pi / 2:
         area = width * float(weights @ np.cos(start + width * points) ** (df - 1))
-    else:  # by the fourth root of the distance from pi / 2, where the density has no derivative
+    else:  # substitute the fourth root of the distance from pi / 2, where the density has no derivative
         roots = (pi / 2 - start) ** 0.25 * points
         area = (pi / 2 - start) ** 0.25 * float(weights @ (np.sin(roots**4) ** (df - 1) * 4 * roots**3))
     return min(1.0, _scale(df) * area)
@@ -386,7 +384,7 @@ def _two_sided(value: float, df: float) -> float:
 
 @lru_cache(maxsize=100_000)
 def t_quantile(tail: float, df: float) -> float:
-    """The value that |T| of Student's t exceeds with a probability: Newton's steps in the angle, from below."""
+    """The value that |T| of Student's t exceeds with probability `tail`: Newton's steps in the angle, from below."""
     angle = 0.0
     for _ in range(500):
         step = (_two_sided(sqrt(df) * tan(angle), df) - tail) / (_scale(df) * cos(angle) ** (df - 1))
@@ -397,7 +395,7 @@ def t_quantile(tail: float, df: float) -> float:
 
 
 class Difference(NamedTuple):
-    """The metric of one entry less that of another, with its limits and its p-value, alone and adjusted."""
+    """The metric of one entry minus that of another, with its limits and its p-value, alone and adjusted."""
 
     value: float
     low: float
@@ -409,7 +407,7 @@ class Difference(NamedTuple):
 def differences(
     tables: Sequence[FloatArray], metric: Metric, families: Sequence[int]
 ) -> dict[tuple[int, int], Difference]:
-    """Every two of some entries in both directions, adjusted by step-down max-t within their family.
+    """Compare all ordered pairs of entries, adjusted by step-down max-t within their family.
 
     Args:
         tables: shape (groups, k) of each entry.
@@ -429,7 +427,7 @@ def differences(
 
 
 def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
-    """Draws of the entries' errors, shape (entries, draws): what leaving out each group moves, times normal weights."""
+    """Draws of the entries' errors, shape (entries, draws): jackknife deviations of the groups times normal weights."""
     groups = len(tables[0])
     if groups == 1:
         return np.zeros((len(tables), 1))
@@ -443,7 +441,7 @@ def _drawn_errors(tables: Sequence[FloatArray], metric: Metric) -> FloatArray:
 def _family(
     pairs: Sequence[tuple[int, int]], tables: Sequence[FloatArray], metric: Metric, df: float, draws: FloatArray
 ) -> list[Difference]:
-    """The differences of pairs that are tested together."""
+    """The differences of pairs in one family."""
     ones, twos = ([pair[side] for pair in pairs] for side in (0, 1))
     totals = [table.sum(axis=0) for table in tables]
     values = np.array([float(metric.value(total)) for total in totals])
@@ -470,11 +468,11 @@ def _family(
 def _stepped_down(
     p_value: FloatArray, blind: NDArray[np.bool_], drawn: FloatArray, df: float
 ) -> tuple[FloatArray, float]:
-    """Adjusted p-values, and how many standard errors an interval reaches.
+    """Adjusted p-values, and the half-width of an interval in standard errors.
 
     Args:
-        p_value, blind: of each pair, alone; and whether its error is not the jackknife's.
-        drawn: shape (pairs, draws), what chance alone makes of each difference, in standard errors.
+        p_value, blind: unadjusted p-value of each pair; and whether its error is not the jackknife's.
+        drawn: shape (pairs, draws), each difference by chance alone, in standard errors.
         df: degrees of freedom.
     """
     many, normal, order = p_value.size, NormalDist(), np.argsort(p_value, kind="stable")
@@ -497,7 +495,7 @@ def _stepped_down(
 
 
 def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
-    """The standard error where every group sets both entries apart alike: from limits that are known."""
+    """The standard error of a difference that is equal in every group, derived from the limits of both entries."""
     effective = kish((metric.size(one) + metric.size(two)) / 2)
     quantile = t_quantile(_P_VALUE, max(effective - 1, 1.0))
     if np.array_equal(one, two):
@@ -513,7 +511,7 @@ def _blind_error(one: FloatArray, two: FloatArray, metric: Metric) -> float:
 
 
 class Place(NamedTuple):
-    """Where a ranked system stands."""
+    """The rank of a system and its limits."""
 
     rank: int
     low: int
@@ -522,7 +520,7 @@ class Place(NamedTuple):
 
 
 def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -> list[Place]:
-    """Ranks, and between which ranks each lies by what differs significantly; `values`: higher is better."""
+    """Ranks, and their limits by significant differences; `values`: higher is better."""
 
     def apart(one: int, two: int) -> bool:
         return one != two and among[one, two].adjusted < _P_VALUE
@@ -544,7 +542,7 @@ def places_of(values: FloatArray, among: Mapping[tuple[int, int], Difference]) -
 
 
 def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | None = None) -> FloatArray:
-    """Share of resamples of the groups in which each system has the highest value; who shares it has its part.
+    """Share of resamples of the groups in which each system has the highest value; ties share it equally.
 
     10,000 resamples, 2,000 from 100 systems on, each drawn by `integers(0, groups, size=groups)` of NumPy's default
     generator with seed 0; groups are numbered in the order of their names.
@@ -560,7 +558,7 @@ def first_places(tables: Sequence[FloatArray], metric: Metric, resamples: int | 
 
 
 def _counts(groups: int) -> Iterator[NDArray[np.uint8]]:
-    """How often each group is drawn in each of 2,000 resamples, as `first_places` draws them, in blocks."""
+    """Counts of each group in each of 2,000 resamples, as `first_places` draws them, in blocks."""
     random, step = np.random.default_rng(0), max(1, 2**17 // groups)
     for start in range(0, _BOOTSTRAP, step):
         drawn = random.integers(0, groups, size=(min(step, _BOOTSTRAP - start), groups), dtype=np.int32)
@@ -571,9 +569,9 @@ _kept_counts = lru_cache(8)(lambda groups: tuple(_counts(groups)))
 
 
 def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]:
-    """The limits of the bias-corrected and accelerated bootstrap, 95%; all that is possible with one group.
+    """The limits of the bias-corrected and accelerated 95% bootstrap; the whole range with one group.
 
-    Where all resamples lie on one side of the value, or no group moves it, they are plain quantiles of the resamples.
+    If all resamples lie on one side of the value, or no group changes it, the limits are plain quantiles of resamples.
 
     Args:
         table: shape (groups, k), sums by group.
@@ -598,10 +596,10 @@ def bootstrap_interval(table: FloatArray, metric: Metric) -> tuple[float, float]
 def ranking_measures(
     documents: Sequence[str], scores: Sequence[float], relevance: Mapping[str, int]
 ) -> dict[str, float]:
-    """Every metric of one ranking as trec_eval computes it: by score in single precision, equal ones by id, last first.
+    """Every metric of a ranking as trec_eval computes it: by score in single precision, ties by id, last first.
 
     Args:
-        documents, scores: the ranking; without scores its order counts.
+        documents, scores: the ranking; without scores, its order counts.
         relevance: of the judged documents.
     """
     pairs = zip(np.asarray(scores, np.float32).tolist(), documents, strict=True) if scores else ()

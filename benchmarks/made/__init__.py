@@ -1,1 +1,1 @@
-"""Made-up data and rivals that benchmarks need."""
+"""Synthetic data and rivals for benchmarks."""

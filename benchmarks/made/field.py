@@ -1,8 +1,8 @@
-"""A workspace with many systems on one quarter of edits: made-up answers, everything else written by the real code.
+"""A workspace with many systems on one quarter of edits: synthetic answers, with all else written by the real code.
 
-The release is built and revealed as any other. Answers come of a simple model: a system has a skill, a sample a
-difficulty, a prompt its own noise. Scores of all systems, prompts and weeks are counted from the answers in one go;
-their intervals are Wilson's, which suffices for a picture and saves the minutes that scoring 500 systems takes.
+The release is built and revealed as any other. A simple model makes the answers: a system has a skill, a sample a
+difficulty, a prompt its own noise. Scores of all systems, prompts and weeks are computed from the answers at once;
+their intervals are Wilson's, which suffice for a figure and save the minutes that scoring 500 systems takes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LIMIT = 1.96
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What everybody said.
+    """The answers of all systems.
 
     Attributes:
         ids, periods: shape (n,), samples in the order of ids.
@@ -64,13 +64,13 @@ class _Answers:
 
 
 def make_workspace(workspace: Workspace, *, systems: int, samples: int, prompts: int, seed: int = 0) -> None:
-    """Fill a workspace up to `hellofresh board build`.
+    """Fill a workspace with all that `hellofresh board build` needs.
 
     Args:
         workspace: an empty one.
-        systems: how many; half are runs with a record, half were handed in, and two are baselines.
-        samples: a week, half of each label.
-        prompts: a system, besides the majority vote.
+        systems: number; half are runs with a record, half are submissions, and two are baselines.
+        samples: number per week, half of each label.
+        prompts: number per system, besides the majority vote.
         seed: the same seed gives the same files.
     """
     random = np.random.default_rng(seed)
@@ -143,7 +143,7 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
 
 
 def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts: Sequence[str]) -> None:
-    """A run's record at about its usual length."""
+    """A run's record of typical length."""
     tokens, hashes = 420 * calls, {f"prompt-{k}_sha256": f"{k:064x}" for k in range(12)}
     folder = workspace.runs / str(entry["origin"])
     folder.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def _metrics(cells: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.flo
 def _judgements(
     answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str], random: np.random.Generator
 ) -> pl.DataFrame:
-    """What everybody said; those who handed in state a probability with the answer that stands for them."""
+    """All answers; submissions state a probability with their headline answer."""
     row, column, sample = (index.ravel() for index in np.indices(answers.said.shape, dtype=np.uint32))
     said = answers.said.ravel()
     handed_in = np.array([entry["provenance"] == "uploaded" for entry in entries])[row] & (column == 0)

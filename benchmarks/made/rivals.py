@@ -1,4 +1,4 @@
-"""What the site is measured beside: the same rows in a plain Streamlit app, in gradio, and on a hand-made page."""
+"""Rivals of the site: the same rows in a plain Streamlit app, in gradio, and on a hand-made page."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ text.addEventListener('change', show); regime.addEventListener('change', show);
 
 
 def write_page(rows: pl.DataFrame, path: Path) -> None:
-    """A page with a table of the rows, which a short script filters."""
+    """A page with a table of the rows, filtered by a short script."""
     regimes = "".join(f"<option>{escape(name)}</option>" for name in rows["regime"].unique().sort())
     heads = "".join(f"<th>{escape(name)}</th>" for name in rows.columns)
     lines = (

@@ -1,7 +1,7 @@
-"""Invented notes and people who rate them, whose tastes are known: as arrays, or a dump in the real columns.
+"""Invented notes and raters with known preferences: as arrays, or as a dump in the real columns.
 
 Raters lean to either side or to none, are mild or strict, and differ in how many notes they rate. A note has a quality
-and a slant. Notes stay while raters are drawn afresh, so that what a fit says of a note can be compared over samples.
+and a slant. Notes are fixed while raters are redrawn, so that a fit's results can be compared over samples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Voters", "VotersWorld", "Written", "draw_liked", "draw_voters", "dra
 
 
 class Voters(NamedTuple):
-    """A sample of raters and what they rated."""
+    """A sample of raters and their ratings."""
 
     ratings: Ratings
     notes: Notes
@@ -31,7 +31,7 @@ class Voters(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VotersWorld:
-    """What is true of notes; each of shape (notes,)."""
+    """True properties of notes; each of shape (notes,)."""
 
     quality: NDArray[np.float64]
     slant: NDArray[np.float64]
@@ -40,7 +40,7 @@ class VotersWorld:
 
     @classmethod
     def make(cls, notes: int, seed: int) -> VotersWorld:
-        """Notes of all kinds, a few of which say that the post is not misleading."""
+        """Notes of all kinds; a few of them say that the post is not misleading."""
         random = np.random.default_rng(seed)
         return cls(
             random.normal(0, 1, notes),
@@ -53,13 +53,13 @@ class VotersWorld:
 def draw_voters(
     world: VotersWorld, raters: int, ratings: int, seed: int, *, tail: float = 0.0, own: float = 0.0
 ) -> Voters:
-    """Raters drawn afresh, and their ratings: so many at most, since nobody rates a note twice.
+    """Draw new raters and their ratings: at most `ratings`, since each rater rates a note once.
 
     Args:
-        world: its notes stay.
-        raters, ratings, seed: how many, and of what draw.
-        tail: index of a Pareto law of activity, the heavier the lower; 0 for a log-normal law.
-        own: the share of ratings of the other side's notes that are never given.
+        world: its notes are fixed.
+        raters, ratings, seed: their numbers, and the seed of the draw.
+        tail: index of a Pareto law of activity, heavier for lower values; 0 for a log-normal law.
+        own: the share of ratings of the other side's notes that are omitted.
     """
     random = np.random.default_rng(seed)
     camp = random.choice([-1, 0, 1], raters, p=[0.4, 0.28, 0.32])
@@ -89,12 +89,12 @@ def draw_voters(
 
 
 class Written(NamedTuple):
-    """Notes by people (writer 0) and by programs, and what raters who visit posts say of them.
+    """Notes by people (writer 0) and by programs, and the ratings of raters who visit posts.
 
     Attributes:
         voters: raters, ratings and notes.
         post, writer: of each note.
-        skill: of each writer, in units of notes' quality; what the others have more than people.
+        skill: of each writer, in units of notes' quality, relative to people.
         quality: of each note.
     """
 
@@ -118,10 +118,10 @@ def draw_written(
 
     Args:
         seed: of the whole world.
-        posts, raters, programs: how many.
-        friendly: who alone sees the notes of the last program: `lenient`, the third of raters who find most helpful;
-            `camp`, those who lean to the side of the note; empty for everybody.
-        skills: seed of the skills, if they stay while all else is drawn.
+        posts, raters, programs: their numbers.
+        friendly: the only raters who see the notes of the last program: `lenient`, the third who find most helpful;
+            `camp`, those who lean to the side of the note; empty for all raters.
+        skills: seed of the skills, if they are fixed while all else is drawn.
     """
     random = np.random.default_rng(seed)
     post = np.repeat(np.arange(posts), np.minimum(random.geometric(0.45, posts), 4))
@@ -165,15 +165,15 @@ def draw_liked(
     posts: int = 6000,
     languages: int = 1,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Posts, raters and periods of helpful ratings: honest ones, and a ring of raters who are as active besides.
+    """Posts, raters and periods of helpful ratings: honest ones, and a ring of raters who are otherwise as active.
 
     Args:
         seed: of the world.
-        ring: so many raters, the first ones.
-        pushed: so many posts with a note that nine in ten of the ring call helpful.
-        interest: how much more often honest raters see posts of their three topics, of twenty, in their two hours of
+        ring: number of its raters, which come first.
+        pushed: number of posts with a note that nine in ten of the ring call helpful.
+        interest: how much more often honest raters see posts of their three topics of twenty, in their two hours of
             twelve; 1 for as often as others.
-        raters, posts: how many.
+        raters, posts: their numbers.
         languages: so many, each half as large as the one before and with posts of its own; the ring is of the first.
     """
     random = np.random.default_rng(seed)
@@ -206,10 +206,10 @@ def participant(number: int) -> str:
 
 
 def write_dump(folder: Path, voters: Voters, *, shards: int = 1) -> Path:
-    """Write a dump in the real columns: notes an hour apart, or closer so that all are of a year, valid
+    """Write a dump in the real columns: notes an hour apart, or closer to fit in a year, valid
     ratings within two days, the others later.
 
-    Writers rate nothing and are participants of numbers above the raters'; every tenth one writes by the API.
+    Writers give no ratings and have participant numbers above the raters'; every tenth one writes by the API.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ratings, count, raters = voters.ratings, voters.notes.misleading.size, voters.raters.core.size

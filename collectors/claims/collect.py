@@ -1,7 +1,7 @@
-"""From a feed of reviews to the claims of one quarter, with a count of every review that was dropped.
+"""Collect the claims of one quarter from a feed of reviews, and count every dropped review.
 
-A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made, or, where that is
-not known, the day before its first review: so a search as of that date finds no review of it.
+A claim belongs to the quarter in which it was reviewed. Its date is the day on which it was made or, if unknown, the
+day before its first review, so that a search as of that date finds no review of it.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from hellofresh.tasks import CLAIMS, Statement
 from hellofresh.tasks.samples import Candidate, Label
 
 _Key = tuple[str, str]
-"""The address of a review and its claim."""
+"""Address of a review, and its claim."""
 _MOST_LISTED = 100
 _MOST_TOLD = 0.9
 _FEWEST_OF_PUBLISHER = 5
-"""With fewer claims, one verdict for all of them is chance; a sample does not name its publisher."""
+"""Fewer claims may share one verdict by chance; samples do not name their publisher."""
 _REASONS: Mapping[str, str] = {
     "no-review": "element without a review",
     "not-an-object": "review that is not an object",
@@ -68,14 +68,14 @@ _REASONS: Mapping[str, str] = {
 
 
 def claims_parameters(settings: ClaimsSettings) -> dict[str, object]:
-    """The settings, JSON-ready, for the manifest: of a table of verdicts the hash."""
+    """The settings, JSON-ready, for the manifest; a table of verdicts is represented by its hash."""
     table = sha256_file(settings.verdicts) if settings.verdicts else "the project's own"
     return {"languages": list(settings.languages), "verdicts": table}
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A review with how its verdict reads, and what became of it from day to day."""
+    """A review with the meaning of its verdict and its history over the days."""
 
     review: ClaimReview
     key: str
@@ -84,7 +84,7 @@ class _Read:
 
     @property
     def order(self) -> tuple[datetime, str, str, str]:
-        """Earlier reviews first; the same whatever the order of the feed."""
+        """Sort key: earlier reviews first, independent of the order of the feed."""
         return self.review.reviewed, self.review.site, self.review.url, self.review.claim
 
 
@@ -102,9 +102,9 @@ def collect(
     Args:
         quarter: by the review's date, UTC.
         feeds: files of reviews, see `collectors.claims.feed`.
-        days: on which day (`2026-07-03`) a feed was as its file says, in order; files of one name are one feed, and
-            what is in any of them counts.
-        pending: collect the claims, too, that are still being checked.
+        days: day (`2026-07-03`) of each copy of a feed, in order; files of one name are copies of one feed,
+            and the reviews of all copies count.
+        pending: also collect the claims that are still being checked.
 
     Raises:
         SourceError: if a feed cannot be read, or is not JSON.
@@ -131,7 +131,7 @@ def collect(
 
 
 class _Gathering:
-    """One collection on its way: each step narrows the reviews and counts what it drops."""
+    """The state of one collection: each step narrows the reviews and counts what it drops."""
 
     def __init__(self, quarter: Quarter, settings: ClaimsSettings, table: VerdictTable) -> None:
         self._quarter, self._settings, self._table = quarter, settings, table
@@ -147,7 +147,7 @@ class _Gathering:
         self._last_copy: dict[str, dict[Hashable, datetime]] = {}
 
     def add(self, feed: Path, day: str) -> None:
-        """Read a feed as it was on a day; what an earlier day had, word for word, is not counted again."""
+        """Read a feed as of a day; reviews unchanged since an earlier day are not counted again."""
         present: dict[Hashable, datetime] = {}
         for item in feed_items(feed):
             text = sha256(canonical_json(item).encode("utf-8", "surrogatepass")).digest() if day else b""
@@ -168,7 +168,7 @@ class _Gathering:
             self._last_copy[feed.name] = present
 
     def _counted(self, item: object, day: str) -> tuple[datetime | None, ClaimReview | None]:
-        """When a review was published, and the review; None, and a reason is counted, where it is dropped."""
+        """The time of publication and the review; None for a dropped review, whose reason is counted."""
         self._rows += 1
         moment = None
         try:
@@ -182,7 +182,7 @@ class _Gathering:
         return moment, review
 
     def end_day(self, day: str) -> None:
-        """Take in what all feeds had on a day."""
+        """Apply one day's copies of all feeds."""
         for key, review in self._today.items():
             if (known := self._reviews.get(key)) is None:
                 self._reviews[key] = Versions(review, day, day)
@@ -191,7 +191,7 @@ class _Gathering:
         self._today = {}
 
     def _of_quarter(self, fields: ReviewFields, moment: datetime, day: str) -> ClaimReview:
-        """A review of the quarter, or a later version of one, which a publisher may have dated anew."""
+        """Return a review of the quarter, or a later version of one, which the publisher may have redated."""
         later = bool(day) and moment >= self._quarter.end
         if moment not in self._quarter and not later:
             with suppress(UnusableReviewError):
@@ -222,7 +222,7 @@ class _Gathering:
         return sorted(kept, key=lambda item: item.sample.id), sorted(waiting, key=lambda item: item.id)
 
     def _of_several_classes(self, candidates: list[Candidate]) -> list[Candidate]:
-        """The decided claims without those whose language or publisher has one class only."""
+        """Drop the decided claims whose language or publisher has a single class."""
         while True:
             for what, least in (("publisher", _FEWEST_OF_PUBLISHER), ("language", 1)):
                 labels: dict[str, list[int]] = defaultdict(list)
@@ -261,7 +261,7 @@ class _Gathering:
         return Worded(same_claim_key(review.claim), review.site, review.language, review.claim, label)
 
     def _not_giving_away(self, found: Sequence[_Read]) -> list[_Read]:
-        """Those whose texts do not tell their verdict; how far wording does is learnt from all reviews of the feeds."""
+        """Drop texts that reveal their verdict; the classifier learns from all reviews of the feeds."""
         worded = [self._worded(item.review) for item in found]
         told = told_by_wording([*self._elsewhere, *worded])
         kept = []
@@ -327,7 +327,7 @@ class _Gathering:
         return Candidate(sample, Label(sample.id, 0 if label is None else label, facts), extras)
 
     def warnings(self) -> list[str]:
-        """What was left out for having one class, and verdicts that the table lacks, the most frequent first."""
+        """Languages and publishers with one class, and verdicts missing from the table, the most frequent first."""
         found = [f"left out, as they have one class only: {'; '.join(self._one_class)}."] if self._one_class else []
         total, different = sum(self._unknown.values()), len(self._unknown)
         rows = sorted(self._unknown.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_LISTED]
@@ -348,7 +348,7 @@ def _trait(item: Candidate, what: str) -> str:
 
 
 def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
-    """The claims on which publishers disagree: all of a cluster if two publishers do, else those read in two ways."""
+    """Claims with conflicting verdicts: a whole cluster if two publishers disagree, else claims read in two ways."""
     by_site: dict[str, set[Reading]] = defaultdict(set)
     by_claim: dict[str, set[Reading]] = defaultdict(set)
     for item in decided:
@@ -369,7 +369,7 @@ def _key_of(review: ClaimReview) -> _Key:
 
 
 def _newness(review: ClaimReview) -> tuple[datetime, str, str]:
-    """By which of several versions of one day the newest counts; of equally new ones always the same."""
+    """Sort key that finds the newest of several versions of one day; ties are broken deterministically."""
     return review.reviewed, review.rating.words, repr(review)
 
 
@@ -378,16 +378,16 @@ _MOST_IN_BUCKET = 40
 
 
 def same_claim_key(claim: str) -> str:
-    """Equal for claims that differ in case, punctuation and spaces only."""
+    """The claim without case, punctuation and spaces, for comparison."""
     return " ".join(_WORDS.findall(unicodedata.normalize("NFKC", claim).casefold())) or claim
 
 
 def claim_clusters(claims: Sequence[str]) -> list[int]:
-    """The cluster of each claim that says almost the same: the position of its first member in the order of texts.
+    """The cluster of each claim among almost equal ones: the position of its first member in the order of texts.
 
-    Two claims are near-equal where the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
-    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Clusters are what such pairs connect.
-    The order of the claims does not matter. Claims are short, so words are compared and not words in a row.
+    Two claims are almost equal if the Jaccard similarity of their sets of words is at least 0.8; pairs are proposed
+    and measured as for near-duplicates (`hellofresh.releases.draw.duplicates`). Such pairs connect claims to clusters.
+    The order of the claims does not matter. Claims are short, so single words are compared, not sequences of words.
     """
     order = sorted(range(len(claims)), key=lambda position: claims[position])
     words = [shingle_hashes(claims[position], 1) for position in order]

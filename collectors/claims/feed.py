@@ -1,12 +1,12 @@
 """Reading a feed of ClaimReview objects piece by piece, whatever its size.
 
 Three forms are read: a DataFeed (an object with a list `dataFeedElement`, whose elements hold reviews in `item`), a
-list of reviews, and one review a line. A file may be compressed with gzip. A feed that is not JSON is an error as a
-whole; an element that is not as it should be is given as it is, for the caller to count.
+list of reviews, and one review a line. A file may be compressed with gzip. A feed that is not JSON raises an error; a
+malformed element is passed on unchanged, for the caller to count.
 
-A feed is fetched from an address; in its form, too, come the reviews of Google's Fact Check Tools API. The API
-(`claims:search`, v1alpha1) needs a key and gives the reviews of one publisher by age, newest first, in pages. A claim
-there may have several reviews; each becomes an object as a feed has it.
+A feed is downloaded from an address. Reviews from Google's Fact Check Tools API are stored in the same form. The API
+(`claims:search`, v1alpha1) needs a key and returns the reviews of one publisher, newest first, in pages. A claim
+may have several reviews; each becomes one object of a feed.
 Source: https://developers.google.com/fact-check/tools/api/reference/rest/v1alpha1/claims/search
 """
 
@@ -55,7 +55,7 @@ def feed_items(path: Path) -> Iterator[object]:
 
 
 class _Feed:
-    """A JSON text of which only a window is in memory."""
+    """Parser of a JSON text that holds only a window of it in memory."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path, self._file = path, file
@@ -64,7 +64,6 @@ class _Feed:
         self._text, self._at, self._read, self._ended = "", 0, 0, False
 
     def items(self) -> Iterator[object]:
-        """The reviews."""
         match self._next():
             case "[":
                 yield from self._list(of_elements=False)
@@ -146,14 +145,14 @@ class _Feed:
                 if self._fill():
                     continue
                 raise self._fault(f"not JSON ({error.msg})", "bad-json") from None
-            # A number at the end of the window may go on after it.
+            # A number at the end of the window may continue after it.
             if end == len(self._text) and not isinstance(value, str | dict | list) and self._fill():
                 continue
             self._at = end
             return value
 
     def _fill(self) -> bool:
-        """Read on; what was taken is forgotten. The window doubles, so that a long element is not read too often."""
+        """Read more and forget what was consumed; the window doubles, so that long elements are rarely re-read."""
         if self._ended:
             return False
         wanted = max(_PIECE, len(self._text) - self._at)
@@ -211,7 +210,7 @@ class _ApiClaim(Lenient):
     claimReview: list[_ApiReview] = Field(default=[])  # noqa: N815
 
     def reviews(self) -> Iterator[dict[str, object]]:
-        """As a feed has them."""
+        """The reviews as objects of a feed."""
         for review in self.claimReview:
             yield {
                 "claimReviewed": self.text,
@@ -238,10 +237,10 @@ def fetch_reviews(
     base_url: str = BASE_URL,
     policy: RetryPolicy | None = None,
 ) -> Path:
-    """The reviews of a publisher since a quarter began, as a file in the form of a feed; fetched once for each folder.
+    """Write a publisher's reviews since the quarter began as a feed file; fetched once for each folder.
 
     Raises:
-        UsageError: if the key is not set, or the address is not one that a key may be sent to.
+        UsageError: if the key is not set, or the address must not receive it.
         SourceError: if the API refuses or keeps failing.
     """
     target = folder / reviews_name(site)
@@ -261,14 +260,14 @@ def fetch_reviews(
 
 
 def reviews_name(site: str) -> str:
-    """How the file of a publisher's reviews is called."""
+    """File name of a publisher's reviews."""
     return f"api-{sha256_text(site)[:12]}.jsonl"
 
 
 async def _reviews(
     url: str, key: str, query: dict[str, str], policy: RetryPolicy, progress: Callable[[str], None]
 ) -> list[dict[str, object]]:
-    """All reviews, page by page."""
+    """All reviews of a paged API."""
     headers = {"X-Goog-Api-Key": key, "Accept": "application/json"}
     client = HttpClient("the Fact Check Tools API", headers, timeout_s=policy.timeout_s, key=key)
     found: list[dict[str, object]] = []
@@ -290,7 +289,7 @@ async def _reviews(
 
 
 async def _body(client: HttpClient, url: str, query: dict[str, str], policy: RetryPolicy) -> bytes:
-    """The answer to one question, asked again as long as that may help."""
+    """The response to one request, which is retried while that may help."""
 
     async def ask() -> bytes | TryAgain:
         try:
@@ -315,9 +314,9 @@ def _failed(why: str, url: str) -> SourceError:
 
 
 def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> Path:
-    """The file of a feed: itself, or what an address gives, fetched once for each folder.
+    """The file of a feed: a local path itself, or a copy of an address, fetched once for each folder.
 
-    A feed changes from day to day. The first copy stays, so that a collection can be repeated; delete it to fetch anew.
+    A feed changes from day to day. The first copy is kept, so that a collection is repeatable; delete it to fetch anew.
 
     Raises:
         SourceError: if the feed is missing, or the server keeps failing.
@@ -333,23 +332,23 @@ def fetch_feed(place: str, folder: Path, *, progress: Callable[[str], None]) -> 
 
 
 def feed_name(place: str) -> str:
-    """How the file of an address is called."""
+    """File name of a feed's address."""
     return f"feed-{sha256_text(place)[:12]}.json"
 
 
 def daily_copies(
     folder: Path, name: str, span: tuple[date, date], fetch: Callable[[Path], Path], *, ask: bool
 ) -> dict[Path, str]:
-    """The copies of a feed that a quarter has, one a day, with their days; today's is fetched where it is wanted.
+    """The daily copies of a feed in a quarter, with their days; fetches today's copy where it is needed.
 
-    Copies are kept, whatever later ones hold. One that cannot be read is put aside, and the day may be tried again.
+    Copies are kept, whatever later ones hold. An unreadable one is set aside, and its day may be tried again.
 
     Args:
-        folder: with a folder a day.
-        name: of the file, below the folder of its day.
-        span: the first day, and the one on which the quarter is settled: of later copies the first one counts.
+        folder: contains one folder for each day.
+        name: file name within the folder of its day.
+        span: the first day, and the day on which the quarter is settled; of copies from that day on, the first counts.
         fetch: fetches the feed into a folder.
-        ask: whether to fetch before the quarter is settled, though there is a copy.
+        ask: fetch even before the quarter is settled and although copies exist.
 
     Raises:
         SourceError: if today's feed cannot be fetched or read.

@@ -1,4 +1,4 @@
-"""One review of a claim, read from an object that may hold anything."""
+"""One review of a claim, read from an untrusted object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hellofresh.tasks._statements import UNSTATED
 ReviewFields = Mapping[str, object]
 _LANGUAGE = re.compile(r"([a-zA-Z]{2,3})(?:[-_].*)?")
 _MOST_CLAIM, _FEWEST_WORDS = 1_000, 3
-_FEWEST_CHARACTERS = 12  # some languages write no spaces
+_FEWEST_CHARACTERS = 12  # some scripts write no spaces
 _COMMONS = re.compile(
     r"(?:https?://)?(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/(\d\.\d)(?:/[\w.-]*)*/?"
     r"|CC[- ]((?:BY|0|ZERO)(?:[- ](?:NC|ND|SA))*)[- ]v?(\d\.\d)",
@@ -81,7 +81,7 @@ def review_fields(item: object) -> ReviewFields:
 
 
 def review_moment(item: ReviewFields) -> datetime:
-    """When a review was published; cheaper than reading all of it; raises UnusableReviewError if it does not say."""
+    """The time of publication, without parsing the whole review; raises UnusableReviewError if it is missing."""
     reviewed = as_moment(item.get("datePublished"))
     if reviewed is None:
         raise UnusableReviewError("no-review-date")
@@ -89,7 +89,7 @@ def review_moment(item: ReviewFields) -> datetime:
 
 
 def read_review(item: ReviewFields) -> ClaimReview:
-    """Read a review; raises UnusableReviewError if a part that is needed is missing."""
+    """Read a review; raises UnusableReviewError if a required part is missing."""
     reviewed = review_moment(item)
     claim = as_text(item.get("claimReviewed"))
     if not claim:
@@ -120,7 +120,7 @@ def _review(item: ReviewFields, claim: str, site: str, reviewed: datetime) -> Cl
     match = _LANGUAGE.fullmatch(language.strip()) if isinstance(language, str) else None
     return ClaimReview(
         claim=claim,
-        claimant=people[0][:200] if people else "",  # a person or body; an address is not a name
+        claimant=people[0][:200] if people else "",  # a person or organisation; an address is not a name
         claimed=claimed if claimed is not None and claimed <= reviewed else None,
         language=match[1].lower() if match else "",
         site=site,
@@ -173,7 +173,7 @@ _FRACTION = re.compile(r"\.(\d{1,6})\d*")
 
 
 def first(value: object) -> object:
-    """The first of a list, or the value itself."""
+    """The first item of a list, or the value itself."""
     while isinstance(value, list):
         value = next((item for item in value if item not in (None, "", [], {})), None)
     return value
@@ -188,14 +188,14 @@ def as_text(value: object) -> str:
         return ""
     text = str(value)[:_MOST].encode("utf-8", "replace").decode()
     if "&" in text:
-        text = html.unescape(html.unescape(text))  # feeds hold texts that were escaped twice
+        text = html.unescape(html.unescape(text))  # feeds contain texts that were escaped twice
     if "<" in text:
         text = _TAG.sub(" ", text)
     return " ".join(text.replace("\0", " ").split())
 
 
 def as_number(value: object) -> float | None:
-    """A finite number, also one that is written as a text."""
+    """A finite number, or a text that denotes one."""
     value = first(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -230,13 +230,13 @@ def as_site(value: object) -> str:
 
 
 def as_moment(value: object) -> datetime | None:
-    """A time in one of many forms, UTC; None if absent, or where day and month could be exchanged."""
+    """A time in one of many forms, UTC; None if absent, or if day and month are ambiguous."""
     value = first(value)
     if isinstance(value, dict):
         value = first(value.get("@value"))
     found = None
     if isinstance(value, int | float) and not isinstance(value, bool):
-        seconds = value / 1000 if abs(value) > 1e11 else value  # since 1970; such great numbers are milliseconds
+        seconds = value / 1000 if abs(value) > 1e11 else value  # since 1970; numbers this large are milliseconds
         found = _EPOCH + timedelta(seconds=seconds) if abs(seconds) < 1e10 else None
     if isinstance(value, str) and value.strip():
         found = _of_text(value.strip()[:60])

@@ -1,4 +1,4 @@
-"""What publishers' verdicts mean, by a table; what is not in the table is not guessed. And verdicts around claims."""
+"""The meaning of publishers' verdicts, from a table without guesses; and detection of verdicts in claims."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
 
 
 class Reading(StrEnum):
-    """How a verdict reads."""
+    """The meaning of a verdict."""
 
     FALSE = "false"
     MIXED = "mixed"
@@ -40,7 +40,7 @@ class Reading(StrEnum):
 
     @property
     def label(self) -> int | None:
-        """Index into the classes; None where it is not one of them."""
+        """Index into the classes; None if it is not a class."""
         return CLASSES.index(self.value) if self.value in CLASSES else None
 
 
@@ -61,7 +61,7 @@ class _Scale(Strict):
 
 class _Words(Strict):
     source: str = ""
-    """Where the publisher explains its verdicts, or reviews show them."""
+    """Page on which the publisher explains its verdicts, or reviews that show them."""
     false: list[str] = Field(default=[])
     mixed: list[str] = Field(default=[])
     true: list[str] = Field(default=[])
@@ -99,7 +99,7 @@ class _Table(Strict):
 
     @cached_property
     def shared(self) -> Mapping[str, Reading]:
-        """Readings of words that are not one publisher's."""
+        """Readings of words shared by all publishers."""
         return {
             word: reading
             for words in (*self.languages.values(), self.common)
@@ -116,7 +116,7 @@ class _Table(Strict):
 
 
 def plain_words(text: str) -> str:
-    """As words are compared: lower case, compatible forms, one space, nothing at the ends."""
+    """Normalise words for comparison: lower case, compatible forms, single spaces, none at the ends."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(_EDGES)
 
 
@@ -142,7 +142,7 @@ class VerdictTable:
             ) from None
 
     def read(self, site: str, rating: ReviewRating) -> Reading:
-        """What a publisher's verdict means; words go before numbers."""
+        """The meaning of a publisher's verdict; words take precedence over numbers."""
         own = self._of(site)
         if rating.words:
             words = plain_words(rating.words)
@@ -152,7 +152,7 @@ class VerdictTable:
         if rating.value is None:
             return Reading.MISSING
         scale = own.scale if own else None
-        # A review may say that it is on another scale than the publisher's own.
+        # A review may use another scale than the publisher's own.
         if scale and (rating.best, rating.worst) in {(None, None), (scale.best, scale.worst)}:
             for found, steps in (
                 (Reading.FALSE, scale.false),

@@ -1,4 +1,4 @@
-"""What became of a review from day to day: when it was in the feeds, corrections of its verdict, and its retraction."""
+"""The history of a review from day to day: its days in the feeds, changes of its verdict, and its retraction."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hellofresh.tasks.samples import Fact
 
 @dataclass(slots=True)
 class Versions:
-    """A review with all that was seen of it.
+    """A review and its history.
 
     Attributes:
         review: the version of the last day that had it.
-        first, last: the days on which feeds had it first and last, such as `2026-07-03`; empty where not known.
+        first, last: the first and last days on which feeds had it, such as `2026-07-03`; empty if unknown.
         corrections: each day on which its verdict had changed, with both verdicts.
-        retracted: the day on which it was gone from a feed that still had most of the older reviews; empty where none.
+        retracted: the day on which a feed lacked it but still had most older reviews; empty if never.
     """
 
     review: ClaimReview
@@ -31,7 +31,7 @@ class Versions:
     retracted: str = ""
 
     def add(self, review: ClaimReview, day: str, quarter: Quarter) -> None:
-        """Take in a later day's version; one that is dated after the quarter keeps the date that it had before."""
+        """Add a later day's version; a version redated to after the quarter keeps its earlier date."""
         before, self.last = self.review, day
         self.review = review if review.reviewed in quarter else replace(review, reviewed=before.reviewed)
         if before.rating != review.rating:
@@ -39,7 +39,7 @@ class Versions:
             self.corrections.append(f"{day}: {old!r} became {new!r}")
 
     def facts(self) -> Mapping[str, Fact]:
-        """As they go with labels."""
+        """Facts published with labels."""
         return {
             "first_seen": self.first or None,
             "last_seen": self.last or None,
@@ -49,10 +49,10 @@ class Versions:
 
 
 def gone_between(before: Mapping[Hashable, datetime], after: Mapping[Hashable, datetime]) -> Iterator[Hashable]:
-    """The reviews that a publisher took out of a feed between two copies of it, given when each was published.
+    """Reviews that a publisher removed between two copies of a feed, given the publication time of each review.
 
-    A feed that keeps the newest reviews only drops its oldest: so a review is taken out only where more than half of
-    those that are older than it are still there. Of the oldest one that cannot be known.
+    A feed of only the newest reviews drops its oldest ones, so a review counts as removed only if more than half of
+    the reviews older than it are still there. For the oldest review, this is undecidable.
     """
     ordered = sorted(before.items(), key=lambda pair: pair[1])
     moments = [moment for _, moment in ordered]

@@ -1,9 +1,9 @@
-"""How far the wording of a claim alone tells its verdict.
+"""How much the wording of a claim alone reveals of its verdict.
 
-What a review gives as the claim is often the reviewer's headline: "Misleading post says ...", "Is it true that ...?
-No." Publishers repeat such forms, and a claim's own words follow none. So a linear classifier learns, for each
-language, which beginnings, endings and words beside punctuation go with which verdicts of a publisher, and of all of
-them. It is asked about claims that it has not seen. Words in the middle are left out: they say what a claim is about.
+The claim in a review is often the reviewer's headline: "Misleading post says ...", "Is it true that ...?
+No." Publishers repeat such phrases; genuine claims share none. So a linear classifier learns, for each
+language, which beginnings, endings and words beside punctuation predict the verdicts of each publisher and of all
+together. It predicts unseen claims only. Words in the middle are left out, since they carry the claim's topic.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hellofresh.core.errors import missing_extra
 from hellofresh.core.files import sha256_text
 
 _TOKEN = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|\w+|[^\w\s]")
-"""A word, a character of a script that is written without spaces, or a sign."""
+"""A word, a character of a script that is written without spaces, or a punctuation mark."""
 _LONGEST = 4  # words of a beginning or an ending
 _FOLDS, _FEWEST, _MOST = 5, 20, 20_000
 _TRUE = 2
 
 
 class Worded(NamedTuple):
-    """A claim with who reviewed it: key (the same for the same claim), site, language, text, and label if decided."""
+    """A claim and its reviewer: key (equal for equal claims), site, language, text, and label if decided."""
 
     key: str
     site: str
@@ -38,19 +38,19 @@ class Worded(NamedTuple):
 
 
 def told_by_wording(claims: Sequence[Worded]) -> dict[Worded, float]:
-    """The probability with which the wording of a claim tells whether it was found true or not.
+    """The probability, predicted from the wording alone, that a claim was found true.
 
-    Both sides count equally, however seldom one is, so that 0.5 is a wording that tells nothing.
+    Both classes have equal weight, however rare one is, so that 0.5 means an uninformative wording.
 
     Args:
-        claims: with those of other quarters, whose verdicts are public: the more, the more is seen. At most 20,000 of
-            a language are learnt from.
+        claims: including those of other quarters, whose verdicts are public; more claims give better predictions. At
+            most 20,000 of each language are used for training.
 
     Returns:
-        Claims in languages with at least 20 decided ones of either side; of others nothing can be learnt.
+        Claims in languages with at least 20 decided ones of either class; other languages have too little data.
 
     Raises:
-        UsageError: if there is something to learn, and scikit-learn is not installed.
+        UsageError: if any language has enough data and scikit-learn is not installed.
     """
     languages: dict[str, dict[str, Worded]] = defaultdict(dict)
     for claim in sorted(
@@ -68,7 +68,7 @@ def told_by_wording(claims: Sequence[Worded]) -> dict[Worded, float]:
 
 
 def _cross_fitted(learnt: Sequence[Worded], asked: Sequence[Worded]) -> dict[Worded, float]:
-    """What is said of each claim by those of other folds; all reviews of a claim are in one fold."""
+    """Predictions for each claim by models trained on other folds; all reviews of a claim are in one fold."""
     try:
         from sklearn.feature_extraction.text import CountVectorizer
         from sklearn.linear_model import LogisticRegression
@@ -84,13 +84,13 @@ def _cross_fitted(learnt: Sequence[Worded], asked: Sequence[Worded]) -> dict[Wor
         if not held or not rarer:
             continue
         forms = CountVectorizer(analyzer=_forms, binary=True, min_df=2)
-        # Both sides weigh as much as the rarer one, and the more is known, the less a single form may say: so that of
-        # few claims and of many, even and uneven, about as many plain ones stand out.
+        # Both classes get the weight of the rarer one, and regularisation grows with the data, so that the share of
+        # unremarkable claims flagged is similar for small and large, balanced and unbalanced languages.
         strength = min(1.5, 25 / (2 * rarer) ** 0.5)
         model = LogisticRegression(C=strength, solver="liblinear", random_state=0)
         try:
             model.fit(forms.fit_transform(others), sides, sample_weight=rarer / counts[sides])
-        except ValueError:  # no form is there twice
+        except ValueError:  # no phrase occurs twice
             continue
         chances = model.predict_proba(forms.transform(held)).max(axis=1)
         found |= dict(zip(held, chances.tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""From a dump's ratings to what they say of a quarter's notes: intercepts as X's core model finds them.
+"""Analysis of a dump's ratings of a quarter's notes: intercepts by X's core model.
 
-All ratings of the dump are fitted together, since raters are known by what they rated elsewhere; the notes of one
-quarter are written. Raters are numbers here and appear in nothing that is written; a writer appears as the first note
-of the same writer. The same data give the same bytes, whatever the key of the hashes and the order of rows and shards.
+All ratings of the dump are fitted together, since raters are characterised by all their ratings; the notes of one
+quarter are written. Raters are numbers here and are never written; a writer is written as the id of the first note
+of the same writer. Equal data give equal bytes, whatever the key of the hashes and the order of rows and shards.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ from hellofresh.stats.rings import find_rings, intercepts_without
 from hellofresh.tasks.samples import Fact
 
 CORE_GROUPS = (1.0, 2.0, 3.0, 6.0, 8.0, 9.0, 10.0, 11.0, 13.0, 14.0, 19.0, 21.0, 25.0)
-"""Modelling groups of raters whom the core model knows; one without a row in the enrolment table is kept, too."""
+"""Modelling groups of the core model's raters; raters without a row in the enrolment table are kept, too."""
 TABLES = (NOTES, HISTORY, ENROLLMENT, RATINGS)
-"""What is read of a dump, the ratings last."""
+"""The tables read from a dump, the ratings last."""
 LEVEL = 0.95
 PUSHED = 8
-"""A note is pushed if so many raters of rings call it helpful."""
+"""A note is pushed if at least this many raters of rings call it helpful."""
 _HELPFUL, _PERIOD_MS, _LEAN = 2, 30 * DAY_MS, 0.15
 _VALID_MS = 2 * DAY_MS
 _EPOCH = first_snowflake(datetime(1970, 1, 1, tzinfo=UTC)) >> 22
@@ -106,23 +106,23 @@ _GROUP_COLUMNS = WantedColumns(texts=("participantId", "modelingGroup"), extra=(
 
 @dataclass(frozen=True, slots=True)
 class BridgedNote:
-    """What ratings say of a note; a row of `bridging/<quarter>.parquet`.
+    """The ratings' results for a note; a row of `bridging/<quarter>.parquet`.
 
     Attributes:
-        note, post: ids as text; the post is unknown where the note was deleted.
-        writer: the id of the first note in the dump that the same writer wrote.
-        machine, collaborative: whether the writer has earned in by the API for note writers; whether several wrote it.
+        note, post: ids as text; the post is unknown if the note was deleted.
+        writer: the id of the same writer's first note in the dump.
+        machine, collaborative: whether the writer was admitted to the API for note writers; whether several wrote it.
         created: when, UTC.
         intercept, factor: of the fit; None with too few ratings of helpful raters.
         error, low, high: standard error and limits of the intercept over samples of raters.
         chance_helpful: the probability that another sample of raters would find the note helpful.
-        chance, chance_error: the same of the samples that give it a status, and the error of this figure.
+        chance, chance_error: the same for samples that give it a status, and the standard error of this probability.
         ratings: all ratings; `helpful`, `somewhat` and `not_helpful` are their kinds, `sampled` of raters whom X drew.
         counted: ratings of helpful raters, on which the intercept rests; `left` and `right` by their factor's sign.
-        status: by the rules of the core model; None where most ratings are from outside its groups.
-        flip_balanced, flip_own, flip_other: accounts that would change the status; None where 64 are not enough, or
+        status: by the rules of the core model; None if most ratings are from outside its groups.
+        flip_balanced, flip_own, flip_other: accounts that would change the status; None if 64 are not enough, or
             without an intercept or a status.
-        current_status, locked_status, decided_by: what X says.
+        current_status, locked_status, decided_by: as in X's tables.
     """
 
     note: str
@@ -178,7 +178,7 @@ def read_bridging(path: Path) -> pl.DataFrame:
 
 
 def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
-    """What ratings say of a note, as facts of its label; None where nothing is known.
+    """Facts on a label from a note's ratings; None if unknown.
 
     `flip_cost` is the fewest accounts of one profile that would take the label's status from the note: 0 if the core
     model's rules do not give it this status, 65 if 64 are not enough, None if they give no status at all.
@@ -201,14 +201,14 @@ def voter_facts(note: BridgedNote | None, label: int) -> dict[str, Fact]:
 
 @dataclass(frozen=True, slots=True)
 class Agreeing:
-    """How many notes have the status that X says.
+    """Agreement of statuses by the rules with X's own.
 
     Attributes:
-        by: `month` or `decided_by`.
-        name: which one.
+        by: the column of the groups, `month` or `decided_by`.
+        name: the group.
         column: `current_status` or `locked_status`.
-        notes: with a status of both.
-        same: those of them whose statuses are the same.
+        notes: that have both statuses.
+        same: notes with equal statuses.
     """
 
     by: str
@@ -220,7 +220,7 @@ class Agreeing:
 
 @dataclass(frozen=True, slots=True)
 class RingFigures:
-    """Raters who seem to push notes together (`hellofresh.stats.rings`); figures alone, nobody is named.
+    """Raters who seem to push notes together (`hellofresh.stats.rings`); figures only, without identities.
 
     Attributes:
         raters, pairs, looked_at: raters found, pairs of them, and raters active enough to be found.
@@ -238,7 +238,7 @@ class RingFigures:
 
 @dataclass(frozen=True, slots=True)
 class BridgingReport:
-    """What was fitted and written.
+    """Report of a fit and of the written tables.
 
     Attributes:
         quarter: whose notes were written.
@@ -247,12 +247,12 @@ class BridgingReport:
         ratings, raters, helpful_raters: of the whole fit.
         mu: the global intercept.
         sweeps: of both rounds.
-        counts: rows read and left out, by what they are.
+        counts: rows read and left out, by kind.
         agreement: with X's own statuses.
         rings: raters who seem to push notes together.
         settings: of the fit.
-        sources: files that were read.
-        warnings: sentences for people.
+        sources: files read.
+        warnings: sentences for readers.
     """
 
     quarter: str
@@ -285,7 +285,7 @@ def collect_bridging(
     claims: Path | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BridgingReport:
-    """Fit all ratings of a dump and write what they say of a quarter's notes.
+    """Fit all ratings of a dump and write the results for a quarter's notes.
 
     Args:
         dump: its folder.
@@ -299,8 +299,8 @@ def collect_bridging(
         progress: called with a sentence now and then.
 
     Raises:
-        DataError: if a claim cannot be read, or a note is claimed twice.
-        SourceError: if a table, a shard or a column is missing, a file is broken, or too little is rated to be fitted.
+        DataError: if a claim is unreadable, or a note is claimed twice.
+        SourceError: if a table, a shard or a column is missing, a file is broken, or there are too few ratings to fit.
     """
     say = progress or (lambda _: None)
     claimed = read_claimed(claims) if claims else {}
@@ -363,7 +363,7 @@ def collect_bridging(
 
 
 def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """A table with one row a note; exact repetitions are left out.
+    """A table with one row for each note; exact repetitions are left out.
 
     Raises:
         SourceError: if two rows on a note differ, or as of `TableReader.frames`.
@@ -374,11 +374,11 @@ def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _notes(reader: TableReader, key: bytes, quarter: Quarter) -> pl.DataFrame:
-    """All notes, deleted ones included, sorted by id; writers are keyed hashes; only the quarter's texts are read."""
+    """All notes, also deleted ones, sorted by id; writers are keyed hashes; only texts of the quarter are read."""
     start, end = _milliseconds(quarter)
 
     def without_text(frame: pl.DataFrame) -> pl.DataFrame:
-        """With `foreign` in place of a note's text: whether it shows another language than English, if it is known."""
+        """Replace a note's text by `foreign`: whether it is in a language other than English, if known."""
         mine = frame["createdAtMillis"].is_between(start, end, closed="left") & (frame[_SUMMARY] != "")
         told = [is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)]
         return frame.with_columns(pl.Series("foreign", told, pl.Boolean)).drop(_SUMMARY)
@@ -401,8 +401,8 @@ def _milliseconds(quarter: Quarter) -> tuple[int, int]:
 
 
 def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
-    """Participants as keyed hashes, sorted: their modelling `group`, -1 for none, whether it is of the core model and
-    whether it is `odd`, no number though something is there; whether they write by the API."""
+    """Participants as keyed hashes, sorted: their modelling `group` (-1 for none), whether it is of the core model and
+    whether it is `odd` (not a number, but not empty); whether they write by the API."""
     rows = pl.concat([pl.DataFrame(schema=_GROUP_COLUMNS.schema), *reader.frames(ENROLLMENT, _GROUP_COLUMNS)])
     group = pl.col("modelingGroup").cast(pl.Float64, strict=False)
     return (
@@ -419,7 +419,7 @@ def _groups(reader: TableReader, key: bytes) -> pl.DataFrame:
 
 
 def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> list[str]:
-    """Warnings of clocks and groups that cannot be."""
+    """Warnings of impossible clocks and groups."""
     end = _end(ratings)
     found = {
         "ratings of a clock that is ahead do": (ratings.second > end).sum(),
@@ -431,7 +431,7 @@ def _odd(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> lis
 
 
 def _of_writers(notes: pl.DataFrame) -> pl.DataFrame:
-    """Notes with what the table of writers counts."""
+    """Notes with the columns that the table of writers counts."""
     first = pl.col(_FIRST).cast(pl.Int64, strict=False)
     created, post = pl.col("createdAtMillis"), pl.col("tweetId")
     hours = pl.when(first > 0).then((first - created) / (DAY_MS / 24))
@@ -469,13 +469,13 @@ def _inputs(notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> 
 
 
 def _end(ratings: DumpRatings) -> int:
-    """The newest second of a rating, without those long after almost all others: their clocks are ahead."""
+    """The newest second of a rating, ignoring outliers long after almost all others: their clocks are ahead."""
     most = int(np.quantile(ratings.second, _ON_TIME, method="lower")) + _AHEAD_S
     return int(ratings.second[ratings.second <= most].max())
 
 
 def _busiest(ratings: DumpRatings) -> NDArray[np.bool_]:
-    """The 0.1% of raters with most ratings in the dump's last week, or its last four."""
+    """The 0.1% of raters with most ratings in the last week of the dump, or its last four weeks."""
     found, end = np.zeros(ratings.raters.size, np.bool_), _end(ratings)
     for days in _BUSY_DAYS:
         recent = (ratings.second > end - days * DAY_MS // 1000) & (ratings.second <= end)
@@ -541,7 +541,7 @@ def _rows(
 def _rings(
     notes: pl.DataFrame, mine: NDArray[np.intp], ratings: DumpRatings, fit: Bridging, group: NDArray[np.float64]
 ) -> RingFigures:
-    """Rings among all raters, of modelling groups of shape (raters,), and what they did to the quarter's notes."""
+    """Rings among all raters, with modelling groups of shape (raters,), and their effects on the quarter's notes."""
     liked = (ratings.level == _HELPFUL) & fit.ratings.valid
     post = notes["tweetId"].fill_null(0).rank("dense").to_numpy().astype(np.int32) - 1
     period = np.zeros(int(post.max(initial=0)) + 1, np.int64)
@@ -558,12 +558,12 @@ def _rings(
 
 
 def _or_none(values: NDArray[np.float64]) -> list[float | None]:
-    """Numbers to nine places, so that sums in another order do not show; None for nan."""
+    """Numbers to nine places, which hides the order of sums; None for nan."""
     return [None if isnan(value) else round(value, 9) for value in values.tolist()]
 
 
 def _name(value: str | None, pattern: re.Pattern[str] | None) -> str | None:
-    """A name as the dump gives it; None for what is not one of those that are known."""
+    """A name from the dump; None unless it matches the pattern."""
     if value is None:
         return None
     known = value in _STATUS_NAMES.values() if pattern is None else pattern.fullmatch(value) is not None
@@ -571,7 +571,7 @@ def _name(value: str | None, pattern: re.Pattern[str] | None) -> str | None:
 
 
 def _agreement(written: pl.DataFrame) -> list[Agreeing]:
-    """The shares of notes with X's own status, by month and by the model that decided."""
+    """Agreement with X's own status, by month and by the deciding model."""
     found: list[Agreeing] = []
     for column in ("current_status", "locked_status"):
         both = written.filter(pl.col("status").is_not_null(), pl.col(column).is_not_null())

@@ -1,7 +1,7 @@
-"""Names that writers of notes claim: files that list notes of one writer, `{"name": "...", "notes": ["...", ...]}`.
+"""Names claimed by writers of notes: files that list notes of one writer, `{"name": "...", "notes": ["...", ...]}`.
 
-Note ids are public, so such a file proves nothing, and a name is shown as claimed. What would prove it: a hash of a
-note's text and a secret that was handed in before the note was.
+Note ids are public, so such a file proves nothing, and a name is shown as claimed. A proof would be a hash of a
+note's text and a secret, submitted before the note was.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from hellofresh.core.files import read_model
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault, skeleton
 
 LEAST_CLAIMED = 2
-"""So many notes a claim must list."""
+"""The fewest notes in a claim."""
 _FORMAT = 'Expected: {"name": "...", "notes": ["123", ...]}'
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedNotes:
-    """A writer's file."""
+    """A file of claimed notes."""
 
     name: str
     notes: tuple[str, ...]
@@ -71,12 +71,12 @@ def _bad(what: str, path: Path, expected: str) -> DataError:
 def claimed_names(
     claimed: Mapping[str, Collection[int]], notes: pl.DataFrame, machines: NDArray[np.int64]
 ) -> tuple[Mapping[int, str], Sequence[str]]:
-    """The name of each writer that one claim names, by its first note, and why others are left out.
+    """Names by the first note of a writer whom a single claim names, and the reasons for leaving out others.
 
     Args:
         claimed: note ids by name.
-        notes: all of the dump: `noteId`, and `writer`, the first note of who wrote it.
-        machines: first notes of the programs that write.
+        notes: all of the dump: `noteId`, and `writer`, the first note of its writer.
+        machines: first notes of automated writers.
     """
     by_writer, left_out = defaultdict[int, list[str]](list), []
     for name, ids in claimed.items():

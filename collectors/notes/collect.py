@@ -1,4 +1,4 @@
-"""From a dump and its posts to the candidates of one quarter, with a count of every note that was dropped."""
+"""Collect the candidates of one quarter from a dump and its posts, and count every dropped note."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ _RATING_COLUMNS = WantedColumns(("noteId",), texts=("raterParticipantId",), extr
 
 @dataclass(frozen=True, slots=True)
 class NotesSource:
-    """Where the rows are.
+    """The sources of the rows.
 
     Attributes:
         dump: folder with the dump's tables, flat or in the published subfolders.
-        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for none where services are asked.
-        online: services to ask for posts that the file does not hold.
-        bridging: tables of what ratings say of notes: x-posts are chosen by them, labels of notes get facts from them.
+        posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for no file if services are queried.
+        online: services to query for posts missing from the file.
+        bridging: tables of the ratings' results: they select x-posts, and give facts for labels of notes.
     """
 
     dump: Path
@@ -73,21 +73,21 @@ class NotesSource:
     bridging: tuple[Path, ...] = ()
 
     def bridging_of(self, quarter: Quarter) -> list[Path]:
-        """The table of the notes that were written in a quarter, if it is there."""
+        """The existing tables of notes written in the quarter."""
         return [path for path in self.bridging if path.stem == str(quarter)]
 
     def open_posts(self, progress: Callable[[str], None] | None = None) -> LocalPosts | ChainedPosts:
-        """The posts' file and services as one source of posts; raises SourceError if a file is needed and not there."""
+        """The posts' file and services as one source of posts; raises SourceError if a required file is missing."""
         files = [LocalPosts(path) for path in self.post_files()]
         if self.online is None:
             return files[0]
         return ChainedPosts(self.online, *files, progress=progress)
 
     def post_files(self) -> list[Path]:
-        """The files of posts: one, or none where only services are asked.
+        """The files of posts: one, or none if only services are queried.
 
         Raises:
-            SourceError: if a file is needed and not there.
+            SourceError: if a required file is missing.
         """
         if self.online is not None and self.posts is None:
             return []
@@ -104,7 +104,7 @@ class NotesSource:
         return [path]
 
     def as_parameters(self) -> dict[str, object]:
-        """JSON-ready, for the manifest: which services were asked; nothing where none were."""
+        """JSON-ready, for the manifest: the services queried; empty if none."""
         return {} if self.online is None else {"posts_from": self.online.names}
 
     def files(self) -> list[Path]:
@@ -151,7 +151,7 @@ REASONS: Mapping[str, str] = {
 
 
 class NoteRow(NamedTuple):
-    """A note with its label and what is known of it; times are in ms."""
+    """A note with its label and known properties; times are in ms."""
 
     note_id: int
     created_ms: int
@@ -179,16 +179,16 @@ def collect(
     """Collect the quarter's decided notes with their posts.
 
     Args:
-        quarter: by the note's creation, UTC.
+        quarter: of the note's creation, UTC.
         source: the dump and the posts.
-        workdir: folder for lines that cannot be read; it belongs to the raw data.
-        workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
-        progress: called with a sentence at every file.
-        pending: collect undecided notes, too.
+        workdir: folder for unreadable lines; it belongs to the raw data.
+        workdir_name: the folder's name in warnings; None for its path, empty if it is temporary.
+        progress: called with a sentence for every file.
+        pending: also collect undecided notes.
         illustrated: collect notes on posts with media, for x-notes-media, instead of those on posts without.
 
     Raises:
-        SourceError: if a table, a column or the posts are missing, or a file does not hold what it should.
+        SourceError: if a table, a column or the posts are missing, or a file has unexpected contents.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
@@ -199,7 +199,7 @@ def collect(
 
 
 class Gathering:
-    """One collection on its way: each step narrows the notes and counts what it drops."""
+    """The state of one collection: each step narrows the notes and counts what it drops."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class Gathering:
         self.bridged: Mapping[str, BridgedNote] = {}
 
     def collection(self, source: NotesSource) -> Collection:
-        """All of it, from reading to the account."""
+        """Run the whole collection, from reading to the funnel."""
         scored = self.read_bridging(source)
         files = source_files([*source.files(), *scored], known_hashes(source.dump))
         self.run()
@@ -238,7 +238,7 @@ class Gathering:
         )
 
     def read_bridging(self, source: NotesSource) -> list[Path]:
-        """Take what ratings say of the quarter's notes; the files of it."""
+        """Read the ratings' results for the quarter's notes; returns the files read."""
         files = source.bridging_of(self.quarter)
         for path in files:
             self.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
@@ -246,7 +246,7 @@ class Gathering:
 
     @property
     def chosen(self) -> dict[str, object]:
-        """What the manifest says besides the settings."""
+        """Entries of the manifest besides the settings."""
         return {"votes": self.votes is not None}
 
     def run(self) -> None:
@@ -259,7 +259,7 @@ class Gathering:
 
     @property
     def inside(self) -> pl.Expr:
-        """Which notes are of the quarter: those that were written in it."""
+        """Selects notes written in the quarter."""
         return self.within(pl.col("createdAtMillis"))
 
     def within(self, column: pl.Expr) -> pl.Expr:
@@ -276,7 +276,7 @@ class Gathering:
             inside.append(frame.filter(self.inside))
             newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
         keys = pl.concat(ids)
-        if keys["noteId"].n_unique() < keys.height:  # rare: worth reading twice, so that contents need not be hashed
+        if keys["noteId"].n_unique() < keys.height:  # rare: a second reading costs less than hashing all contents
             frames = self._quiet_reader().frames(NOTES, _NOTE_COLUMNS)
             content = pl.struct(_NOTE_COLUMNS.names).hash(seed=0).alias("content")
             keys = pl.concat([_NO_KEYS, *(frame.select("noteId", content) for frame in frames)])
@@ -288,7 +288,7 @@ class Gathering:
         return notes.sort("noteId"), newest
 
     def _refuse_partial(self, known: pl.DataFrame, notes: pl.DataFrame) -> None:
-        """Refuse a dump that seems to lack shards, where no list of its files is at hand.
+        """Refuse a dump that seems to lack shards if it has no list of its files.
 
         Args:
             known: ids of all notes.
@@ -312,7 +312,7 @@ class Gathering:
                 )
 
     def _quiet_reader(self) -> TableReader:
-        """A reader of the same dump whose counts and warnings are thrown away."""
+        """A reader of the same dump whose counts and warnings are discarded."""
         return replace(self.reader, progress=None, warnings=[], rows={}, rejected={})
 
     def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
@@ -326,7 +326,7 @@ class Gathering:
         return different
 
     def _states(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
-        """The notes with what the status history says of them."""
+        """The notes with their states from the status history."""
         columns = history_columns(self.settings.label_source, pending=self.waiting is not None)
         ids = notes.select("noteId")
         rows = [pl.DataFrame(schema=columns.schema)]
@@ -343,14 +343,14 @@ class Gathering:
         return states
 
     def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
-        """The undecided notes that would be kept once they are decided; what is dropped here is not counted."""
+        """Undecided notes that pass all filters; drops among them are not counted."""
         reader = self._quiet_reader()
         aside = Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
         aside._match(aside._readable(aside._by_people(undecided)))
         return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
 
     def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
-        """The notes with what is known of their writers; where only people's are asked for, without the others."""
+        """Add facts on writers; drop notes by others than people if only people's notes are requested."""
         flagged = flag_writers(decided, self.reader, required=self.settings.human_only)
         for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes")):
             if flagged.height and flagged[column].null_count() < flagged.height:
@@ -387,7 +387,7 @@ class Gathering:
                 self.drops[reason] += 1
 
     def _fault(self, post: FoundPost, notes: Sequence[NoteRow], *, illustrated: bool) -> str | None:
-        """Why a post with these notes is dropped, if it is; `illustrated` says whether it must have media or none."""
+        """The reason to drop a post with these notes, or None; `illustrated` requires media or none."""
         settings = self.settings
         status = post.status(settings.languages, illustrated=illustrated)
         if status is not PostStatus.OK:
@@ -397,7 +397,7 @@ class Gathering:
         if any(is_foreign(note.text, settings.languages) for note in notes):
             return "note-language"
         length = len(post.text) + max(len(note.text) for note in notes)
-        # What shows that a post from a source that says nothing of media is not whole.
+        # Signs of an incomplete post from a source that does not report media.
         doubtful = post.silent and not settings.keep_incomplete
         if doubtful and has_page_leftovers(post.text):
             return "page-leftovers"
@@ -406,7 +406,7 @@ class Gathering:
         return "too-long" if length > settings.max_characters else None
 
     def _count_votes(self) -> None:
-        """Distinct raters of each kept note, and those of them whom X drew to be asked; only their hashes are held."""
+        """Count distinct raters of each kept note, and those of them sampled by X; only their hashes are held."""
         if not self.reader.has(RATINGS):
             return
         ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
@@ -461,7 +461,7 @@ class Gathering:
         return Candidate(sample, Label(sample.id, note.label, facts), extras)
 
     def remarks(self) -> list[str]:
-        """What to do if nothing was kept."""
+        """Advice if nothing was kept."""
         if self.kept:
             return []
         in_quarter = self.notes_in - self.drops["other-quarter"]
@@ -493,12 +493,12 @@ def _epoch_ms(moment: datetime) -> int:
 
 
 def second_of(epoch_ms: int) -> datetime:
-    """The second that contains the time: samples are written to the second, and must read back the same."""
+    """The time rounded down to seconds: samples store seconds, and must read back equal."""
     return _EPOCH + timedelta(seconds=epoch_ms // 1000)
 
 
 def released_post(post: FoundPost) -> x_notes.Post:
-    """The part of a post that samples hold."""
+    """The part of a post that samples contain."""
     if post.date is None:
         raise SourceError("a post with text and without date", where=f"post {post.id}", code="bad-post")
     return x_notes.Post(post.id, post.date.replace(microsecond=0), post.text)

@@ -1,7 +1,7 @@
-"""The files of a dump: finding the numbered shards of a table, and opening one as a stream of bytes.
+"""The files of a dump: find the numbered shards of a table, and open one as a stream of bytes.
 
 Published layout: https://communitynotes.x.com/guide/en/under-the-hood/download-data (`notes/notes-00000.zip`, ...);
-a folder with all files side by side does as well. A zip holds one TSV, which is read as a stream and never unpacked.
+a folder with all files side by side also works. A zip contains one TSV, which is read as a stream and never unpacked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNFINISHED = ".unfinished"
 
 _PIECE = 2**20
 _LARGE = 64 * 2**20
-_DENSEST = 200  # real tables shrink to a fifth; a hundred times that is not a table of notes
+_DENSEST = 200  # real tables shrink to a fifth; a table that shrinks 40 times as much is not one of notes
 
 
 class _ListedFile(Lenient):
@@ -50,8 +50,8 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
 
     Raises:
         WorkspaceError: if the dump is not a readable folder.
-        SourceError: if a number is missing or there twice, the dump's manifest names a file that is not there, or the
-            download of the table has not ended.
+        SourceError: if a number is missing or repeated, the dump's manifest names a missing file, or the
+            download of the table is unfinished.
     """
     if (dump / subfolder / UNFINISHED).exists():
         raise SourceError(
@@ -86,7 +86,7 @@ def find_shards(dump: Path, stem: str, subfolder: str) -> list[Shard]:
 
 
 def files_by_manifest(dump: Path, subfolder: str) -> list[str]:
-    """The files of a table that the dump's manifest names; none where there is no manifest of ours."""
+    """The files of a table in the dump's manifest; empty without a manifest of this project."""
     try:
         found = read_model(dump / MANIFEST, _Manifest)
     except (DataError, OSError):
@@ -112,7 +112,7 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
     """Open the shard's TSV for reading bytes from its beginning to its end.
 
     Raises:
-        SourceError: if the file is not a zip with exactly one TSV, or breaks off, or cannot be read.
+        SourceError: if the file is not a zip with exactly one TSV, is truncated, or cannot be read.
     """
     with _refusing_damage(shard.path.name):
         if shard.path.suffix != ".zip":
@@ -124,10 +124,10 @@ def open_shard(shard: Shard) -> Iterator[BinaryIO]:
 
 
 def check_zip(path: Path, name: str) -> None:
-    """Read a zip with one TSV to its end, which compares its checksum; messages call it by its name.
+    """Read a zip with one TSV to its end to verify its checksum; messages use `name`.
 
     Raises:
-        SourceError: if it is not whole, or no zip with exactly one TSV.
+        SourceError: if it is incomplete, or not a zip with exactly one TSV.
     """
     with _refusing_damage(name), zipfile.ZipFile(path) as archive, archive.open(_member(name, archive)) as member:
         while member.read(_PIECE):
@@ -169,7 +169,7 @@ def _member(name: str, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
 
 
 def source_files(paths: Iterable[Path], known: Mapping[Path, SourceFile]) -> list[SourceFile]:
-    """Size and SHA-256 of files, sorted by name; those that are known are not read for it.
+    """Size and SHA-256 of files, sorted by name; files in `known` are not read again.
 
     Raises:
         SourceError: if one cannot be read.

@@ -1,4 +1,4 @@
-"""What samples hold besides what a collection finds: texts of released ones, found again, and pictures, fetched."""
+"""Completion of samples: texts of released ones, and downloaded pictures."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def fill_texts(
     progress: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> Mapping[str, Sample | str]:
-    """Each released sample with the texts of its post and note, or why one of them is not to be had.
+    """Each released sample with the texts of its post and note, or the reason why one is unavailable.
 
     Args:
         samples: public samples of x-notes, x-notes-media or x-posts.
         source: the dump and the posts.
-        workdir: folder for lines that cannot be read.
-        progress: called with a sentence at every file.
-        warn: called with a sentence for the person who runs it, about what was odd in the sources.
+        workdir: folder for unreadable lines.
+        progress: called with a sentence for every file.
+        warn: called with a sentence on each oddity of the sources.
 
     Raises:
         SourceError: if the notes or the posts cannot be read.
@@ -93,7 +93,7 @@ def _filled(sample: x_notes.PublicNote | PublicNotedPost, notes: Mapping[int, st
 
 
 def _identified(released: Sequence[x_notes.WithheldMedia], post: FoundPost) -> tuple[Media, ...]:
-    """The post's media, with the hash and size that were released of each."""
+    """The post's media, with the hash and size released for each."""
     if len(post.pictures) != len(released):
         return post.pictures
     pairs = zip(post.pictures, released, strict=True)
@@ -106,7 +106,7 @@ _TELL_EVERY = 50
 def with_pictures(
     collected: Collection, pictures: MediaPictures, progress: Callable[[str], None] | None = None
 ) -> Collection:
-    """The collection with the hash and size of every picture that is to be had; the funnel's context says how many.
+    """The collection with the hash and size of every available picture; the funnel's context has their number.
 
     Raises:
         DataError: if the cache is damaged or cannot be written.

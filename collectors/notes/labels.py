@@ -1,6 +1,6 @@
-"""What the readers decided about each note, from the status history.
+"""The readers' decision on each note, from the status history.
 
-A status locks at the first scoring run once the note is over 14 days old; before that it drifts, so that only a locked
+A status locks at the first scoring run once the note is over 14 days old; before that it may change, so only a locked
 status is a label. Dumps whose lock columns are empty can be labelled by the current status of notes old enough.
 """
 
@@ -27,14 +27,14 @@ _SHOWN = (
     "timestampMillisOfNmrDueToMinStableCrhTime",
     _EXPIRED,
 )
-"""When a note first had a status that says yes or no, or first met what makes it helpful: X shows a preview from then
-on, locked or not. The last one is negative where it has expired, and -1 where it was cleared and the time is lost."""
+"""When a note first had a decided status, or first met the criteria for helpful: X shows a preview from then
+on, locked or not. The last one is negative if it has expired, and -1 if it was cleared and the time is lost."""
 _MODEL = r"^([A-Za-z0-9]{1,40}(?: \(v[0-9.]{1,8}\))?)$"
-_LEAST_MS = 10**12  # in 2001; what is less is not a time
+_LEAST_MS = 10**12  # in 2001; smaller values are not times
 
 
 class NoteState(StrEnum):
-    """What the history says of a note."""
+    """The state of a note in its history."""
 
     DECIDED = "decided"
     NO_STATUS = "no-status"
@@ -43,7 +43,7 @@ class NoteState(StrEnum):
 
 
 def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColumns:
-    """The columns of the status history that the label source needs, and those that tell who is still undecided."""
+    """The columns of the status history that the label source needs, plus those that identify undecided notes."""
     texts = tuple(dict.fromkeys((source.column, LabelSource.CURRENT.column))) if pending else (source.column,)
     return WantedColumns(
         ("noteId",), texts=texts, fillable=("timestampMillisOfStatusLock",), extra=(*_SHOWN, DECIDED_BY)
@@ -51,11 +51,11 @@ def history_columns(source: LabelSource, *, pending: bool = False) -> WantedColu
 
 
 def still_open(history: pl.DataFrame, states: pl.DataFrame) -> pl.DataFrame:
-    """The notes that never had a status that says yes or no nor met what gives one, and are not locked, as `states`.
+    """Notes that are not locked, never had a decided status, and never met the criteria for one; as `states`.
 
     Args:
         history: the columns of `history_columns` with those for pending notes, ids unique.
-        states: what `settle` gave.
+        states: the result of `settle`.
     """
     now = LabelSource.CURRENT.column
     undecided = history.filter(pl.col(now).fill_null("").is_in(["", _UNDECIDED])).select("noteId")
@@ -80,7 +80,7 @@ def _refuse_unknown(statuses: pl.Series) -> None:
 def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youngest_ms: int) -> pl.DataFrame:
     """The notes with `state` (a NoteState), `label` (1, 0), `locked_ms`, `shown_ms`, `decided_by`; null if not known.
 
-    `shown_ms` is when the note first had a status that says yes or no, or first met what makes it helpful.
+    `shown_ms` is when the note first had a decided status, or first met the criteria for helpful.
     `decided_by` is the model that decided its present status.
 
     Args:
@@ -90,7 +90,7 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
         youngest_ms: with current statuses, notes created after this time (ms) count as not locked.
 
     Raises:
-        SourceError: if a status is not one of the three known ones.
+        SourceError: for an unknown status.
     """
     joined = notes.join(
         history.with_columns(pl.lit(True).alias("has_status")), on="noteId", how="left", maintain_order="left"
@@ -121,19 +121,19 @@ def settle(notes: pl.DataFrame, history: pl.DataFrame, source: LabelSource, youn
 
 
 AI_STATES = ("apiEarnedIn", "apiTestUser", "apiEarnedOut")
-"""States of the enrolment table in which a program writes by the API, or did; any other is a person's."""
+"""States in the enrolment table of programs that write by the API now, or did before; other states are people's."""
 AUTHOR, COLLABORATIVE = "noteAuthorParticipantId", "isCollaborativeNote"
 _TRUTH = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 _COLUMNS = WantedColumns(texts=("participantId", "enrollmentState"))
 
 
 def yes_or_no(column: str) -> pl.Expr:
-    """A column of texts such as `1` or `True` as truth values; null where a row says nothing."""
+    """A column of texts such as `1` or `True` as booleans; null if empty."""
     return pl.col(column).str.to_lowercase().replace_strict(_TRUTH, default=None, return_dtype=pl.Boolean)
 
 
 def without_older_versions(states: pl.DataFrame) -> pl.DataFrame:
-    """The notes without all but one version of a collaborative note on a post: the last decided one, else the last."""
+    """Keep one version of each collaborative note on a post: the last decided one, else the last."""
     decided = pl.col("state") == NoteState.DECIDED.value
     ids = pl.col("noteId").sort_by(decided, "createdAtMillis", "noteId")
     together = yes_or_no(COLLABORATIVE).fill_null(False)
@@ -142,15 +142,15 @@ def without_older_versions(states: pl.DataFrame) -> pl.DataFrame:
 
 
 def flag_writers(notes: pl.DataFrame, reader: TableReader, *, required: bool) -> pl.DataFrame:
-    """The notes without their authors, with `ai_writer` and `collaborative`: true, false, or null for not known.
+    """The notes without their authors, with `ai_writer` and `collaborative`: true, false, or null if unknown.
 
     Args:
         notes: with the columns `AUTHOR` and `COLLABORATIVE`, empty where the dump has none.
         reader: of the dump.
-        required: the answer decides what is kept.
+        required: whether the flags decide which notes are kept.
 
     Raises:
-        SourceError: if it is required, and the dump has no enrollment or no authors.
+        SourceError: if required, and the dump has no enrolment table or no authors.
     """
     known = reader.has(ENROLLMENT)
     named = pl.col(AUTHOR) != ""

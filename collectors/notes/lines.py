@@ -1,11 +1,11 @@
-"""Whole lines of a TSV in blocks, and the lines that are not what the header promises.
+"""Blocks of whole TSV lines, and lines that do not match the header.
 
-A block is checked as a whole, in bytes, which costs a fraction of parsing it. Only a block that fails is looked at
+A block is checked as a whole, in bytes, which costs a fraction of parsing it. Only a block that fails is checked
 line by line. The check takes a tenth of the time of parsing with polars, a nineteenth of `csv`, and a fifth of counting
 tabs line by line (`benchmarks/replacements.py lines`).
 
-A sieve leaves out lines about other notes before they are parsed: of 20 million ratings a quarter needs few. The ids at
-the beginnings of lines are looked at for all lines of a block at once (`benchmarks/replacements.py sieve`).
+A sieve drops lines on other notes before parsing: a quarter needs few of 20 million ratings. The ids at
+the beginnings of lines are compared for all lines of a block at once (`benchmarks/replacements.py sieve`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NOTHING = (b"", b"NA")
 """A cell without a value."""
 
 BLOCK_BYTES = 4 * 2**20
-_CHECK_BYTES = 2**18  # the check's arrays then stay in the processor's cache
+_CHECK_BYTES = 2**18  # keeps the check's arrays in the processor's cache
 _LONGEST_LINE = 16 * 2**20
 _MOST_WRITTEN = 10_000
 _TOLERATED = 0.001
@@ -39,7 +39,7 @@ _PARTICIPANT = re.compile(rb"[0-9A-Fa-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A line that cannot be read: where it is, why, and its bytes with participant ids taken out."""
+    """An unreadable line: its place, the fault, and its bytes without participant ids."""
 
     file: str
     line: int
@@ -50,7 +50,7 @@ class Reject:
 
 @dataclass(slots=True)
 class Rejects:
-    """How many lines of a table can be read, how many cannot, and the first of these; too many stop the run."""
+    """Counts readable and unreadable lines of a table, keeps the first unreadable ones; too many stop the run."""
 
     good: int = 0
     count: int = 0
@@ -62,13 +62,13 @@ class Rejects:
         return self.good + self.count
 
     def add(self, reject: Reject) -> None:
-        """Count a line, and keep it if there are not too many."""
+        """Count a line, and keep it unless there are too many."""
         self.count += 1
         if self.count <= _MOST_WRITTEN:
             self.kept.append(reject)
 
     def check(self, *, final: bool) -> None:
-        """Stop when more than 0.1% of the lines are rejected; before the end, when more than half are.
+        """Stop if more than 0.1% of the lines are rejected; before the end, if more than half are.
 
         Raises:
             SourceError: naming the first rejected line.
@@ -99,7 +99,7 @@ def line_blocks(
 ) -> Iterator[bytes]:
     """The stream in blocks of whole lines, each of about `size` bytes and each line ended by a newline.
 
-    A last line without an end may be cut within its last column, which nothing else would show: `warn` gets a sentence.
+    A last line without an end may be cut within its last column, which is otherwise undetectable; `warn` reports it.
 
     Raises:
         SourceError: if a line is longer than 16 MiB.
@@ -124,7 +124,7 @@ def line_blocks(
 
 
 class Lines(NamedTuple):
-    """Where a block's lines end, whether all is ASCII, and whether a carriage return stands before a newline."""
+    """Ends of a block's lines, whether it is ASCII, and whether it has a carriage return before a newline."""
 
     ends: Places
     ascii: bool
@@ -132,7 +132,7 @@ class Lines(NamedTuple):
 
 
 def check_lines(block: bytes, columns: int) -> Lines | None:
-    """Where the block's lines end, or None if one has not that many tab-separated columns or a NUL byte is there."""
+    """Ends of the block's lines, or None if a line has another number of tab-separated columns or a NUL byte."""
     whole = np.frombuffer(block, np.uint8)
     start, size, ascii_only, returns = 0, _CHECK_BYTES, True, False
     found = [np.empty(0, np.int64)]
@@ -166,7 +166,7 @@ def _part_holds(part: np.ndarray[tuple[int], np.dtype[np.uint8]], ends: Places, 
 
 @dataclass(frozen=True, slots=True)
 class LineLayout:
-    """What a line of a shard must look like, with places of the columns of integers and of participant ids."""
+    """Expected layout of a shard's lines, with places of the columns of integers and of participant ids."""
 
     name: str
     header: bytes
@@ -176,7 +176,7 @@ class LineLayout:
     private: tuple[int, ...]
 
     def fault(self, line: bytes) -> tuple[str, str] | None:
-        """What is wrong with the line and what was expected, or None."""
+        """The line's fault and the expected form, or None."""
         cells = line.split(b"\t")
         if len(cells) != len(self.columns):
             return f"{len(cells)} columns", str(len(self.columns))
@@ -203,13 +203,13 @@ class LineLayout:
 
 
 def split_good(block: bytes, first: int, layout: LineLayout, rejects: Rejects) -> tuple[bytes, int]:
-    """The block without its faulty and blank lines and without repeated headers, and how many headers there were.
+    """The block without faulty lines, blank lines and repeated headers, and the number of these headers.
 
     Args:
         block: whole lines.
-        first: the number of the first one in the file.
-        layout: what a line must look like.
-        rejects: takes the faulty ones.
+        first: line number of the first one in the file.
+        layout: the expected layout of lines.
+        rejects: collects the faulty lines.
     """
     good: list[bytes] = []
     headers = 0
@@ -224,21 +224,21 @@ def split_good(block: bytes, first: int, layout: LineLayout, rejects: Rejects) -
 
 
 SHORTEST_LINE = 20
-"""Bytes that every line must have, its newline included."""
+"""Minimal bytes of a line, including its newline."""
 
-_DIGITS = 19  # of every note's id today; no id of a note has more
+_DIGITS = 19  # the length of note ids today; none is longer
 _TEN = np.uint64(10)
 _BITS = 22
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # multiply-shift hashing
 
 
 def _places(numbers: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Where a number is looked up."""
+    """The hash slots of numbers."""
     return numbers * _FACTOR >> np.uint64(64 - _BITS)
 
 
 class Sieve:
-    """Lets through the lines about some notes, a few others by chance, and every line with an unusual id: not of 19
+    """Passes lines on selected notes, a few others by chance, and every line with an unusual id: not of 19
     digits, or beginning with a 9.
     """
 
@@ -247,7 +247,7 @@ class Sieve:
         self._wanted[_places(np.array([number for number in ids if number > 0], np.uint64))] = True
 
     def passed(self, block: bytes, ends: Places) -> bytes:
-        """The lines of the block that may be about the notes; all if they are too many to be worth taking out.
+        """The lines of the block that may be on the selected notes; the whole block if these are too many to separate.
 
         Args:
             block: ASCII, whole lines of at least `SHORTEST_LINE` bytes.
@@ -256,7 +256,7 @@ class Sieve:
         starts = np.concatenate((ends[:1] * 0, ends[:-1] + 1))
         every = np.ndarray((len(block) - _DIGITS,), f"V{_DIGITS + 1}", block, strides=(1,))
         cells = np.ascontiguousarray(every[starts].view(np.uint8).reshape(-1, _DIGITS + 1).T)
-        digits = cells[:_DIGITS] - ord("0")  # wraps around for what is below
+        digits = cells[:_DIGITS] - ord("0")  # wraps around for smaller bytes
         usual = (digits <= 9).all(axis=0) & (digits[0] > 0) & (digits[0] < 9) & (cells[_DIGITS] == ord("\t"))
         numbers = np.zeros(len(ends), np.uint64)
         for digit in digits:

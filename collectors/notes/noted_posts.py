@@ -1,9 +1,9 @@
-"""Posts that readers gave notes to: from a dump and its posts to the candidates of x-posts.
+"""Candidates of x-posts: posts with notes, from a dump and its posts.
 
-A post of the quarter is kept if it has two notes by people that its readers have done with. Where the scorer's output
+A post of the quarter is kept if it has two finished notes by people. Where the scorer's output
 lies beside the dump (`scored_notes.tsv`), or else `hellofresh collect ratings` wrote intercepts of the quarter, one
 must be helpful with a score of at least 0.35, and one have a score of 0.05 to 0.25; else one must be helpful and one
-not. Both are kept on the side of the label: they are what responses are rated beside, and say nothing of the post while
+not. Both are stored with the label: responses are compared with them, and they reveal nothing of the post while
 the quarter is open.
 """
 
@@ -37,7 +37,7 @@ from hellofresh.tasks.samples import Candidate, Label
 from hellofresh.tasks.x_notes import LICENSE
 
 SCORES = "scored_notes.tsv"
-"""What the open-source scorer of Community Notes writes; its column of scores:"""
+"""Written by the open-source scorer of Community Notes; its column of scores:"""
 _SCORE = "coreNoteIntercept"
 _HIGH, _SECOND = 0.35, (0.05, 0.25)
 _LISTED = list(REASONS)
@@ -45,7 +45,7 @@ _OF_MEDIA = (PostStatus.MEDIA, PostStatus.NO_MEDIA)
 _REASONS: Mapping[str, str] = {
     "one-note": "fewer than two notes by people, with text, that readers have done with",
     "no-pair": "no helpful note, or no second one beside it",
-    # What is said of posts and their texts; with media or without, a post may stand.
+    # Filters of posts and their texts; posts may have media or not.
     **{name: REASONS[name] for name in _LISTED[_LISTED.index(PostStatus.UNAVAILABLE) :] if name not in _OF_MEDIA},
     "note-language": "a note in a language that is not asked for",
     "too-long": "post and a note together too long",
@@ -61,7 +61,7 @@ class _Pair:
 
 
 def score_files(source: NotesSource, quarter: Quarter) -> list[Path]:
-    """The scorer's output beside a dump, else what ratings said of notes, if it is there for the quarter's own."""
+    """The scorer's output beside a dump, else the ratings' results, if they exist for the quarter's own notes."""
     path = source.dump / SCORES
     if path.is_file():
         return [path]
@@ -77,7 +77,7 @@ def collect_posts(
     workdir_name: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Collection:
-    """Collect posts made in the quarter that have two notes; arguments as for the notes.
+    """Collect posts of the quarter that have two notes; arguments as for the notes.
 
     Raises:
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
@@ -107,13 +107,13 @@ def _read_scores(path: Path) -> Mapping[int, float]:
 
 
 class _PostGathering(Gathering):
-    """As of notes, with the posts in the end."""
+    """As for notes, but in the end it yields posts."""
 
     scores: Mapping[int, float] | None = None
     chosen_by = "status"
 
     def read_bridging(self, source: NotesSource) -> list[Path]:
-        """Take the scores by which notes are chosen; the files of them."""
+        """Read the scores that select notes; returns the files read."""
         files = score_files(source, self.quarter)
         if files:
             self.scores = dict(item for path in files for item in _read_scores(path).items())
@@ -122,16 +122,16 @@ class _PostGathering(Gathering):
 
     @property
     def chosen(self) -> dict[str, object]:
-        """What the manifest says besides the settings."""
+        """Entries of the manifest besides the settings."""
         return {"notes_by": self.chosen_by}
 
     def remarks(self) -> list[str]:
-        """None: the funnel says it."""
+        """Empty: the funnel already shows why nothing was kept."""
         return []
 
     @property
     def inside(self) -> pl.Expr:
-        """Notes on posts that were made in the quarter, as their ids say."""
+        """Selects notes on posts that were made in the quarter, according to their ids."""
         start, end = first_snowflake(self.quarter.start), first_snowflake(self.quarter.end)
         return (pl.col("tweetId") >= start) & (pl.col("tweetId") < end)
 
@@ -160,7 +160,7 @@ class _PostGathering(Gathering):
         return {post: pair for post, pair in found.items() if pair is not None}
 
     def _pair(self, notes: Sequence[NoteRow]) -> _Pair | None:
-        """The best helpful note, and the best of those that may stand beside it; of equal ones the first written."""
+        """The best helpful note, and the best of its permitted partners; ties go to the first written."""
         high = [note for note in notes if note.label == 1 and (self.scores is None or self._score(note) >= _HIGH)]
         if self.scores is None:
             second = [note for note in notes if note.label == 0]
@@ -177,7 +177,7 @@ class _PostGathering(Gathering):
         self.paired: list[tuple[FoundPost, _Pair]] = []
         for post_id, pair in sorted(pairs.items()):
             post = found[str(post_id)]
-            # With media or without, it may stand.
+            # Posts may have media or not.
             reason = self._fault(post, (pair.high, pair.second), illustrated=post.media)
             if reason is None:
                 self.paired.append((post, pair))

@@ -1,9 +1,9 @@
-"""The ratings of a dump as arrays: each shard is read once, and no rater is named.
+"""The ratings of a dump as arrays: each shard is read once, and raters stay anonymous.
 
-A shard becomes a part: a private Parquet file in which a keyed hash stands for a rater, with a receipt of the shard
-that it was made of. An interrupted reading goes on with the next shard; another quarter's fit reads no shard again. The
-arrays depend neither on the key, nor on the order of rows, nor on how they lie in shards: raters are numbered in an
-order that follows from what they rated.
+A shard becomes a part: a private Parquet file in which a keyed hash stands for a rater, with a receipt of the source
+shard. An interrupted reading continues with the next shard; another quarter's fit reads no shard again. The
+arrays depend neither on the key, nor on the order of rows or their distribution over shards: raters are numbered in an
+order that depends only on their ratings.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hellofresh.releases.candidates import SourceFile
 
 RATER = "raterParticipantId"
 FIRST_MS = 1_609_459_200_000
-"""The beginning of 2021: there were no ratings before."""
+"""The beginning of 2021, before the first rating."""
 _LEVEL, _OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET = "helpfulnessLevel", "helpful", "notHelpful", "ratingSourceBucketed"
 _SAMPLED = "POPULATION_SAMPLED"
 _LEVELS = {"NOT_HELPFUL": 0, "SOMEWHAT_HELPFUL": 1, "HELPFUL": 2}
@@ -38,7 +38,7 @@ _COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"), texts=(RATER, _LEVEL), extra=(_OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET)
 )
 _NAME = re.compile(r"[A-Za-z_]{1,40}")
-_ROWS_AT_ONCE = 1_000_000  # among so many, a rater occurs more than once and is hashed once
+_ROWS_AT_ONCE = 1_000_000  # enough for raters to recur, so that each is hashed once
 _FORMAT = 1
 
 UNKNOWN_VALUE = "ratings with an unknown value"
@@ -50,13 +50,13 @@ NO_RATER = "ratings without a rater"
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a part was made of, and what was found on the way.
+    """Source of a part, and results of its reading.
 
     Attributes:
         shard: the file, with its hash.
         changed_ns: when it last changed.
         key: fingerprint of the key and the format.
-        rows, rejected: lines of the shard, and those of them that cannot be read.
+        rows, rejected: lines of the shard, and the unreadable ones among them.
         dropped: ratings left out, by reason.
         values: unknown values, if they look like names.
         warnings: of the reading.
@@ -74,7 +74,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """One shard to be read: where it is, where its part goes, and the key of the hash, which no log may show."""
+    """One shard to be read: its place, the place of its part, and the key of the hash, which must not be logged."""
 
     dump: Path
     number: int
@@ -93,18 +93,18 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DumpRatings:
-    """All ratings of known notes, sorted by note and rater; the same arrays whatever the key, `raters` apart.
+    """All ratings of known notes, sorted by note and rater; except for `raters`, independent of the key.
 
     Attributes:
-        note: shape (ratings,), places in the ids that were asked for.
-        rater: shape (ratings,), places in `raters`.
+        note: shape (ratings,), indices into the given ids.
+        rater: shape (ratings,), indices into `raters`.
         level: shape (ratings,), 0 not helpful, 1 somewhat, 2 helpful.
-        second: shape (ratings,), when, in seconds.
-        sampled: shape (ratings,), whether X drew the rater to be asked.
+        second: shape (ratings,), time in seconds.
+        sampled: shape (ratings,), whether X sampled the rater.
         raters: keyed hashes, by the raters' numbers.
-        counts: what was read and what was left out, by what it is.
+        counts: rows read and rows left out, by kind.
         sources: the shards.
-        warnings: sentences for people.
+        warnings: sentences for readers.
     """
 
     note: NDArray[np.int32]
@@ -124,7 +124,7 @@ def hashed(participants: pl.Series, key: bytes) -> pl.Series:
     values = [
         int.from_bytes(blake2b(name.encode(), digest_size=8, key=key).digest(), "big") for name in different.to_list()
     ]
-    if not values:  # of which polars would keep the type of text
+    if not values:  # since polars would keep the type of text for an empty list
         return pl.Series(participants.name, values, dtype=pl.UInt64)
     return participants.replace_strict(different, pl.Series(values, dtype=pl.UInt64), return_dtype=pl.UInt64)
 
@@ -139,14 +139,14 @@ def read_ratings(
     afresh: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> DumpRatings:
-    """Read the shards of which there is no part yet, and put all parts together.
+    """Read the shards that have no part yet, and combine all parts.
 
     Args:
         dump: its folder.
         notes: ids of all notes, sorted.
         folder: where parts are kept; private.
-        key: of the hash that stands for raters, at most 64 bytes.
-        pool: where shards are read; None for here, one after the other.
+        key: of the hash of raters, at most 64 bytes.
+        pool: where shards are read; None for this process, one after the other.
         afresh: read every shard again.
         progress: called with a sentence now and then.
 
@@ -181,7 +181,7 @@ def _fingerprint(key: bytes) -> str:
 
 
 def _current(reading: _Reading) -> _Part | None:
-    """The receipt of a part that is there and was made of the shard as it is now."""
+    """The receipt of an existing part, if it was made of the present shard."""
     if not (reading.receipt.is_file() and reading.part.is_file()):
         return None
     try:
@@ -222,7 +222,7 @@ _PART_SCHEMA = {"note": pl.Int64, "rater": pl.UInt64, "second": pl.Int64, "level
 
 
 def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[str]) -> pl.DataFrame:
-    """Ratings as numbers, without those that say nothing; these are counted."""
+    """Ratings as numbers, without empty ones; these are counted."""
     value = pl.col(_LEVEL)
     before_levels = pl.when(pl.col(_OLD_HELPFUL) == "1").then(2).when(pl.col(_OLD_NOT_HELPFUL) == "1").then(0)
     level = pl.when(value == "").then(before_levels).otherwise(value.replace_strict(_LEVELS, default=None))
@@ -288,7 +288,7 @@ def _together(readings: Sequence[_Reading], notes: NDArray[np.int64], say: Calla
 
 
 def _warnings_of(parts: Sequence[_Part], counts: Mapping[str, int]) -> Iterator[str]:
-    """Of the parts, and of each kind of ratings that was left out."""
+    """Warnings of the parts, and of each kind of ratings left out."""
     values = sorted({value for part in parts for value in part.values})
     yield from (warning for part in parts for warning in part.warnings)
     for what in (UNKNOWN_VALUE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, DUPLICATE):
@@ -300,10 +300,10 @@ def _warnings_of(parts: Sequence[_Part], counts: Mapping[str, int]) -> Iterator[
 def _renumbered(
     pair: NDArray[np.int64], second: NDArray[np.int32], level: NDArray[np.int8], raters: int
 ) -> NDArray[np.intp]:
-    """Number the raters of `pair` anew, in place, by what they rated; the old numbers in the new order.
+    """Renumber the raters of `pair` in place by their ratings; returns the old numbers in the new order.
 
     A rater's mark is the sum of a mixed number (splitmix64) of each rating. In halves, the sums are exact in floats, so
-    that no order shows. Raters of one mark said the same of the same notes in the same seconds.
+    their order has no effect. Raters with equal marks gave the same ratings to the same notes in the same seconds.
     """
     marks = np.zeros((2, raters))
     pieces = [slice(start, start + _ROWS_AT_ONCE) for start in range(0, pair.size, _ROWS_AT_ONCE)]
@@ -325,7 +325,7 @@ def _renumbered(
 def _one_a_pair(
     pair: NDArray[np.int64], second: NDArray[np.int32], level: NDArray[np.int8], sampled: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Places of the ratings in order of their pairs; of several on a pair, the latest."""
+    """Indices of the ratings in order of their pairs; of several ratings of a pair, the latest."""
     order: NDArray[np.intp] = np.argsort(pair, kind="stable")
     same = pair[order[1:]] == pair[order[:-1]]
     if not same.any():

@@ -1,12 +1,12 @@
-"""Taking a snapshot of the public dump: which day, which shards, and a manifest of what was fetched.
+"""Download of a snapshot of the public dump: choice of the day and the shards, and a manifest of the files.
 
 Layout: `<base>/YYYY/MM/DD/<table>/<stem>-NNNNN.zip`, shards numbered from 0 (see
 https://communitynotes.x.com/guide/en/under-the-hood/download-data). The source keeps about a week, and a snapshot is
 cumulative: one a month is what a quarter needs later.
 
-The manifest holds hashes, which need not be taken again as long as a file is the very one that was hashed: same name,
+The manifest holds hashes, which remain valid as long as a file is the very one that was hashed: same name,
 size and time of last change of its inode. Writing to a file, replacing it, or unpacking it from an archive sets that
-time, and no program can choose it, so that a manifest that came with a dump from elsewhere is not believed.
+time, and no program can choose it, so a manifest that came with a dump from elsewhere is not trusted.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from hellofresh.releases.candidates import SourceFile
 PUBLIC_URL = "https://ton.twimg.com/birdwatch-public-data"
 _DAYS_BACK = 14  # dumps were 7 to 9 days late in August 2024 and in December 2025
 _MOST_SHARDS = 10_000
-_LEAST_KEPT = 0.99  # of the bytes of a table in an earlier dump
-_SPARE_BYTES = 2**12  # which packing alone may save
+_LEAST_KEPT = 0.99  # of a table's bytes in an earlier dump
+_SPARE_BYTES = 2**12  # bytes by which packing alone may differ
 _OPTIONAL = (ENROLLMENT, REQUESTS)
 _URL = re.compile(r"https?://[^\s?#]+")
 
@@ -61,7 +61,7 @@ class DumpRequest:
 
     @property
     def tables(self) -> tuple[DumpTable, ...]:
-        """The tables, those that must be there first."""
+        """The tables, required ones first."""
         return (NOTES, HISTORY, *((RATINGS,) if self.ratings else ()), *_OPTIONAL)
 
     def url(self, day: date, table: DumpTable, number: int) -> str:
@@ -71,7 +71,7 @@ class DumpRequest:
 
 @dataclass(frozen=True, slots=True)
 class DumpSnapshot:
-    """A dump on the disk, in the published subfolders, with its manifest; names of files are paths in the folder."""
+    """A dump on disk, in the published subfolders, with its manifest; file names are paths in the folder."""
 
     day: date
     folder: Path
@@ -87,16 +87,16 @@ def download(
     progress: Callable[[str], None],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> DumpSnapshot:
-    """Fetch a dump into `folder/<day>`; what is there is not fetched again.
+    """Download a dump into `folder/<day>`; existing files are kept.
 
     Args:
-        folder: holds a folder for each day.
-        request: what to fetch.
+        folder: contains a folder for each day.
+        request: which dump and tables.
         today: the day to walk back from (UTC).
 
     Raises:
         SourceError: if the dump is missing, or the server keeps failing or sends damaged files.
-        WorkspaceError: if files cannot be written, or another process is fetching this dump.
+        WorkspaceError: if files cannot be written, or another process is downloading this dump.
     """
     if request.day is not None and (whole := _whole(folder, request.day, request)):
         return whole
@@ -127,7 +127,7 @@ async def _download(
 
 
 async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> date:
-    """The newest day whose tables have all begun to appear."""
+    """The newest day on which all required tables have at least one shard."""
     days = [request.day] if request.day else [today - timedelta(days=back) for back in range(_DAYS_BACK + 1)]
     needed = [table for table in request.tables if table not in _OPTIONAL]
     for day in days:
@@ -149,7 +149,7 @@ async def _find_day(transfer: Transfer, request: DumpRequest, today: date) -> da
 
 
 async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, place: Path, table: DumpTable) -> None:
-    """All shards of a table; a mark in its folder says so as long as some may be missing."""
+    """Download all shards of a table; a mark in its folder shows that some may be missing."""
     mark = place / table.subfolder / UNFINISHED
     try:
         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ async def _fetch_table(transfer: Transfer, request: DumpRequest, day: date, plac
 
 
 def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:
-    """A dump holds what the one before had and more: a table that shrank by over 1% lacks a shard."""
+    """Dumps are cumulative, so a table over 1% smaller than in the dump before lacks a shard."""
     before = newest_snapshot(folder, request.base_url, before=day)
     manifest = None if before is None else read_manifest(before)
     if manifest is None:
@@ -194,7 +194,7 @@ def _refuse_smaller(folder: Path, request: DumpRequest, day: date) -> None:
 
 
 def _whole(folder: Path, day: date, request: DumpRequest) -> DumpSnapshot | None:
-    """The snapshot of the day if its manifest is there, covers the request, and every file has its size."""
+    """The snapshot of the day, if it has a manifest, covers the request, and every file has its size."""
     place = folder / day.isoformat()
     manifest = read_manifest(place)
     if manifest is None or (request.ratings and not manifest.ratings):
@@ -212,14 +212,14 @@ def _name(table: DumpTable, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotManifest:
-    """What a snapshot holds, as its file says.
+    """The contents of a snapshot, as its file lists them.
 
     Attributes:
         date: the day of the dump.
         base_url: where it was downloaded from.
         ratings: whether the ratings are among the files.
         files: every file with size and SHA-256; names are paths in the folder.
-        changed_ns: when the inode of each file last changed (ns since 1970), by name; earlier versions wrote none.
+        changed_ns: time of the last change of each file's inode (ns since 1970), by name; missing in earlier versions.
     """
 
     date: str
@@ -230,13 +230,13 @@ class SnapshotManifest:
 
 
 def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[str], None]) -> SnapshotManifest:
-    """Hash every finished file in the folder's subfolders and write the manifest: a snapshot with one is whole."""
+    """Hash every finished file in the folder's subfolders and write the manifest, which marks the snapshot as whole."""
     files: list[SourceFile] = []
     changed: dict[str, int] = {}
     tables = (path for path in place.glob("*/*") if path.suffix in {".zip", ".tsv"})
     for path in sorted(path for path in tables if not (path.parent / UNFINISHED).exists()):
         progress(f"hashing {path.name}")
-        status = path.stat()  # before hashing: a change meanwhile then shows
+        status = path.stat()  # before hashing, so that a later change is detected
         files.append(SourceFile(path.relative_to(place).as_posix(), status.st_size, sha256_file(path)))
         changed[files[-1].name] = status.st_ctime_ns
     ratings = any(item.name.startswith(f"{RATINGS.subfolder}/") for item in files)
@@ -246,7 +246,7 @@ def write_manifest(place: Path, day: date, base_url: str, progress: Callable[[st
 
 
 def read_manifest(place: Path) -> SnapshotManifest | None:
-    """The folder's manifest, or None if it is missing or another program's."""
+    """The folder's manifest, or None if it is missing or from another program."""
     try:
         return read_model(place / MANIFEST, SnapshotManifest)
     except (DataError, OSError):
@@ -254,7 +254,7 @@ def read_manifest(place: Path) -> SnapshotManifest | None:
 
 
 def newest_snapshot(folder: Path, base_url: str, *, before: date = date.max) -> Path | None:
-    """The newest whole snapshot of days before one that was downloaded from there; folders are named by their days."""
+    """The newest whole snapshot from this address and before a day; folders are named by their days."""
     days = sorted(path for path in folder.glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]") if path.is_dir())
     days = [path for path in days if path.name < before.isoformat()]
     for place in reversed(days):
@@ -265,7 +265,7 @@ def newest_snapshot(folder: Path, base_url: str, *, before: date = date.max) -> 
 
 
 def known_hashes(place: Path) -> Mapping[Path, SourceFile]:
-    """The hashes of the files that are unchanged since the manifest was written, by path, with the files' own names."""
+    """Hashes of files unchanged since the manifest was written, by path, with the files' own names."""
     manifest = read_manifest(place)
     known: dict[Path, SourceFile] = {}
     if manifest is None:

@@ -1,7 +1,7 @@
 """The tables of a dump as typed frames, read by column name.
 
 Format: https://communitynotes.x.com/guide/en/under-the-hood/download-data. Tab-separated, never quoted, HTML entities
-in texts; columns come and go over the years. Ids are 64-bit integers from the first byte on, never floats.
+in texts; columns are added and removed over the years. Ids are always 64-bit integers, never floats.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class DumpTable:
 
     Attributes:
         title: for messages.
-        stem: how its files' names begin.
-        subfolder: where the published layout keeps them.
+        stem: prefix of its files' names.
+        subfolder: its folder in the published layout.
         columns: every column known today, in order.
-        aliases: today's name of a column by its former name.
-        new: columns that not every dump has yet.
+        aliases: current names of columns by their former names.
+        new: columns that are missing in some dumps.
     """
 
     title: str
@@ -89,14 +89,14 @@ REQUESTS = _table("note requests", "batSignals", "requests")
 
 @dataclass(frozen=True, slots=True)
 class WantedColumns:
-    """The columns that a reading needs.
+    """The columns required for a reading.
 
     Attributes:
         integers: must hold a 64-bit integer in every row.
         optional_integers: a 64-bit integer, or nothing (an empty cell or `NA`).
         texts: any text; an empty cell is an empty text.
-        fillable: texts that may be filled with emptiness where the column is missing and the user allows it.
-        extra: texts that are filled with emptiness where the column is missing.
+        fillable: texts that become empty if the column is missing and the user allows it.
+        extra: texts that become empty if the column is missing.
     """
 
     integers: tuple[str, ...] = ()
@@ -119,15 +119,15 @@ class WantedColumns:
 
 @dataclass(slots=True)
 class TableReader:
-    """Reads the tables of one dump and remembers what a person should know of it.
+    """Reads the tables of one dump and collects warnings for the user.
 
     Attributes:
         dump: the folder.
         workdir: where rejected lines are written.
-        workdir_name: what warnings call that folder; None for its path, empty if it is not kept.
-        allow_missing_columns: fill a missing column where emptiness is a sensible value.
-        progress: called with a sentence at every shard.
-        block_bytes: how much of a shard is held at a time.
+        workdir_name: the folder's name in warnings; None for its path, empty if it is temporary.
+        allow_missing_columns: fill a missing column where empty values are meaningful.
+        progress: called with a sentence for every shard.
+        block_bytes: bytes of a shard held at a time.
         warnings: sentences gathered on the way.
         rows: rows of each table by title, rejected ones and repeated headers left out.
         rejected: lines rejected by title of the table.
@@ -150,12 +150,12 @@ class TableReader:
     def frames(
         self, table: DumpTable, wanted: WantedColumns, sieve: Sieve | None = None, only: int | None = None
     ) -> Iterator[pl.DataFrame]:
-        """The table's wanted columns, a frame for every few thousand lines.
+        """The table's wanted columns, in frames of a few thousand lines.
 
         Args:
             wanted: its columns.
-            sieve: may leave out, but still count, rows about notes that it does not want.
-            only: number of the one shard that is read; None for all.
+            sieve: may drop rows on unwanted notes, which are still counted.
+            only: number of the single shard to read; None for all.
 
         Raises:
             SourceError: if the table, a shard or a column is missing, a file is broken, or more than 0.1% of the
@@ -172,7 +172,7 @@ class TableReader:
         rejects = Rejects()
         aside = self.workdir / f"rejects-{table.stem}.tsv"
         if self.workdir.is_dir():
-            remove_file(aside)  # those of an earlier run would be taken for this one's
+            remove_file(aside)  # otherwise those of an earlier run would be taken for this run's
         try:
             for shard in shards:
                 if self.progress is not None:
@@ -279,7 +279,7 @@ def _columns(header: bytes, name: str, table: DumpTable) -> tuple[str, ...]:
 
 
 class _ShardReading:
-    """A shard on its way to frames."""
+    """Converts a shard to frames."""
 
     def __init__(self, layout: LineLayout, wanted: WantedColumns, sieve: Sieve | None, rejects: Rejects) -> None:
         self._layout, self._wanted, self._rejects = layout, wanted, rejects
@@ -288,7 +288,7 @@ class _ShardReading:
         self.headers, self.next_line = 0, _FIRST_ROW
 
     def frames(self, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
-        """The wanted columns of all lines that can be read."""
+        """The wanted columns of all readable lines."""
         for block, frame in _ahead(self._read, blocks):
             lines = block.count(b"\n")
             if frame is None:
@@ -300,7 +300,7 @@ class _ShardReading:
             self._rejects.check(final=False)
 
     def _read(self, block: bytes) -> pl.DataFrame | None:
-        """What a block holds, in a thread, without what the sieve keeps back; None if a line is at fault."""
+        """Parse a block in a thread, without lines that the sieve drops; None if a line is faulty."""
         lines = check_lines(block, len(self._layout.columns))
         if lines is not None and lines.returns:
             block = block.replace(b"\r\n", b"\n")
@@ -312,7 +312,7 @@ class _ShardReading:
         return _parsed(block, self._layout, self._wanted)
 
     def _by_line(self, content: bytes) -> pl.DataFrame:
-        """The good ones of some lines, looked at one by one."""
+        """The valid lines of a block, checked one by one."""
         good, headers = split_good(content, self.next_line, self._layout, self._rejects)
         frame = _parsed(good, self._layout, self._wanted)
         if frame is None:
@@ -330,7 +330,7 @@ class _ShardReading:
 def _ahead(
     read: Callable[[bytes], pl.DataFrame | None], blocks: Iterator[bytes]
 ) -> Iterator[tuple[bytes, pl.DataFrame | None]]:
-    """The blocks and what is read from them, in order; those that follow are read meanwhile."""
+    """Blocks and their results, in order; later blocks are read in the meantime."""
     waiting: deque[tuple[bytes, Future[pl.DataFrame | None]]] = deque()
     with ThreadPoolExecutor(_THREADS) as pool:
         for block in blocks:
@@ -344,7 +344,7 @@ def _ahead(
 
 
 def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataFrame | None:
-    """The block, whose lines have the right number of columns, as a frame; None if any line of it is at fault."""
+    """The block, whose lines have the right number of columns, as a frame; None if any line is malformed."""
     if not block:
         return pl.DataFrame(schema=wanted.schema)
     schema = dict.fromkeys(layout.columns, pl.String)
@@ -369,7 +369,7 @@ def _parsed(block: bytes, layout: LineLayout, wanted: WantedColumns) -> pl.DataF
 
 
 def refuse_conflicts(rows: pl.DataFrame, title: str) -> None:
-    """Refuse rows, of which exact repetitions are left out, if two are on one note; raises SourceError."""
+    """Raise SourceError if two different rows are on one note; exact repetitions are removed before."""
     conflicts = rows.filter(pl.col("noteId").is_duplicated())["noteId"].sort()
     if conflicts.len():
         raise SourceError(
@@ -382,7 +382,7 @@ def refuse_conflicts(rows: pl.DataFrame, title: str) -> None:
 
 
 def gathered(frames: Iterable[pl.DataFrame], rows: int = _ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-    """The same rows in fewer frames, of `rows` or more: a join costs a millisecond, however few rows there are."""
+    """Merge frames to `rows` rows or more: a join costs a millisecond, however few rows there are."""
     waiting: list[pl.DataFrame] = []
     for frame in frames:
         waiting.append(frame)

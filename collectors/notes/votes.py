@@ -1,6 +1,6 @@
-"""Votes of any people on any items: a plain table `rater,item,vote`, fitted like ratings of notes.
+"""Votes of people on items: a plain table `rater,item,vote`, fitted like ratings of notes.
 
-A vote is -1, 0 or 1 (against, neither, for), or 0, 0.5 or 1. Of several votes of a rater on an item the last counts.
+A vote is -1, 0 or 1 (against, neither, for), or 0, 0.5 or 1. A rater's last vote on an item counts.
 Exports of Polis (`voter-id`, `comment-id`, `vote`) are such tables too.
 """
 
@@ -22,13 +22,13 @@ _DRAWS = 40
 
 @dataclass(frozen=True, slots=True)
 class VotedItem:
-    """What votes say of an item.
+    """Results of the votes on an item.
 
     Attributes:
         item: its name in the table.
         votes, against, neither, in_favour: how many of each kind.
-        intercept, factor: of one round of the fit; None with fewer than 5 votes of raters of 10 votes.
-        error: the standard deviation of the intercept over fits of redrawn raters; None where too few have one.
+        intercept, factor: of one round of the fit; None with fewer than 5 votes by raters with at least 10 votes.
+        error: the standard deviation of the intercept over fits of resampled raters; None if too few fits have one.
     """
 
     item: str
@@ -45,10 +45,10 @@ VOTED_ITEMS = Table(VotedItem)
 
 
 def read_votes(path: Path) -> tuple[list[str], Ratings]:
-    """The items by name, and the votes on them, in an order that does not depend on that of rows but for repetitions.
+    """The items by name and the votes on them, independent of the order of rows except for repetitions.
 
     Raises:
-        SourceError: if the file is no such table, or a vote is no number of the two scales (`bad-votes`).
+        SourceError: if the file is not such a table, or a vote is on neither scale (`bad-votes`).
     """
 
     def bad(what: str) -> SourceError:
@@ -74,7 +74,7 @@ def read_votes(path: Path) -> tuple[list[str], Ratings]:
 
 
 def fit_votes(path: Path) -> tuple[pl.DataFrame, Round]:
-    """A row of `VotedItem` for each item of a table, and the fit; raises as `read_votes`, and where too few voted."""
+    """A row of `VotedItem` for each item of a table, and the fit; raises as `read_votes`, and for too few votes."""
     items, votes = read_votes(path)
     raters = int(votes.rater.max(initial=-1)) + 1
     try:

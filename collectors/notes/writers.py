@@ -1,7 +1,7 @@
-"""What a quarter's notes say of those who write them, from the ratings: only figures by writer leave this module.
+"""Statistics on the writers of a quarter's notes, from the ratings: the output has only figures by writer.
 
-Programs that write by the API are shown as `Writer 1`, `Writer 2`, ...: a number is given once, in the order of the
-first notes of those who are new, and kept in a private file, so that a writer has the same name in every quarter.
+Automated writers are shown as `Writer 1`, `Writer 2`, ...: each gets a number once, in the order of the
+first notes of new ones. The numbers are kept in a private file, so that names stay the same in every quarter.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class _Numbers:
 
 
 def writer_names(writers: Sequence[int], folder: Path) -> list[str]:
-    """The names of programs that write, by their first notes; new ones get the next numbers, which are kept.
+    """Names of automated writers, by their first notes; new ones get the next numbers, which are stored.
 
     Args:
-        writers: ids of the first notes of all such programs of a dump.
+        writers: ids of the first notes of all automated writers of a dump.
         folder: private; where numbers are kept.
 
     Raises:
-        DataError: if the file of numbers is damaged: other numbers would give writers other names.
+        DataError: if the file of numbers is damaged, since new numbers would rename writers.
     """
     path = folder / _NUMBERS
     known = dict(read_model(path, _Numbers).numbers) if path.is_file() else {}
@@ -83,17 +83,17 @@ def write_note_writers(
     claimed: Mapping[int, str],
     folder: Path,
 ) -> int:
-    """Compare the writers of a quarter's notes, write the tables of `hellofresh.results.note_writers`; count writers.
+    """Compare the writers of a quarter's notes, and write the tables of `hellofresh.results.note_writers`.
 
     Args:
-        path: of the table of writers; that of pairs lies beside it.
+        path: of the table of writers; the table of pairs is written beside it.
         notes: all notes, with `writer` (its first note), `collaborative`, `currentStatus`, `hours`, `minutes`, `media`,
             `foreign`, `alone` and `first`.
-        mine: which of them are of the quarter.
+        mine: indices of the quarter's notes.
         ratings, fit: of all notes.
-        machines: first notes of all programs that write by the API, sorted.
-        claimed: names that writers claim, by their first notes.
-        folder: private; where writers' numbers are kept.
+        machines: first notes of all automated writers, sorted.
+        claimed: claimed names, by the writers' first notes.
+        folder: private; contains the writers' numbers.
     """
     own = notes[mine].with_columns(ratings=np.bincount(ratings.note, minlength=notes.height)[mine])
     every = [
@@ -103,10 +103,10 @@ def write_note_writers(
     here = np.flatnonzero(np.isin(machines, own["writer"].to_numpy()))
     names, machines = [PEOPLE, COLLABORATIVE, *(every[place] for place in here)], machines[here]
     kinds = [WriterKind.PEOPLE, WriterKind.COLLABORATIVE, *[WriterKind.MACHINE] * machines.size]
-    # Of each note: 0 for people, 1 if it is collaborative, else 2 and more for programs.
+    # For each note: 0 for people, 1 if it is collaborative, 2 and more for automated writers.
     number = pl.col("writer").replace_strict(machines, range(2, machines.size + 2), default=0, return_dtype=pl.Int64)
     own = own.with_columns(number=pl.when("collaborative").then(1).otherwise(number))
-    # Of notes that call the post misleading: the others do another thing.
+    # Only notes that call the post misleading: the others serve another purpose.
     counts = fit.notes.misleading[mine] & (own["tweetId"].fill_null(0).to_numpy() > 0)
     post, writer = np.zeros(notes.height, np.int64), np.full(notes.height, -1)
     post[mine], writer[mine] = own["tweetId"].rank("dense").fill_null(0), np.where(counts, own["number"], -1)
@@ -135,7 +135,7 @@ def write_note_writers(
 
 
 def _counts(own: pl.DataFrame) -> pl.DataFrame:
-    """What each writer's notes add up to."""
+    """Totals of each writer's notes."""
     status = pl.col("currentStatus").fill_null("")
     return own.group_by("number").agg(
         pl.len().alias("notes"),
@@ -172,20 +172,20 @@ def compare_writers(
     writers: int,
     first: NDArray[np.bool_] | None = None,
 ) -> tuple[dict[str, WriterEffects], NDArray[np.int64]]:
-    """Effects of writers on notes' intercepts and on the share of helpful ratings, writer 0 being the reference.
+    """Effects of writers on notes' intercepts and on the share of helpful ratings; writer 0 is the reference.
 
-    Of helpful raters' ratings. What the rater's camp adds to a rating is taken from it, so that effects are those on
-    intercepts: the rest of the rater is the same for all notes on a post.
+    Uses ratings of helpful raters. The effect of the rater's camp is subtracted from each, so that effects are on
+    intercepts: the rater's other effects are equal for all notes on a post.
 
     Args:
         fit: of all notes.
         post: shape (notes,), equal numbers for notes on one post.
-        writer: shape (notes,), below 0 for notes that do not count.
-        writers: how many there are.
-        first: shape (notes,), which notes were the first on their post; absent, nothing is said of the order.
+        writer: shape (notes,), below 0 for excluded notes.
+        writers: number of writers.
+        first: shape (notes,), which notes were the first on their post; if absent, the order is not analysed.
 
     Returns:
-        Effects on the `intercept`, the `share`, and the intercept with the first note's gain beside (`ordered`); how
+        Effects on the `intercept`, the `share`, and the intercept adjusted for the first note's gain (`ordered`); how
         many raters each writer is compared by, shape (writers,).
     """
     ratings = fit.ratings

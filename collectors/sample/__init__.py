@@ -1,7 +1,7 @@
 """The bundled sample: two quarters of notes and edits and some claims, in exactly the formats of the real sources.
 
-All of it was written for this project; it shows the machinery and ranks no system. `benchmarks/made/sample` has the
-texts and what rendered them. No default release has the claims.
+All of it was written for this project; it demonstrates the software and ranks no system. `benchmarks/made/sample` has
+the texts and the code that renders them. No default release contains the claims.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HERE = Path(__file__).parent
 
 
 def files() -> list[Path]:
-    """The files of the sample, packed."""
+    """The packed files of the sample."""
     return sorted([*_HERE.glob("*.xz"), *_HERE.glob("*.bz2")])
 
 
@@ -35,5 +35,5 @@ def write_history(path: Path) -> None:
 
 
 def write_claims_feed(path: Path) -> None:
-    """Write the claims as a feed of reviews; no default release has them."""
+    """Write the claims as a feed of reviews; no default release contains them."""
     write_bytes(path, lzma.decompress((_HERE / "feed.json.xz").read_bytes()))

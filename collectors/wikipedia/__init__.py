@@ -1,7 +1,7 @@
-"""Edits of Wikipedia paragraphs and what became of them, from full-history XML dumps.
+"""Edits of Wikipedia paragraphs and their fates, from full-history XML dumps.
 
 `export` reads the dump, `wikitext` splits a revision into sections and paragraphs, `edits` finds the paragraphs that
-a revision changed, `stability` decides the fate of each, `clean` makes wikitext readable, `collect` puts it together.
+a revision changed, `stability` decides the fate of each, `clean` makes wikitext readable, `collect` combines them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fetching a content export of a wiki: the newest whole one, every file checked against the published SHA-256.
+"""Download of a wiki's content export: the newest whole one; every file is checked against its published SHA-256.
 
 Layout: `<base>/<wiki>/<YYYY-MM-DD>/xml/bzip2/`, with `SHA256SUMS` and `_SUCCESS`, which are written last: a folder
 without `_SUCCESS` is unfinished (https://wikitech.wikimedia.org/wiki/MediaWiki_Content_File_Exports).
@@ -33,12 +33,12 @@ _SIZE = re.compile(r'href="(?:[^"]*/)?([^"/]+)"[^\n]*?([0-9]+)\s*$', re.MULTILIN
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What to fetch.
+    """Which export to download.
 
     Attributes:
         wiki: its name, such as `enwiki`.
-        day: of the export; None for the newest that is finished.
-        contact: how the server's operators reach whoever runs this; goes into the User-Agent.
+        day: of the export; None for the newest finished one.
+        contact: address at which the server's operators reach the user; part of the User-Agent.
         policy: when to give up.
     """
 
@@ -55,13 +55,13 @@ class ExportRequest:
             raise UsageError(f"the address {self.base_url!r}", expected="http(s)://...", code="bad-url")
 
     def url(self, *parts: str) -> str:
-        """An address below that of the wiki."""
+        """An address below the wiki's."""
         return "/".join((self.base_url.rstrip("/"), self.wiki, *parts))
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedExport:
-    """An export on the disk: its day, folder, files, and whether all of them were there already."""
+    """An export on disk: its day, folder and files, and whether all of them already existed."""
 
     day: date
     folder: Path
@@ -76,11 +76,11 @@ def download_export(
     progress: Callable[[str], None],
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> FetchedExport:
-    """Fetch an export into `folder/<wiki>-<day>`; what is there is not fetched again, what was begun is resumed.
+    """Download an export into `folder/<wiki>-<day>`; existing files are kept, unfinished ones are resumed.
 
     Raises:
-        SourceError: if the export is missing, it is unfinished, or the server keeps failing or sends damaged files.
-        WorkspaceError: if the disk is too small, files cannot be written, or another process is fetching this export.
+        SourceError: if the export is missing or unfinished, or the server keeps failing or sends damaged files.
+        WorkspaceError: if the disk is too small, files cannot be written, or another process downloads this export.
     """
     return asyncio.run(_Fetching(folder, request, progress).run(sleep))
 
@@ -102,7 +102,7 @@ class _Fetching:
                 return await self._fetch(transfer, day, place)
 
     async def _find_day(self, transfer: Transfer) -> date:
-        """The day asked for, or the newest, whose export is finished."""
+        """The requested day, or the newest, with a finished export."""
         request = self._request
         index = "" if request.day else await _text(transfer, request.url("")) or ""
         days = [request.day.isoformat()] if request.day else sorted(set(_DAY.findall(index)), reverse=True)
@@ -144,7 +144,7 @@ class _Fetching:
         return FetchedExport(day, place, files, skipped=not missing)
 
     async def _require_space(self, transfer: Transfer, url: str, missing: Sequence[Path], count: int) -> None:
-        """Report how much is to come and how much room there is, before anything is fetched."""
+        """Report the size of the download and the free space before it starts."""
         sizes = {name: int(size) for name, size in _SIZE.findall(await _text(transfer, f"{url}/") or "")}
         for path in missing:
             if path.name in sizes:

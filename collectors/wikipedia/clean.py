@@ -1,4 +1,4 @@
-"""Wikitext as a reader sees it, and what a reader would see taken out and put in."""
+"""Wikitext as readers see it, and its visible changes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _UNSEEN_PREFIXES = frozenset({"file", "image", "category"})
 
 
 class Spans(NamedTuple):
-    """What changed between two readable texts, in order, joined by ` [...] `."""
+    """Changes between two readable texts, in order, joined by ` [...] `."""
 
     deleted: str
     added: str
 
 
 def readable(wikitext: str) -> str:
-    """The text of a paragraph as a reader sees it: no markup, notes, images or templates but for some of plain text."""
+    """The text of a paragraph as a reader sees it: no markup, notes, images or templates except those of plain text."""
     text = _render(mwparserfromhell.parse(wikitext, skip_style_tags=False).nodes)
     text = _EMPTY_BRACKETS.sub("", _LEFT_OVER.sub("", text))
     return _SPACE_BEFORE_POINT.sub(r"\1", " ".join(text.split())).strip()
@@ -91,7 +91,7 @@ _SHOWN: Mapping[str, Callable[[list[str]], str]] = {
     "ndash": lambda _: "\N{EN DASH}",
     "mdash": lambda _: "\N{EM DASH}",
 }
-"""Templates that stand for plain text, by name, and which of their unnamed values is that text."""
+"""Templates that stand for plain text, by name, and the selection of that text from their unnamed values."""
 
 _RENDER: Mapping[type, Callable[[Any], str]] = {
     Text: lambda node: str(node.value),
@@ -120,7 +120,7 @@ _MOST_COMPARISONS = 10_000_000
 
 
 def spans(before: str, after: str) -> Spans:
-    """Compare two readable texts word by word; two very long ones only by where they begin and end to differ."""
+    """Compare two readable texts word by word; two very long ones only by their first and last differences."""
     old, new = list(_WORD.finditer(before)), list(_WORD.finditer(after))
     deleted, added = [], []
     for a, b, c, d in _differences([word[0] for word in old], [word[0] for word in new]):
@@ -132,7 +132,7 @@ def spans(before: str, after: str) -> Spans:
 
 
 def _differences(old: list[str], new: list[str]) -> list[Gap]:
-    """Stretches `old[a:b]` that `new[c:d]` takes the place of."""
+    """Stretches `old[a:b]` that are replaced by `new[c:d]`."""
     start, stop = common_ends(old, new)
     left, right = old[start : len(old) - stop], new[start : len(new) - stop]
     if len(left) * len(right) > _MOST_COMPARISONS:

@@ -1,4 +1,4 @@
-"""Candidates of wikipedia-edits for one quarter from full-history dumps."""
+"""Collect the candidates of wikipedia-edits for one quarter from full-history dumps."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ def collect(
     """Find the paragraph edits of a quarter in dumps, and decide them.
 
     Args:
-        quarter: edits saved in it are asked about; later revisions decide them.
-        dumps: full-history exports and folders of them, in any order; a page is in one of them, with its whole history,
-            or in the files that it was cut into, see `histories`. A checksum that stands beside a file must be its own.
+        quarter: of the edits; later revisions decide them.
+        dumps: full-history exports and folders of them, in any order; a page's whole history is in one of them,
+            or in the files that it was cut into, see `histories`. A checksum beside a file must match it.
         settings: what counts as an edit and as its fate.
-        jobs: files read at once, each by a process of its own.
-        pool: where it is done instead, such as on a Dask cluster; workers must see the files under the same names.
-        pending: collect the edits, too, that are untouched and have fewer than their N later revisions.
+        jobs: files read in parallel, each by its own process.
+        pool: replaces these processes, for instance by a Dask cluster; workers must see the files under the same names.
+        pending: also collect untouched edits that have fewer than their N later revisions.
 
     Raises:
         UsageError: without a dump, or with the same one twice.
-        SourceError: if a dump cannot be read to its end or is not what its checksum says, if two hold the same page, or
+        SourceError: if a dump is incomplete or does not match its checksum, if two contain the same page, or
             if a part of a page that was cut is missing.
         RunError: if workers are lost again and again.
     """
@@ -89,7 +89,7 @@ def collect(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One unit of work: small to send, and the same result wherever it is done."""
+    """One unit of work: small to send, with the same result on every machine."""
 
     paths: tuple[Path, ...]
     quarter: Quarter
@@ -98,14 +98,14 @@ class _Task:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
         return f"{self.paths[0].name}{more}"
 
 
 @dataclass(slots=True)
 class EditsFound:
-    """What one history gave, or several: name in messages, files, candidates, counts, undecided edits, ids of pages."""
+    """Results of one or more histories: name in messages, files, candidates, counts, undecided edits, ids of pages."""
 
     name: str
     sources: list[SourceFile] = field(default_factory=list)
@@ -116,7 +116,7 @@ class EditsFound:
     pages: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, other: EditsFound) -> None:
-        """Add what was found elsewhere, but for names, files and pages."""
+        """Add other results, except names, files and pages."""
         self.candidates += other.candidates
         self.pending += other.pending
         self.drops.update(other.drops)
@@ -132,7 +132,7 @@ def _summary(found: EditsFound) -> str:
 
 
 def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
-    """Read one history: pages whose revisions are not in order of time are read a second time, sorted."""
+    """Read one history; pages whose revisions are not in order of time are sorted and read a second time."""
     checked = [_source(path) for path in task.paths]
     reader = open_history(task.paths)
     pages = _Pages(task, EditsFound(task.name, [source for source, _ in checked]), say)
@@ -158,7 +158,7 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
 
 
 def _source(path: Path) -> tuple[SourceFile, bool]:
-    """A file with its hash, and whether it was published with this hash."""
+    """A file with its hash, and whether it was verified against a published one."""
     try:
         source, published = SourceFile(path.name, path.stat().st_size, sha256_file(path)), published_sha256(path)
     except OSError as error:
@@ -181,11 +181,11 @@ _REPEATED = "revisions that were there twice"
 
 
 class _OutOfOrderError(Exception):
-    """A page's revisions are not in order of time; caught where the page is taken."""
+    """A page's revisions are not in order of time; caught by the reader of the page."""
 
 
 class _Pages:
-    """Takes the pages of one file."""
+    """Processes the pages of one file."""
 
     def __init__(self, task: _Task, found: EditsFound, say: Progress) -> None:
         self.found = found
@@ -229,7 +229,7 @@ class _Pages:
     def _watched(
         self, page: WikiPage, reader: ExportReader | JoinedReader, context: Counter[str]
     ) -> Iterator[Revision]:
-        """The page's revisions, each once, counted, reported, and checked to be in order of time."""
+        """The page's distinct revisions, counted, reported, and checked to be in order of time."""
         last = None
         seen: set[int] = set()
         for revision in page.revisions:
@@ -254,12 +254,12 @@ class _Pages:
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
-    """Whether two revisions are one; the text may be missing from either."""
+    """Whether two revisions are equal; either text may be missing."""
     return one[:-1] == other[:-1] and (one.text == other.text or not (one.text and other.text))
 
 
 def _take(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -> None:
-    """Make a candidate of a decision, or count why not."""
+    """Make a candidate of a decision, or count the reason against it."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
         made = _candidate(decision, page, task.quarter)
@@ -315,7 +315,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
 
 
 def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pending: bool = False) -> Collection:
-    """The collection of all that was found, whatever the order in which it was found."""
+    """The collection of all results, independent of their order."""
     found = sorted(found, key=lambda one: one.name)
     total = EditsFound("")
     for one in found:
@@ -335,7 +335,7 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
 
 
 def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:
-    """A page that is in two files, of which it is not said that they are parts of it, would be decided twice."""
+    """Refuse files that repeat a page without being parts of it: it would be decided twice."""
     owners = np.repeat(np.arange(len(found)), [len(one.pages) for one in found])
     ids = np.concatenate([np.empty(0, np.int64), *(np.asarray(one.pages, np.int64) for one in found)])
     order = np.argsort(ids, kind="stable")

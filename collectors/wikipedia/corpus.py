@@ -15,11 +15,11 @@ from hellofresh.evidence.retrieval.documents import CorpusDocument
 LICENSE = "CC-BY-SA-4.0"
 _KINDS = frozenset({Kind.PROSE, Kind.LIST, Kind.QUOTE})
 _LONGEST = 900_000
-"""Characters of a whole article; what is beyond is left out."""
+"""Characters of a whole article; the rest is dropped."""
 
 
 def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]:
-    """The articles in order, whole (0) or in chunks of about this many words; no redirects, none without prose.
+    """The articles in order, whole (0) or in chunks of about this many words, without redirects and without empty ones.
 
     Raises:
         SourceError: if a file is not an export that can be read to its end.
@@ -39,7 +39,7 @@ def dump_documents(dumps: Iterable[Path], words: int) -> Iterator[FoundDocument]
 
 
 def _paragraphs(wikitext: str) -> list[str]:
-    """Prose, lists and quotes as a reader sees them, in order."""
+    """Readable prose, lists and quotes, in order."""
     split = Splitter().split(wikitext)
     sections = (
         section
@@ -56,7 +56,7 @@ def _paragraphs(wikitext: str) -> list[str]:
 
 
 def chunks(paragraphs: Sequence[str], words: int) -> list[str]:
-    """Paragraphs put together until they have enough words; longer ones are cut."""
+    """Join paragraphs until they have enough words; longer ones are cut."""
     found: list[list[str]] = [[]]
     length = 0
     for paragraph in paragraphs:

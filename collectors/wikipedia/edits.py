@@ -1,7 +1,7 @@
 """The paragraphs that a revision replaced, and how much of each it changed.
 
-What two sequences have in common is found as by `difflib` without its heuristic for common items. `cydifflib` is its
-port to C; it gives the same blocks, which the tests hold it to.
+Common parts of two sequences are found as by `difflib` without its heuristic for common items. `cydifflib` is its
+port to C; the tests check that it gives the same blocks.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from collectors.wikipedia.wikitext import Snapshot, WikiSection
 
 @dataclass(frozen=True, slots=True)
 class ParagraphChange:
-    """A paragraph that one revision replaced by another, put in or took out.
+    """A paragraph that one revision replaced, inserted or removed.
 
     Attributes:
         heading: heading of the section, the same before and after.
-        before: the old paragraph, white space normalised; empty where one was put in whole.
-        after: the new one; empty where one was taken out whole.
-        kinds: the kinds of the old and the new one; of the only one twice.
+        before: the old paragraph, white space normalised; empty if one was inserted.
+        after: the new one; empty if one was removed.
+        kinds: the kinds of the old and the new one; twice the same if there is only one.
         ambiguous: the heading occurs more than once before or after.
-        repeated: the old paragraph is still there after, or the new one was there before.
+        repeated: the old paragraph still exists after, or the new one already existed before.
     """
 
     heading: str
@@ -39,29 +39,29 @@ class ParagraphChange:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the paragraph that was there, or of the one put in."""
+        """The kind of the old paragraph, or of the inserted one."""
         return self.kinds[0]
 
     @property
     def whole(self) -> bool:
-        """Whether a paragraph was put in or taken out whole."""
+        """Whether the whole paragraph was inserted or removed."""
         return not (self.before and self.after)
 
     def stands_in(self, section: WikiSection | None) -> bool:
-        """Whether what the edit did is as it left it."""
+        """Whether the edit's result is unchanged."""
         if section is None:
             return False
         return self.after in section.members if self.after else self.before not in section.members
 
     def undone_in(self, section: WikiSection | None) -> bool:
-        """Whether what was there before the edit is there again."""
+        """Whether the state before the edit is restored."""
         if section is None:
             return False
         return self.before in section.members if self.before else self.after not in section.members
 
 
 def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
-    """Headings under which the two differ, those of `after` first, in the order of the article."""
+    """Headings whose sections differ, those of `after` first, in the order of the article."""
     if before is after:
         return []
     old, new = before.sections, after.sections
@@ -80,12 +80,12 @@ def changed_headings(before: Snapshot, after: Snapshot) -> list[str]:
 def paragraph_changes(
     before: Snapshot, after: Snapshot, headings: Sequence[str], *, whole: bool = False
 ) -> list[ParagraphChange]:
-    """The paragraphs replaced in sections that exist before and after, in the order of the article.
+    """The replaced paragraphs of sections that exist before and after, in the order of the article.
 
     Args:
         before, after: the two states of the page.
         headings: of the sections to compare.
-        whole: give paragraphs put in or taken out whole too, though nothing stands against them.
+        whole: also give whole inserted or removed paragraphs, which have no counterpart.
     """
     found: list[ParagraphChange] = []
     for heading in headings:
@@ -102,7 +102,7 @@ def paragraph_changes(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What sections of one heading hold together."""
+    """The combined contents of all sections with one heading."""
 
     paragraphs: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -118,7 +118,7 @@ def _side(sections: Sequence[WikiSection]) -> WikiSection | _Side:
 
 
 _Place = tuple[int, int] | tuple[int, None] | tuple[None, int]
-"""Where a changed paragraph stood and where it stands."""
+"""Old and new index of a changed paragraph."""
 
 
 def _change(
@@ -132,7 +132,7 @@ def _change(
 
 
 def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Sequence[_Place]:
-    """Places of the paragraphs that stand against each other and differ; if asked, of those without a partner too."""
+    """Indices of paired paragraphs that differ; optionally, of those without a partner too."""
     if old == new:
         return []
     start, stop = common_ends(old, new)
@@ -152,7 +152,7 @@ def _places(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool) -> Seque
 
 
 def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> Iterator[_Place]:
-    """The pairs of a stretch and between them, in order, the old places and then the new ones without a partner."""
+    """The pairs of a stretch in order, with the old and then the new indices without a partner between them."""
     a, c = olds.start, news.start
     for i, j in [*pairs, (olds.stop, news.stop)]:
         yield from ((place, None) for place in range(a, i))
@@ -162,13 +162,13 @@ def _with_whole(pairs: Iterable[tuple[int, int]], olds: range, news: range) -> I
         a, c = i + 1, j + 1
 
 
-_MOST_COMPARISONS = 1_000_000  # beyond it a comparison would take seconds, and only vandalism gets there
-_LIKE = 0.5  # of the words, for two paragraphs to be versions of one
-_LARGEST = 900  # pairs to compare; a rewrite beyond it changes too many paragraphs anyway
+_MOST_COMPARISONS = 1_000_000  # beyond it a comparison takes seconds, and only vandalism does so
+_LIKE = 0.5  # share of common words, for two paragraphs to be versions of one
+_LARGEST = 900  # pairs to compare; a larger rewrite changes too many paragraphs anyway
 
 
 def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Pair paragraphs of a replaced stretch: likest ones first in mind, then by place where as many stand between."""
+    """Pair paragraphs of a replaced stretch: the most similar ones, then others by position if equally many remain."""
     if len(old) == len(new) == 1:
         return [(0, 0)]
     anchors = _likest(old, new) if len(old) * len(new) <= _LARGEST else []
@@ -184,7 +184,7 @@ def _align(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairing in order with the greatest sum of likenesses, only pairs that are alike enough."""
+    """The order-preserving pairing with the greatest total similarity, using only sufficiently similar pairs."""
     left, right = [frozenset(text.split()) for text in old], [frozenset(text.split()) for text in new]
     like = [[_likeness(a, b) for b in right] for a in left]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
@@ -205,12 +205,12 @@ def _likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two paragraphs share so many words that they may be versions of one."""
+    """Whether two paragraphs share enough words to be versions of one."""
     return _likeness(frozenset(one.split()), frozenset(other.split())) >= _LIKE
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Shared words over all words, 0 to 1 (Dice)."""
+    """Dice coefficient of the words, 0 to 1."""
     return 2 * len(one & other) / (len(one) + len(other))
 
 
@@ -218,11 +218,10 @@ _TOKEN = re.compile(r"\w+|\W")
 
 
 def changes_more_than(characters: int, before: str, after: str) -> bool:
-    """Whether inserted plus deleted text, word by word, is longer than this many characters.
+    """Whether more than this many characters were inserted or deleted, compared word by word.
 
-    Bounds settle nearly all cases without a comparison, at a fifth of its cost: what lies between the common beginning
-    and end is the most that can have changed; the difference in length, and the words that one side has more of, are
-    the least.
+    Bounds settle nearly all cases at a fifth of the cost of a comparison. The upper one is the text between the common
+    start and end; the lower ones are the difference in length, and the words that one side has more of.
     """
     if abs(len(before) - len(after)) > characters:
         return True
@@ -249,13 +248,13 @@ def changes_more_than(characters: int, before: str, after: str) -> bool:
 
 
 def _trimmed(old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-    """The two without their common beginning and end."""
+    """Both lists without their common start and end."""
     start, stop = common_ends(old, new)
     return old[start : len(old) - stop], new[start : len(new) - stop]
 
 
 def _common_start(before: str, after: str) -> int:
-    """Length of the common beginning, found by halving, moved back to the beginning of a word."""
+    """Length of the common start, found by bisection, moved back to the start of a word."""
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2
@@ -269,7 +268,7 @@ def _common_start(before: str, after: str) -> int:
 
 
 def _common_end(before: str, after: str, most: int) -> int:
-    """Length of the common end, at most so long, moved back to where no word goes on."""
+    """Length of the common end, at most `most`, moved back to a word boundary."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -290,11 +289,11 @@ def _length(tokens: Iterable[str]) -> int:
     return sum(map(len, tokens))
 
 
-_MOVED = 50  # characters in one piece that can hardly stand in two paragraphs by chance
+_MOVED = 50  # characters of a piece that can hardly occur in two paragraphs by chance
 
 
 def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapshot, headings: Iterable[str]) -> bool:
-    """Whether a long piece put in came from another paragraph that changed, or one taken out went to such a one."""
+    """Whether a long inserted piece came from another changed paragraph, or a removed one went to one."""
     gone: set[str] = set()
     come: set[str] = set()
     for heading in headings:
@@ -317,9 +316,9 @@ def shares_with_others(change: ParagraphChange, before: Snapshot, after: Snapsho
 
 
 def long_pieces(text: str, before: str = "") -> Iterator[str]:
-    """All pieces of a text that can hardly stand in two paragraphs by chance, each as short as it may be.
+    """All minimal pieces of a text that can hardly occur in two paragraphs by chance.
 
-    Those that lie where it is the same as a text before are left out, as far as these are known at no cost.
+    Pieces from parts unchanged since `before` are left out where these are cheap to find.
     """
     start = _common_start(before, text)
     end = len(text) - _common_end(before, text, min(len(before), len(text)) - start)
@@ -327,12 +326,12 @@ def long_pieces(text: str, before: str = "") -> Iterator[str]:
 
 
 def _any_holds(texts: Iterable[str], pieces: set[str]) -> bool:
-    """Whether a piece is in one of the texts; a piece, and not the whole, as what moves is often touched up."""
+    """Whether a piece is in one of the texts; pieces are used since moved text is often edited."""
     return bool(pieces) and any(not pieces.isdisjoint(_pieces(text.split())) for text in texts)
 
 
 def _pieces(words: Sequence[str]) -> Iterator[str]:
-    """From each word on, the fewest words that are long enough together."""
+    """For each word, the shortest sequence from it that is long enough."""
     stop, length = 0, -1
     for start, word in enumerate(words):
         while length <= _MOVED and stop < len(words):
@@ -345,7 +344,7 @@ def _pieces(words: Sequence[str]) -> Iterator[str]:
 
 
 def members(snapshot: Snapshot, *headings: str) -> frozenset[str]:
-    """The paragraphs under some headings, of all sections that have them."""
+    """The paragraphs of all sections with these headings."""
     found: list[frozenset[str]] = []
     for heading in headings:
         section = snapshot.sections.get(heading)
@@ -358,17 +357,17 @@ _URL = re.compile(r"\[?\b(?:https?|ftp)://[^\s\[\]<>|{}]+\]?|\[//[^\s\[\]<>|{}]+
 
 
 def only_urls_differ(before: str, after: str) -> bool:
-    """Whether the two are the same but for web addresses (with their brackets) and white space."""
+    """Whether the two differ only by web addresses (with their brackets) and white space."""
     bare, other = ("".join(_URL.sub("", text).split()) for text in (before, after))
     return bare == other
 
 
 Gap = tuple[int, int, int, int]
-"""`a, b, c, d`: `new[c:d]` stands where `old[a:b]` stood; one of the two may be empty."""
+"""`a, b, c, d`: `new[c:d]` replaces `old[a:b]`; one of the two may be empty."""
 
 
 def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, int]:
-    """How many items the two have in common at the beginning, and how many of the others at the end."""
+    """The number of common items at the start, and of common items among the rest at the end."""
     shortest = min(len(old), len(new))
     start = 0
     for one, other in zip(old, new, strict=False):
@@ -384,6 +383,6 @@ def common_ends(old: Sequence[Hashable], new: Sequence[Hashable]) -> tuple[int, 
 
 
 def gaps(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Gap]:
-    """What lies between the blocks, in order."""
+    """The gaps between the common blocks, in order."""
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [(a, b, c, d) for tag, a, b, c, d in codes if tag != "equal"]

@@ -1,8 +1,8 @@
 """Full-history XML exports of a wiki, read page by page and revision by revision.
 
-Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2, xz or 7z; what it is
-packed by shows in the first bytes, not from the name. A document type or an entity of its own is refused.
-py7zr can only push what it unpacks, so a thread pushes into a pipe.
+Schemas 0.3 to 0.11 (https://www.mediawiki.org/wiki/Help:Export), plain or packed by gzip, bzip2, xz or 7z, which the
+first bytes reveal; names are ignored. Files with a document type or entities of their own are refused.
+py7zr can only write what it unpacks to a file object, so a thread writes to a pipe.
 
 Wikimedia's content exports cut a page that is larger than a partition into several files,
 `<wiki>-<date>-p<page>r<revision>r<revision>.xml.bz2`, named after the page and the first and last revision inside
@@ -40,7 +40,7 @@ from hellofresh.core.errors import SourceError, UsageError, missing_extra
 _CHUNK = 1 << 18
 _LONGEST_TEXT = 1 << 26  # characters; MediaWiki's own limit is 2 MiB
 _ENCODINGS = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
-"""Those that Expat reads by itself; for others it would ask Python's codecs, of which many are none of texts."""
+"""Encodings that Expat reads natively; it would use Python's codecs for others, many of which are not for texts."""
 _SCHEMAS = tuple(f"0.{minor}" for minor in range(3, 12))
 _MAGIC = {
     b"\x1f\x8b": "gzip",
@@ -61,7 +61,7 @@ class ExportReader:
     """Reads one export; iterate over `pages()`.
 
     Attributes:
-        pages_read: articles given so far.
+        pages_read: articles returned so far.
         pages_empty, pages_other, revisions_read: articles without a single revision, pages of other namespaces, and
             revisions of articles, in what was parsed so far.
     """
@@ -80,11 +80,11 @@ class ExportReader:
         """The articles in the order of the file.
 
         Args:
-            only: places of the articles to give (the first is 0), each with its revisions put in order of time;
+            only: indices of the articles to return (the first is 0), each with its revisions put in order of time;
                 None for all, with the revisions in the order of the file.
 
         Raises:
-            SourceError: if the file is not an export that can be read to its end; says how far it came.
+            SourceError: if the file is not an export, or is incomplete; reports the last readable place.
         """
         handler = self._handler = _Handler(self.path)
         events = self._events(handler)
@@ -137,23 +137,23 @@ class ExportReader:
 
 
 def read_pages(path: Path) -> Iterator[WikiPage]:
-    """The articles of one export, see `ExportReader.pages`."""
+    """The articles of one export; see `ExportReader.pages`."""
     return ExportReader(path).pages()
 
 
 class JoinedReader:
-    """Reads the files that one page was cut into as one history; used like an `ExportReader`.
+    """Reads the parts of one page as one history; has the interface of `ExportReader`.
 
     Attributes:
-        unchecked: whether no list of checksums names all parts, so that a missing last one would not show.
+        unchecked: whether no list of checksums names all parts, so that a missing last one would be undetected.
 
     Raises:
-        SourceError: if the list of checksums beside the files names a part that is not given, or without a list there
-            is one part alone.
+        SourceError: if the list of checksums beside the files names a missing part, or, without a list, there
+            is a single part.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.unchecked = not min(_lists_all(path, paths) for path in paths)  # each must be looked at
+        self.unchecked = not min(_lists_all(path, paths) for path in paths)  # no short circuit: each must be checked
         if self.unchecked and len(paths) == 1:
             raise _missing_part(paths[0], f"{paths[0].name} is one part of a page by its name, and another")
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
@@ -173,7 +173,7 @@ class JoinedReader:
         deque(revisions, maxlen=0)
 
     def _revisions(self, first: WikiPage | None, pages: Iterator[WikiPage]) -> Iterator[Revision]:
-        """The revisions of all parts, one part after the other."""
+        """The revisions of all parts, in the order of the parts."""
         seen: set[int] = set()
         starts: list[tuple[ExportReader, Revision]] = []
         page: WikiPage | None = first
@@ -190,7 +190,7 @@ class JoinedReader:
                 yield revision
             if (other := next(pages, None)) is not None:
                 raise self._other(part, other)
-        # A part whose first revision was made on a missing one, before all parts or between two of them, is refused.
+        # Refuse a part whose first revision is based on a missing one, before all parts or between two of them.
         for place, (part, start) in enumerate(starts if self.unchecked else ()):
             parent = start.parent or 0
             if parent not in seen and (parent > 0 if place == 0 else min(seen) < parent < start.id):
@@ -218,7 +218,7 @@ def _missing_part(path: Path, what: str) -> SourceError:
 
 
 def _beginning(path: Path) -> tuple[datetime, int, str]:
-    """When the first revision of a file was saved, and its number: files of one page are in this order."""
+    """Time and id of the first revision of a file, by which the parts of a page are sorted."""
     for page in read_pages(path):
         for revision in page.revisions:
             return revision.timestamp, revision.id, path.name
@@ -229,12 +229,12 @@ _PART = re.compile(r"(.+-p[0-9]+)r[0-9]+r[0-9]+\.xml(?:\.[0-9a-z]+)?")
 
 
 def open_history(paths: Sequence[Path]) -> ExportReader | JoinedReader:
-    """Open files that `histories` put together."""
+    """Open files grouped by `histories`."""
     return JoinedReader(paths) if _PART.fullmatch(paths[0].name) else ExportReader(paths[0])
 
 
 def histories(files: Iterable[Path]) -> list[tuple[Path, ...]]:
-    """The files that are read together: one alone, or all that one page was cut into, as their names say."""
+    """Groups of files to read together: one alone, or all parts of one page according to their names."""
     found: dict[str, list[Path]] = {}
     for path in sorted(files, key=lambda path: (path.name, str(path))):
         match = _PART.fullmatch(path.name)
@@ -243,7 +243,7 @@ def histories(files: Iterable[Path]) -> list[tuple[Path, ...]]:
 
 
 def _lists_all(path: Path, given: Sequence[Path]) -> bool:
-    """Whether a list of checksums stands beside a part; every part of the page that it names must be given."""
+    """Whether a list of checksums exists beside a part; every part of the page in it must be given."""
     names = {one.name for one in given}
     for sums in (path.with_name(name) for name in _LISTS):
         if sums.is_file():
@@ -292,7 +292,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 class _Handler:
-    """Turns the parser's calls into pages and revisions."""
+    """Converts the parser's calls to pages and revisions."""
 
     def __init__(self, path: Path) -> None:
         self.title = self.host = ""
@@ -330,7 +330,7 @@ class _Handler:
             yield self._events.popleft()
 
     def skip(self) -> None:
-        """Drop the rest of the page that is being read, if its end has not come yet."""
+        """Skip the rest of the current page, if any."""
         while self._events:
             if self._events[0] is None:
                 return
@@ -394,7 +394,7 @@ class _Handler:
         self._skipping = False
 
     def _announce(self) -> None:
-        """Say that a page begins, once its title, namespace and id are known."""
+        """Announce a page once its title, namespace and id are known."""
         self._announced = True
         namespace = self._page.get("ns")
         if namespace is not None:
@@ -453,7 +453,7 @@ class _Handler:
 
 
 def _in_order_of_time(revisions: Iterator[Revision]) -> Iterator[Revision]:
-    """The same revisions by (timestamp, id); the texts wait in a temporary file."""
+    """The revisions sorted by (timestamp, id); their texts are kept in a temporary file."""
     keys: list[tuple[datetime, int, int]] = []
     heads: list[Revision] = []
     ends = array("q", [0])
@@ -477,10 +477,10 @@ _LONGEST_LIST = 1 << 26  # bytes
 
 
 def shards(dumps: Iterable[Path]) -> list[Path]:
-    """The files, with every folder replaced by the exports that lie in it, sorted by name.
+    """The files, with every folder replaced by its exports, sorted by name.
 
     Raises:
-        UsageError: if a folder holds no export.
+        UsageError: if a folder contains no export.
     """
     found: list[Path] = []
     for path in dumps:
@@ -499,10 +499,10 @@ def shards(dumps: Iterable[Path]) -> list[Path]:
 
 
 def published_sha256(path: Path) -> str | None:
-    """What the file's SHA-256 should be, in lower case; None where it was not published.
+    """The published SHA-256 of a file, in lower case; None if unpublished.
 
     Raises:
-        SourceError: if a file of checksums cannot be read, or says nothing about this one though made for it.
+        SourceError: if a file of checksums is unreadable, or is made for this file but has no checksum for it.
     """
     own = path.with_name(path.name + ".sha256")
     if own.is_file():
@@ -519,10 +519,10 @@ def published_sha256(path: Path) -> str | None:
 
 
 def listed_sha256(sums: Path) -> list[tuple[str, str]]:
-    """SHA-256 in lower case and name of each line of a list of checksums; other lines are left out.
+    """SHA-256 in lower case and name of each line of a list of checksums; other lines are ignored.
 
     Raises:
-        SourceError: if it cannot be read.
+        SourceError: if the list cannot be read.
     """
     try:
         if sums.stat().st_size > _LONGEST_LIST:
@@ -540,11 +540,11 @@ THREAD = "unpack-7z"
 
 
 def open_seven_zip(path: Path) -> BinaryIO:
-    """Open the file in the archive; it is unpacked as it is read, a pipe's length ahead.
+    """Open the file in the archive; it is unpacked while being read, a pipe's length ahead.
 
     Raises:
         UsageError: if py7zr is not installed.
-        SourceError: if this is not an archive of exactly one file; on reading, `EOFError` if it is cut or damaged.
+        SourceError: if this is not an archive of exactly one file; reading raises `EOFError` if it is cut or damaged.
     """
     try:
         import py7zr
@@ -554,7 +554,7 @@ def open_seven_zip(path: Path) -> BinaryIO:
     try:
         archive = py7zr.SevenZipFile(path)
         names = [entry.filename for entry in archive.list() if not entry.is_directory]
-    except Exception as error:  # py7zr raises whatever a broken header leads to
+    except Exception as error:  # py7zr raises various errors for a broken header
         raise SourceError(
             f"not a whole 7z archive ({type(error).__name__}: {error})",
             where=str(path),
@@ -568,7 +568,7 @@ def open_seven_zip(path: Path) -> BinaryIO:
 
 
 class _Stream(io.RawIOBase):
-    """What a thread unpacks, to be read here."""
+    """The reading end of what a thread unpacks."""
 
     def __init__(self, archive: Any) -> None:
         self._archive = archive
@@ -598,14 +598,14 @@ class _Stream(io.RawIOBase):
         try:
             with suppress(BrokenPipeError), self._archive:
                 self._archive.extract(factory=_Sink(self._write))
-        except BaseException as error:  # it is raised again in the reader's thread
+        except BaseException as error:  # raised again in the reader's thread
             self._error = error
         finally:
             os.close(self._write)
 
 
 class _Sink:
-    """Looks to py7zr like a file that can be written, and like what gives it a place to put the only file."""
+    """A writable file for py7zr, and the factory that provides it for the only file."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._size = descriptor, 0

@@ -1,9 +1,9 @@
-"""Which paragraphs of an article are states of one paragraph, as its history shows up to a revision.
+"""Lineages of paragraphs: which paragraphs of an article's history are states of one paragraph.
 
-Two states are of one lineage if a revision made the one of the other, if one came where only the other went, if they
-share most of their words where one came as the other went, or if they have a long piece in common, wherever and
-whenever they stood: so moves, reverts, splits, rewrites and hidden revisions in between are followed. What comes
-later never changes the lineage of an edit, which therefore cannot depend on what became of it.
+Two states are of one lineage if a revision changed one into the other, if they are a revision's only removal and
+only addition, if one replaced the other and shares most of its words, or if they have a long piece in common,
+wherever and whenever they existed: so moves, reverts, splits, rewrites and hidden revisions are followed. Later
+revisions never change the lineage of an edit, which therefore is independent of the edit's fate.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from hellofresh.core.files import sha256_text
 class Lineages:
     """The lineages of one page, revision by revision.
 
-    A lineage has a name for each paragraph that began it: several where what began apart was joined.
+    A lineage has a name for each paragraph that began it: several if separate ones were joined.
     """
 
     def __init__(self) -> None:
-        self._of: dict[int, int] = {}  # from a mark of a paragraph to a number; these point on, up to the lineage's own
+        self._of: dict[int, int] = {}  # from a paragraph's mark to a number; numbers point on, up to the lineage's own
         self._parents: list[int] = []
         self._names: dict[int, tuple[str, ...]] = {}
 
     def add(self, revision: int, gone: Collection[str], come: Collection[str]) -> None:
-        """Take a revision by its id, the paragraphs that it took from the page, and those that it put in."""
+        """Process a revision with its id, the paragraphs that it removed from the page, and those that it added."""
         replaced = next(iter(gone)) if len(gone) == len(come) == 1 else ""
         for paragraph in sorted(come):
             self._place(paragraph, revision, replaced)
@@ -37,12 +37,12 @@ class Lineages:
                 self._merge(*numbers)
 
     def names(self, change: ParagraphChange) -> tuple[str, ...]:
-        """The names of the lineages of both paragraphs of a change, sorted; nearly always they are of one."""
+        """The names of the lineages of both paragraphs of a change, sorted; nearly always both have the same one."""
         found = {self._find(self._of[hash(text)]) for text in (change.before, change.after) if text}
         return tuple(sorted(name for number in found for name in self._names[number]))
 
     def _place(self, paragraph: str, revision: int, before: str) -> None:
-        # Strings remember their hashes; the numbers never leave the process.
+        # Strings cache their hashes; the numbers never leave the process.
         if hash(paragraph) in self._of:
             return
         marks = {hash(paragraph), *map(hash, long_pieces(paragraph, before))}
@@ -70,4 +70,4 @@ class Lineages:
         return number
 
 
-_MOST_PAIRS = 900  # to compare; beyond it the page was rewritten as a whole, and only long pieces are followed
+_MOST_PAIRS = 900  # pairs to compare; beyond it the page was rewritten as a whole, and only long pieces are followed

@@ -1,8 +1,8 @@
-"""Candidates of wikipedia-edits for one quarter from a wiki's API.
+"""Collect the candidates of wikipedia-edits for one quarter from a wiki's API.
 
-Either the whole histories of pages that are named, which gives what a dump of these pages gives, or edits drawn from
-the recent changes, each with as much history as decides it. Of a drawn edit's past only some revisions are read, so
-that it puts back an older text also shows in the wiki's own tags, and from the hashes of more revisions.
+Reads either the whole histories of given pages, with the same result as a dump of them, or edits drawn from
+the recent changes, each with as much history as decides it. Only some revisions before a drawn edit are read,
+so restorations of older texts are also found by the wiki's own tags, and by the hashes of more revisions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-# Private names: what makes candidates of decisions is the same for both routes.
+# Private names: both routes share the code that makes candidates of decisions.
 from collectors.settings import EditsSettings
 from collectors.wikipedia.collect import EditsFound, _take, _Task, collection_of
 from collectors.wikipedia.polite import PoliteSession, WikiLimits
@@ -35,7 +35,7 @@ _GONE = "pages that were gone when their history was asked for"
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """A page to read: around drawn edits, or, with none, whole; hashes of how many earlier revisions to compare."""
+    """A page to read: around drawn edits, or whole without any; and how many earlier revisions to compare by hash."""
 
     page: int
     drawn: frozenset[int] = frozenset()
@@ -43,7 +43,7 @@ class _Target:
 
 
 def _targets(run: _Run, source: LiveSource, quarter: Quarter) -> tuple[list[_Target], list[str]]:
-    """The pages to read: those that are named, or whose edits are drawn from the recent changes; and warnings."""
+    """The pages to read, given or with edits drawn from the recent changes; and warnings."""
     if source.titles:
         return [_Target(id_) for id_ in sorted(set(run.site.page_ids(source.titles).values()))], []
     reach = run.site.reach()
@@ -70,13 +70,13 @@ def collect_live(
     progress: Progress,
     pending: bool = False,
 ) -> Collection:
-    """Find the paragraph edits of a quarter by a wiki's API, and decide them; other arguments as of `collect`.
+    """Find and decide the paragraph edits of a quarter by a wiki's API; other arguments as of `collect`.
 
-    What is fetched is kept in `folder`, from which a run that was stopped goes on; `refresh` asks again for what time
-    may have added to since: the ends of histories.
+    Responses are stored in `folder`, from which an interrupted run continues; `refresh` repeats requests whose answers
+    may have grown: the ends of histories.
 
     Raises:
-        SourceError: if the wiki cannot be asked, or its recent changes do not reach back to the quarter.
+        SourceError: if the wiki is unavailable, or its recent changes do not reach back to the quarter.
         WorkspaceError: if the folder cannot be used.
     """
     limits = WikiLimits(per_minute=source.per_minute, total_s=source.deadline_h * 3600)
@@ -102,7 +102,7 @@ def collect_live(
 
 
 def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
-    """Pages with the edits drawn from their recent changes, each page from one window only."""
+    """Pages with edits drawn from their recent changes; each page is from a single window."""
     drawn: dict[int, set[int]] = {}
     settings = run.task.settings
     left = {REVERTED: sampling.pages // 2, None: sampling.pages - sampling.pages // 2}
@@ -135,7 +135,7 @@ def _draw(run: _Run, sampling: EditSampling, reach: Window) -> list[_Target]:
 
 
 class _Ledger:
-    """Sums up the revisions read of one page."""
+    """Digest of the revisions read of one page."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -153,7 +153,7 @@ class _Ledger:
 
 
 class _Run:
-    """Reads pages, a few at once; what comes out does not depend on which is finished first."""
+    """Reads pages, a few at once; the result does not depend on the order in which they finish."""
 
     def __init__(self, site: WikiSite, task: _Task, session: PoliteSession, say: Progress) -> None:
         self.site, self.task = site, task
@@ -167,7 +167,6 @@ class _Run:
             self._say(f"{what}, {self._session.requests_sent:,} requests")
 
     def read(self, targets: Sequence[_Target]) -> tuple[EditsFound, list[_Ledger]]:
-        """Read all the pages."""
         with ThreadPoolExecutor(self._session.limits.at_once) as executor:
             futures = [executor.submit(self._page, target) for target in targets]
             try:
@@ -190,7 +189,7 @@ class _Run:
         if page is None:
             found.context[_GONE] += 1
             return found, ledger
-        # The drawn edits that give the page a text from before what is read of it.
+        # Drawn edits that restore a text from before the revisions read.
         drawn = sorted(target.drawn) if target.lookback else []
         asked, lookback = self.site.gives_old_text, target.lookback
         restoring = frozenset(id_ for id_ in drawn if asked(page.id, id_, lookback=lookback))
@@ -204,7 +203,7 @@ class _Run:
 def _follow(
     page: WikiPage, target: _Target, task: _Task, found: EditsFound, *, restoring: frozenset[int] = frozenset()
 ) -> None:
-    """Apply the rule: to all edits of the quarter, or until the drawn ones are decided."""
+    """Apply the rule to all edits of the quarter, or until the drawn ones are decided."""
     collapse = task.settings.collapse_runs
     follower = Follower(task.settings, task.quarter, restoring=restoring)
     asked = _Asked(target.drawn, collapse=collapse)
@@ -233,7 +232,7 @@ def _counted(revisions: Iterable[Revision], quarter: Quarter, found: EditsFound)
 
 
 class _Asked:
-    """The drawn edits of a page on their way through the rule; with none drawn, all edits are asked about."""
+    """Tracks the drawn edits of a page through the rule; without any, all edits count."""
 
     def __init__(self, drawn: frozenset[int], *, collapse: bool) -> None:
         self.revisions: set[int] = set()
@@ -241,7 +240,7 @@ class _Asked:
         self._under_way: set[int] = set()
 
     def watch(self, revisions: Iterable[Revision]) -> Iterator[Revision]:
-        """The same revisions; where runs are collapsed, a drawn edit goes under the number of its run's last one."""
+        """The same revisions; with collapsed runs, a drawn edit gets the id of its run's last one."""
         last: Revision | None = None
         for revision in revisions:
             same_run = self._collapse and last is not None and last.user is not None and last.user == revision.user
@@ -257,10 +256,10 @@ class _Asked:
             yield revision
 
     def about(self, decision: Decision) -> bool:
-        """Whether the edit was asked about."""
+        """Whether the edit is a drawn one, or all edits count."""
         return self._all or decision.revision.id in self.revisions
 
     def passed(self, revision: Revision) -> bool:
-        """Note that the rule has seen a revision; whether it has now seen all that were drawn."""
+        """Record that the rule has processed a revision; returns whether all drawn ones are processed."""
         self._under_way.discard(revision.id)
         return not (self._all or self._left or self._under_way)

@@ -1,10 +1,10 @@
-"""A session for asking a wiki without being a burden: it says who asks, keeps to a rate, and waits when asked to.
+"""An HTTP session that does not burden a wiki: it identifies the user, limits its rate, and waits when told to.
 
-What it keeps to: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (who asks),
+Rules it follows: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (identification),
 https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and
 https://www.mediawiki.org/wiki/Manual:Maxlag_parameter (step back while the wiki's databases lag behind).
 
-It is built on requests, not on `hellofresh.core.net.http`: mwclient needs that, and histories come packed, at a fifth
+It is built on requests, not on `hellofresh.core.net.http`: mwclient needs it, and it compresses histories to a fifth
 of their size, as the etiquette asks.
 """
 
@@ -37,13 +37,13 @@ _TOLD_TO_WAIT = re.compile(rb'"code"\s*:\s*"(maxlag|ratelimited|readonly)"')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WikiLimits:
-    """How much is asked of a wiki, and how long an answer is waited for.
+    """Limits of requests to a wiki, and of waiting for responses.
 
     Attributes:
-        per_minute: most requests in any minute, repeated ones included.
-        at_once: most requests under way at the same time.
+        per_minute: maximal requests in any minute, retries included.
+        at_once: maximal concurrent requests.
         connect_s, read_s: seconds to reach the server, and between two pieces of its answer.
-        request_s: seconds for one request with all its repetitions and waits.
+        request_s: seconds for one request with all its retries and waits.
         total_s: seconds for all requests of a session together.
     """
 
@@ -61,7 +61,7 @@ class WikiLimits:
 
 
 class Clock:
-    """Tells how time passes, and lets it pass."""
+    """Source of time, and of waiting."""
 
     def __init__(self) -> None:
         self._woken = threading.Event()
@@ -80,7 +80,7 @@ class Clock:
 
 
 class _AgainError(Exception):
-    """The request has to be repeated; `wait_s` where the server says when."""
+    """The request has to be repeated; `wait_s` is the server's requested wait, if any."""
 
     def __init__(self, why: str, wait_s: float | None = None) -> None:
         super().__init__(why)
@@ -88,7 +88,7 @@ class _AgainError(Exception):
 
 
 class PoliteSession(requests.Session):
-    """Adds to each request who asks (the contact) and `maxlag`, and repeats it when the wiki asks for patience."""
+    """Adds the contact and `maxlag` to each request, and retries when the wiki requests a wait."""
 
     def __init__(self, contact: str, limits: WikiLimits | None = None, *, clock: Clock | None = None) -> None:
         super().__init__()
@@ -105,10 +105,10 @@ class PoliteSession(requests.Session):
     def request(  # type: ignore[override]  # a wiki's API needs none of the other arguments by place
         self, method: str | bytes, url: str | bytes, **options: Any
     ) -> requests.Response:
-        """Ask, and repeat until there is an answer other than a request to wait.
+        """Send a request, and retry until the response is not a request to wait.
 
         Raises:
-            SourceError: if none comes within the limits, or the wiki refuses.
+            SourceError: if no response comes within the limits, or the wiki refuses.
         """
         for name in ("params", "data"):
             if options.get(name) is not None:
@@ -128,14 +128,14 @@ class PoliteSession(requests.Session):
                     return self._once(method, url, options, deadline)
             except _AgainError as again:
                 why, asked_s = str(again), again.wait_s
-            if asked_s is not None:  # when asked to wait, all wait
+            if asked_s is not None:  # a requested wait applies to all requests
                 with self._lock:
                     self._rate.hold(self._clock.now(), asked_s)
             self._sleep(_BACKOFF.step_s(attempt) if asked_s is None else asked_s, url, deadline, why)
         raise AssertionError("counting has no end")
 
     def stop(self) -> None:
-        """Let requests under way be the last ones: whoever waits for a turn gets an error instead."""
+        """Let requests under way finish; callers that wait for a turn get an error."""
         self._end = float("-inf")
         self._clock.wake()
 
@@ -170,7 +170,7 @@ class PoliteSession(requests.Session):
 
 
 def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
-    """Read the body piece by piece, so that a slow server cannot keep it open for ever."""
+    """Read the body in pieces, so that a slow server cannot keep it open forever."""
     body = bytearray()
     try:
         while piece := response.raw.read1(_CHUNK, decode_content=True):
@@ -189,14 +189,14 @@ def _fill(response: requests.Response, left_s: Callable[[], float]) -> None:
 
 
 def _judge(response: requests.Response, url: str) -> None:
-    """Tell answers from pleas for patience and from refusals."""
+    """Raise an error for requests to wait and for refusals."""
     status = response.status_code
     asked_s = retry_after_s(response.headers.get("Retry-After"))
     if status in PASSING:
         raise _AgainError(f"the server answered {status}", asked_s if status in _WAIT_STATUS else None)
     plea = response.headers.get("MediaWiki-API-Error", "")
     if plea not in _WAIT_CODES:
-        # Errors are short; a long answer that talks of maxlag is an article about it.
+        # Errors are short; a long response with maxlag is an article about it.
         found = _TOLD_TO_WAIT.search(response.content) if len(response.content) < _CHUNK else None
         plea = found[1].decode() if found and response.content.lstrip().startswith(b'{"error"') else ""
     if plea:

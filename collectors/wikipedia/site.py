@@ -1,7 +1,6 @@
-"""A wiki asked by its API (https://www.mediawiki.org/wiki/API:Main_page): recent changes, page ids and histories.
+"""Client of a wiki's API (https://www.mediawiki.org/wiki/API:Main_page): recent changes, page ids and histories.
 
-Any MediaWiki from 1.32 on will do. What is asked of it, and how often, is up to the session it is given; what it has
-answered before is taken from disk.
+Works with MediaWiki 1.32 and later. The given session limits its requests; earlier responses are read from disk.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.strict import Json, Lenient
 
 REVERTED = "mw-reverted"
-"""The tag that MediaWiki itself gives to edits that were taken back (https://www.mediawiki.org/wiki/Manual:Reverts)."""
+"""The tag that MediaWiki itself gives to reverted edits (https://www.mediawiki.org/wiki/Manual:Reverts)."""
 
-_BATCH = 50  # most revisions with their texts that an unprivileged client gets at once
-_HASHES = 500  # most revisions without their texts
+_BATCH = 50  # maximal revisions with texts in a response to an unprivileged client
+_HASHES = 500  # maximal revisions without texts
 _PROPERTIES = "ids|timestamp|user|comment|flags|content|sha1|tags|size"
 _ARTICLES = 0
 
@@ -62,7 +61,7 @@ class _Page(Lenient):
 
 
 class RecentChange(Lenient):
-    """An edit among the recent changes; `tags` are the wiki's own remarks on it."""
+    """A recent edit; `tags` are the wiki's own tags."""
 
     timestamp: AwareDatetime
     revid: int = 0
@@ -89,10 +88,10 @@ class _Body(Lenient):
 
 
 class WikiSite:
-    """Asks a wiki, politely, and never the same thing twice; with an account, the wiki must know it at every request.
+    """A polite client that never repeats a request; with an account, the wiki must confirm it in every response.
 
     Raises:
-        SourceError: from any method, if the wiki cannot be asked or answers something that is not understood.
+        SourceError: from any method, if the wiki is unavailable or a response is malformed.
     """
 
     def __init__(
@@ -107,7 +106,7 @@ class WikiSite:
             ext=script.removeprefix("api"),
             scheme=address.scheme,
             pool=session,
-            max_retries=0,  # the session repeats what is worth repeating
+            max_retries=0,  # the session retries
             do_init=False,
         )
         if self._account.token:
@@ -116,12 +115,12 @@ class WikiSite:
         self._lock = threading.Lock()
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
-        """Edits of articles in a window, from its start on: all, or as many as one request gives.
+        """Edits of articles in a window, from its start on: all, or as many as one response has.
 
         Args:
-            tag: only edits that the wiki gave this tag.
+            tag: only edits with this tag of the wiki.
             bots: also edits that are marked as a bot's.
-            ask: else only what was answered before is given.
+            ask: whether to query the wiki; otherwise only stored responses are used.
         """
         question = {
             "list": "recentchanges",
@@ -145,7 +144,7 @@ class WikiSite:
         return [change for change in found if change.revid and change.old_revid and change.pageid]
 
     def reach(self) -> Window:
-        """From the oldest of the recent changes to the wiki's present time; of no length if there are none."""
+        """From the oldest recent change to the wiki's present time; of length 0 if there are none."""
         question = {"list": "recentchanges", "rcdir": "newer", "rclimit": "1", "rcprop": "timestamp|ids"}
         body = self._ask(question, lambda _: False)
         now = body.curtimestamp.astimezone(UTC)
@@ -153,7 +152,7 @@ class WikiSite:
         return Window(min(oldest, now), now)
 
     def page_ids(self, titles: Sequence[str]) -> dict[str, int]:
-        """The numbers of articles by title; raises SourceError if the wiki has no article of such a title."""
+        """The ids of articles by title; raises SourceError if the wiki lacks an article."""
         found: dict[str, int] = {}
         for start in range(0, len(titles), _BATCH):
             asked = titles[start : start + _BATCH]
@@ -174,7 +173,7 @@ class WikiSite:
         return found
 
     def page(self, id_: int, *, around: int | None = None) -> WikiPage | None:
-        """An article with its history, fetched as it is read, from some revisions before `around` on; None if gone."""
+        """An article with its history, read lazily, from some revisions before `around` on; None if deleted."""
         before: list[Revision] = []
         if around is not None:
             body = self._asked(id_, {"rvdir": "older", "rvstartid": str(around), "rvlimit": str(_BATCH)})
@@ -189,9 +188,9 @@ class WikiSite:
         return WikiPage(id_, first.title, self._history(before, first, batches), host_of(self._api))
 
     def gives_old_text(self, page: int, revision: int, *, lookback: int) -> bool:
-        """Whether a revision gives a whole page the text of one of those before it, by the wiki's hashes."""
+        """Whether a revision restores the whole text of an earlier one, by the wiki's hashes."""
         place = {"rvdir": "older", "rvstartid": str(revision), "rvprop": "ids|timestamp|sha1"}
-        hashes: list[str | None] = []  # of the revision's text, and of those before it; None for hidden ones
+        hashes: list[str | None] = []  # of the revision's text and of earlier ones; None for hidden ones
         more: Mapping[str, str | int] | None = {}
         left = lookback + 1
         while more is not None and left > 0 and not (hashes and hashes[0] in (None, *hashes[1:])):
@@ -226,7 +225,7 @@ class WikiSite:
             more = body.continue_
 
     def _asked(self, id_: int, question: Mapping[str, str]) -> _Body | None:
-        """What lies before a revision; None if the wiki has it no more."""
+        """The content before a revision; None if the wiki no longer has it."""
         try:
             return self._revisions(id_, question, lambda _: True)
         except SourceError as error:
@@ -254,13 +253,13 @@ class WikiSite:
     def _fetch(self, question: Mapping[str, str]) -> Json:
         known = {"assert": "user"} if self._account else {}
         try:
-            with self._lock:  # what is on disk needs no login
+            with self._lock:  # stored responses need no login
                 if not self._logged_in:
                     self._client.login(self._account.user, self._account.password)
                     self._logged_in = True
             form = {"formatversion": "2", "curtimestamp": "1", "continue": "", **known}
             raw = self._client.get("query", **{**form, **question})
-            raw.get("query", {}).pop("userinfo", None)  # who asks, maybe by address: not worth keeping
+            raw.get("query", {}).pop("userinfo", None)  # identifies the user, maybe by IP address, and is not needed
         except mwclient.errors.LoginError as error:
             raise self._not_logged_in(str(error.code)) from None
         except mwclient.errors.APIError as error:
@@ -274,7 +273,7 @@ class WikiSite:
                 code="api-no-such-revision" if gone else "api-error",
             ) from error
         except (mwclient.errors.MwClientError, AttributeError, KeyError, TypeError, ValueError) as error:
-            # The client takes apart what it has not checked.
+            # The client processes unchecked data.
             raise self._strange(type(error).__name__) from error
         assert isinstance(raw, dict)
         return raw
@@ -324,13 +323,13 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (question TEXT PRIMARY KEY, final 
 
 
 class WikiAnswers:
-    """A file of answers by question; safe to use from several threads.
+    """A file of responses by request; thread-safe.
 
-    An answer is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
-    *open* if time may add to it, such as the end of a history.
+    A response is *final* if the wiki would give the same again, such as a stretch of history that has a successor, and
+    *open* if it may grow, such as the end of a history.
 
     Raises:
-        WorkspaceError: if it cannot be written, or is something else.
+        WorkspaceError: if it cannot be written, or is another kind of file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -348,7 +347,7 @@ class WikiAnswers:
         self._db.close()
 
     def get(self, question: str) -> str | None:
-        """The answer, if there is one."""
+        """The stored response, if any."""
         try:
             with self._lock:
                 row = self._db.execute("SELECT body FROM answers WHERE question = ?", (question,)).fetchone()
@@ -357,7 +356,7 @@ class WikiAnswers:
             raise self._unusable(error) from error
 
     def put(self, question: str, answer: str, *, final: bool) -> None:
-        """Keep an answer; it is on disk when this returns."""
+        """Store a response; it is on disk on return."""
         body = lzma.compress(answer.encode(), preset=1)
         try:
             with self._lock:
@@ -366,7 +365,7 @@ class WikiAnswers:
             raise self._unusable(error) from error
 
     def forget_open(self) -> int:
-        """Drop the answers to which time may have added; returns how many there were."""
+        """Delete the responses that may have grown; returns their number."""
         try:
             with self._lock:
                 return self._db.execute("DELETE FROM answers WHERE NOT final").rowcount

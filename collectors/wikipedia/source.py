@@ -1,4 +1,4 @@
-"""Which wiki is asked by its API, on whose behalf, and for what."""
+"""Which wiki is queried, for whom, and for what."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class EditSampling:
     """How edits are drawn from the recent changes of a quarter.
 
     Attributes:
-        pages: most pages; half are drawn for an edit that the wiki marks as reverted, half for one that it does not.
-        window_minutes: length of the windows into which the quarter is cut, and which are visited in a random order.
-        per_window: most pages of either half from one window.
-        lookback: of this many revisions before a drawn edit the hashes are asked for (500 a request), to see that it
-            gives the whole page an old text again; 0 for none.
+        pages: maximal pages; half have an edit that the wiki marks as reverted, half one that it does not.
+        window_minutes: length of the windows of the quarter, which are visited in random order.
+        per_window: maximal pages of either half from one window.
+        lookback: revisions before a drawn edit whose hashes are requested (500 a request), to detect that it
+            restores an old text of the whole page; 0 for none.
         seed: decides the order of the windows and the edits drawn in each.
     """
 
@@ -52,14 +52,14 @@ class EditSampling:
         refuse_small(self, pages=2, window_minutes=1, per_window=1, lookback=0)
 
     def windows(self, quarter: Quarter) -> list[Window]:
-        """All windows of the quarter, in the order in which they are visited."""
+        """All windows of the quarter, in the order of visits."""
         step = timedelta(minutes=self.window_minutes)
         starts = [quarter.start + number * step for number in range(-((quarter.start - quarter.end) // step))]
         windows = [Window(start, min(start + step, quarter.end)) for start in starts]
         return sorted(windows, key=lambda window: self.rank(f"{quarter}:{utc_text(window.start)}"))
 
     def rank(self, name: object) -> bytes:
-        """The place of something in the random order: the SHA-256 of the seed and its name."""
+        """The sort key for the random order: the SHA-256 of the seed and the name."""
         return hashlib.sha256(f"{self.seed}:{name}".encode()).digest()
 
 
@@ -69,7 +69,7 @@ TOKEN, USER, PASSWORD = "HELLOFRESH_WIKI_TOKEN", "HELLOFRESH_WIKI_USER", "HELLOF
 
 @dataclass(frozen=True, slots=True)
 class WikiAccount:
-    """An account to ask under, which a wiki allows more requests; with neither token nor name, no account."""
+    """A wiki account, which gets higher limits; without token and name, no account."""
 
     token: str = field(default="", repr=False)
     user: str = ""
@@ -80,7 +80,7 @@ class WikiAccount:
         """The account that the environment names.
 
         Raises:
-            UsageError: if half of it is missing, or the way to the wiki is not encrypted.
+            UsageError: if half of it is missing, or the connection to the wiki is not encrypted.
         """
         token, user, password = (os.environ.get(name, "").strip() for name in (TOKEN, USER, PASSWORD))
         if bool(user) != bool(password) or (token and user):
@@ -106,15 +106,15 @@ class WikiAccount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSource:
-    """A wiki and what is asked of it.
+    """A wiki and the requested data.
 
     Attributes:
         api: address of its api.php.
-        contact: how its operators reach whoever runs this.
-        titles: pages whose whole histories are read; with none, edits are drawn from the recent changes.
-        sampling: how they are drawn.
-        per_minute: most requests a minute.
-        deadline_h: hours after which the run gives up; what was fetched is kept.
+        contact: address at which its operators reach the user.
+        titles: pages whose whole histories are read; if empty, edits are drawn from the recent changes.
+        sampling: rules of the draw.
+        per_minute: maximal requests a minute.
+        deadline_h: hours after which the run gives up; downloaded data are kept.
     """
 
     api: str
@@ -144,7 +144,7 @@ class LiveSource:
         return urlsplit(self.api).hostname or ""
 
     def parameters(self) -> dict[str, object]:
-        """All that decides the outcome; who asks does not."""
+        """All parameters that decide the result; the user's identity does not."""
         if self.titles:
             return {"api": self.api, "pages": sorted(set(self.titles))}
         sampling = self.sampling
@@ -159,10 +159,10 @@ class LiveSource:
 
 
 def read_titles(names: Sequence[str]) -> list[str]:
-    """Titles as they are given: a name is a title, or a file of titles, one a line (`#` begins a remark).
+    """Read titles from arguments: each is a title, or a file of titles, one a line (`#` begins a comment).
 
     Raises:
-        UsageError: if a file cannot be read, or something is not a title.
+        UsageError: if a file is unreadable, or a title is invalid.
     """
     titles: dict[str, None] = {}
     for name in names:
@@ -192,7 +192,7 @@ def _lines(name: str) -> list[str]:
 
 
 def check_contact(contact: str | None) -> str:
-    """The operator's contact, if it is one; raises UsageError without it, or if it could not reach anybody."""
+    """The operator's contact; raises UsageError if it is missing or cannot reach a person."""
     text = (contact or "").strip()
     if not text:
         raise UsageError(

@@ -1,16 +1,16 @@
-"""The revert-stability rule: which paragraph edits the community kept, which it took back, and which say nothing.
+"""The revert-stability rule: which paragraph edits the community accepted, rejected, or left undecided.
 
 With L paragraphs in the article, N = 2 + L // 10. An edit is **accepted** if the new paragraph stands unchanged in its
-section in each of the next N revisions. It is **rejected** if within N revisions somebody else puts the old paragraph
-back, and the old one then stands for N more. All else is discarded, for a reason that is counted. Source: the paper's
+section in each of the next N revisions. It is **rejected** if within N revisions another user restores the old
+paragraph, which then stands for N more. All others are discarded, with a counted reason. Source: the paper's
 section 4.1.2 and appendix A.
 
-A paragraph put in whole (an option) is taken back when somebody else takes it out whole, one taken out when somebody
-else puts it in again; both count only where the paragraph does not turn up in another section.
+A whole inserted paragraph (an option) is rejected when another user removes it whole, a removed one when another user
+inserts it again; both count only if the paragraph does not appear in another section.
 
-Revisions are taken one at a time. Kept in memory are the latest revision, the paragraphs of edits not yet decided, the
-users since the oldest of them, and a number for each version of a paragraph that ever stood in the article, to know
-old text when it comes back.
+Revisions are processed in order. Memory holds the latest revision, the paragraphs of edits not yet decided, the
+users since the oldest of them, and a number for each version of a paragraph that ever stood in the article, to
+recognise restored text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hellofresh.core.quarters import Quarter
 
 
 class Fate(StrEnum):
-    """What became of a paragraph edit; all but the first two are reasons to discard it."""
+    """The fate of a paragraph edit; all but the first two are reasons to discard it."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -82,7 +82,7 @@ MEANINGS = {
     Fate.MARKUP_ONLY: "a reader would see no difference",
     Fate.NOTHING_TO_READ: "a reader would see nothing of the paragraph before, or after",
 }
-"""What each reason means, in the order in which they apply."""
+"""The meaning of each reason, in the order in which they apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +90,18 @@ class Decision:
     """A paragraph edit and its fate.
 
     Attributes:
-        revision: the one that made the edit, without its text.
-        parent: id of the revision it changed.
-        number: counts the paragraphs that the revision changed, from 1, in the order of the article.
-        change: the paragraph before and after; None where the text is hidden.
-        fate: what became of it.
-        required_edits: N, 0 where it was not followed.
-        survived_edits: later revisions that the new paragraph stood for, at most N.
-        revert_delay_s: seconds until it was put back, None if it was not.
-        distinct_users: users of the N revisions after it, hidden ones not counted; 0 where it was not decided.
-        page_reverted: one of these N gave the whole page the very text that it had a short while before the edit.
-        untouched: it is not decided, and the new paragraph stands.
-        lineage: names of the paragraph's lineage at the edit (`collectors.wikipedia.lineages`); none if not followed.
+        revision: the revision of the edit, without its text.
+        parent: id of the changed revision.
+        number: position among the paragraphs that the revision changed, from 1, in the order of the article.
+        change: the paragraph before and after; None if the text is hidden.
+        fate: of the edit.
+        required_edits: N, 0 if the edit was not followed.
+        survived_edits: later revisions that the new paragraph survived, at most N.
+        revert_delay_s: seconds until the revert; None if it was not reverted.
+        distinct_users: users of the N revisions after it, without hidden ones; 0 if undecided.
+        page_reverted: whether one of these N restored the exact text of the whole page from shortly before the edit.
+        untouched: whether it is undecided and the new paragraph still stands.
+        lineage: names of the paragraph's lineage at the edit (`collectors.wikipedia.lineages`); empty if not followed.
     """
 
     revision: Revision
@@ -131,7 +131,7 @@ class _Phase(StrEnum):
 
 @dataclass(slots=True)
 class _Watch:
-    """An edit on its way to a decision."""
+    """An edit under observation."""
 
     begun: Decision
     change: ParagraphChange
@@ -160,17 +160,17 @@ class _Watch:
         )
 
 
-_SAME_PAGE_WITHIN = 100  # revisions: as far back as a page's text is known again
+_SAME_PAGE_WITHIN = 100  # revisions within which a page's text is recognised
 
 
 class _Pages:
-    """Whole texts of the latest revisions, to see one come back."""
+    """Texts of the latest revisions, to recognise a restored one."""
 
     def __init__(self) -> None:
         self._places: dict[int, int] = {}
 
     def add(self, digest: int, place: int) -> int | None:
-        """Take a revision's text, and give the place of the latest one before it with the same, if any is known."""
+        """Add a revision's text, and return the place of the latest earlier revision with the same text, if known."""
         known = self._places.pop(digest, None)
         self._places[digest] = place
         oldest = next(iter(self._places.items()))
@@ -184,8 +184,8 @@ class Follower:
 
     Args:
         settings: the collector's options.
-        quarter: edits of other times are not asked about; None for all.
-        restoring: revisions that are known to give the page an old text, though it will not be seen here.
+        quarter: of the edits to decide; None for all edits.
+        restoring: revisions known to restore an old text of the page that is outside the given history.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Follower:
         self._due: defaultdict[int, list[_Watch]] = defaultdict(list)
 
     def add(self, revision: Revision) -> list[Decision]:
-        """Take the next revision, and give what it decides."""
+        """Process the next revision, and return the decisions it leads to."""
         self._index += 1
         self._users[self._index] = revision.user
         if self._index % _TIDY_EVERY == 0:
@@ -244,7 +244,7 @@ class Follower:
         return decided
 
     def decisions(self, revisions: Iterable[Revision]) -> Iterator[Decision]:
-        """The fates of all edits of the page, whose revisions are read no further than needed."""
+        """The fates of all edits of the page; reads no more revisions than needed."""
         for revision in revisions:
             if not self.needs_more(revision):
                 break
@@ -252,21 +252,21 @@ class Follower:
         yield from self.finish()
 
     def finish(self) -> list[Decision]:
-        """The page's history ends: what is still open stays so."""
+        """End the history; edits that are still open remain undecided."""
         open_ = [watch for watches in self._watched.values() for watch in watches]
         open_.sort(key=lambda watch: (watch.index, watch.begun.number))
         return [watch.decision(Fate.TOO_RECENT) for watch in open_]
 
     def needs_more(self, revision: Revision) -> bool:
-        """Whether the revision, or any after it, can matter."""
+        """Whether this or any later revision can matter."""
         return revision.timestamp < self._end or bool(self._watched)
 
     def is_open(self, revisions: Collection[int]) -> bool:
-        """Whether an edit of one of these revisions still waits for its decision."""
+        """Whether an edit of one of these revisions is undecided."""
         return any(watch.begun.revision.id in revisions for watches in self._watched.values() for watch in watches)
 
     def _see_page(self, snapshot: Snapshot) -> None:
-        """Mark the edits that this revision undoes by giving the whole page a text from before them."""
+        """Mark the edits that this revision undoes by restoring an earlier text of the whole page."""
         self._same_page = self._pages.add(snapshot.digest, self._index)
         if self._same_page is None or self._same_page == self._index - 1:
             return
@@ -298,7 +298,7 @@ class Follower:
         return decided
 
     def _change_of(self, watch: _Watch, snapshot: Snapshot, revision: Revision, *, gap: bool) -> Fate | None:
-        """See what the changed section means to a watched edit; a fate if it decides."""
+        """Evaluate a changed section for a watched edit; returns its fate if this decides it."""
         change = watch.change
         section = snapshot.sections.get(change.heading)
         if watch.phase is _Phase.PUT_BACK:
@@ -323,7 +323,7 @@ class Follower:
         return self._put_back(watch, revision, gap=gap)
 
     def _taken_out(self, watch: _Watch, snapshot: Snapshot) -> bool:
-        """Whether a paragraph that an edit had put in was taken out whole, not replaced or moved."""
+        """Whether an inserted paragraph was removed whole, not replaced or moved."""
         if watch.fallback is not Fate.REWRITTEN or self._visible is None:
             return False
         changes = paragraph_changes(self._visible, snapshot, [watch.change.heading], whole=True)
@@ -344,7 +344,7 @@ class Follower:
         return None
 
     def _settle(self) -> list[Decision]:
-        """Decide what has waited long enough."""
+        """Decide edits that have been followed long enough."""
         decided = []
         for watch in self._due.pop(self._index, ()):
             if watch.phase is _Phase.DECIDED or watch.deadline > self._index:
@@ -396,7 +396,7 @@ class Follower:
     def _filter(  # noqa: PLR0911 -- one return a reason, in the order that counts
         self, change: ParagraphChange, revision: Revision, before: Revision
     ) -> Fate | None:
-        """The first reason, if any, not to follow an edit at all."""
+        """The first reason not to follow an edit, or None."""
         settings = self._settings
         if revision.parent not in (None, before.id):
             return Fate.PARENT_MISSING
@@ -414,7 +414,7 @@ class Follower:
         return Fate.PARAGRAPH_REPEATED if change.repeated else None
 
     def _moved(self, change: ParagraphChange, snapshot: Snapshot, headings: list[str]) -> bool:
-        """Whether what was put in stood elsewhere before, or what was taken out stands elsewhere now."""
+        """Whether inserted text existed elsewhere before, or removed text exists elsewhere now."""
         assert self._visible is not None
         if change.whole and (self._visible.holds(change.after) if change.after else snapshot.holds(change.before)):
             return True
@@ -425,7 +425,7 @@ class Follower:
             new = members(after, heading)
             if before is not None:
                 new = new - members(before, heading)
-            # Strings remember their hashes; the numbers never leave the process.
+            # Strings cache their hashes; the numbers never leave the process.
             self._seen.update([hash((heading, paragraph)) for paragraph in new])
 
 

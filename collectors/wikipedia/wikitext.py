@@ -1,11 +1,11 @@
 """Wikitext split into sections and paragraphs.
 
-A section is what stands between two headings. Within it, blank lines divide paragraphs; a list item, a table, a
+A section is the text between two headings. Within it, blank lines divide paragraphs; a list item, a table, a
 template over whole lines, an image, a comment and a block of tags such as `<gallery>` are each a paragraph of their
-own, whatever lines they take. Format: https://www.mediawiki.org/wiki/Help:Formatting
+own, however many lines they span. Format: https://www.mediawiki.org/wiki/Help:Formatting
 
-mwparserfromhell takes 9 times as long to parse a text, before any paragraph is known, and 20 times as long over a
-history, of which only the changed sections are split anew here (`benchmarks/replacements.py wikitext`).
+mwparserfromhell takes 9 times as long to parse a text, without splitting paragraphs, and 20 times as long for a
+history, of which this module splits only the changed sections (`benchmarks/replacements.py wikitext`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Revision(NamedTuple):
     """One state of a page.
 
     Attributes:
-        id: the wiki's number of the revision.
-        parent: number of the revision it was made on, 0 for the first of a page, None where the source is silent.
+        id: of the revision.
+        parent: id of the revision it is based on, 0 for the first of a page, None if the source lacks it.
         timestamp: when it was saved, UTC.
-        user: name or address of who saved it, None where hidden; never leaves the collector.
-        text: the wikitext, None where hidden.
+        user: name or address of the author, None if hidden; never leaves the collector.
+        text: the wikitext, None if hidden.
     """
 
     id: int
@@ -42,9 +42,9 @@ class Revision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WikiPage:
-    """An article and its history, whose revisions can be read once, and only until the next page is asked for.
+    """An article and its history, whose revisions can be read once, and only until the next page is requested.
 
-    The host is that of its wiki, such as `en.wikipedia.org`; empty where the source does not say it.
+    The host is that of its wiki, such as `en.wikipedia.org`; empty if the source lacks it.
     """
 
     id: int
@@ -54,7 +54,7 @@ class WikiPage:
 
 
 def host_of(address: str) -> str:
-    """The host that a wiki's address names, in lower case; empty where it names none that can be linked to."""
+    """The host in a wiki's address, in lower case; empty unless it can be linked to."""
     try:
         host = urlsplit(address.strip()).hostname or ""
     except ValueError:
@@ -63,9 +63,9 @@ def host_of(address: str) -> str:
 
 
 def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
-    """Make one revision of each unbroken run of revisions by one user: the last state, made on what preceded the run.
+    """Merge each unbroken run of revisions by one user: the last state, based on the revision before the run.
 
-    A revision whose user is hidden stands alone.
+    A revision with a hidden user is never merged.
     """
     run: Revision | None = None
     for revision in revisions:
@@ -81,7 +81,7 @@ def collapse_runs(revisions: Iterable[Revision]) -> Iterator[Revision]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WikiSection:
-    """One section; two of them are the same only if they are the same object.
+    """One section; equality is identity.
 
     Attributes:
         heading: the heading's wikitext without the equals signs, empty for the lead.
@@ -89,9 +89,9 @@ class WikiSection:
         kinds: the kind of each paragraph.
         members: the paragraphs as a set.
         length: number of paragraphs, the items of one list counted together.
-        headed: False for text after `=` at the start of a line that is not a heading after all.
-        comment: what the text does to a comment: True leaves one open, False ends with none, None touches none.
-        digest: of the section's very text, heading included; good for this process only.
+        headed: False for text after `=` at the start of a line that is not a heading.
+        comment: effect of the text on a comment: True leaves one open, False closes one, None neither.
+        digest: of the section's exact text, heading included; valid in this process only.
     """
 
     heading: str
@@ -114,7 +114,7 @@ class Snapshot:
         order: headings in order, each once.
         paragraphs: the length of the article: paragraphs of all sections, the items of one list counted together,
             headings not counted.
-        digest: of the whole text: the same for two revisions if, and but for chance only if, their texts are; good for
+        digest: of the whole text: equal for equal texts and, except by chance, only for these; valid in
             this process only.
     """
 
@@ -125,15 +125,15 @@ class Snapshot:
     digest: int
 
     def holds(self, paragraph: str) -> bool:
-        """Whether the paragraph stands in any section."""
+        """Whether any section contains the paragraph."""
         if any(paragraph in section.members for section in self.sections.values()):
             return True
         return any(paragraph in section.members for group in self.repeated.values() for section in group)
 
 
 def normalise(text: str) -> str:
-    """The text with every run of white space made one space."""
-    # All white space but the plain blank is unprintable, and most paragraphs have blanks only: nothing to do, quickly.
+    """The text with single spaces for white space."""
+    # All white space but the plain blank is unprintable, and most paragraphs have blanks only: a fast path.
     if "  " not in text and text.isprintable():
         return text.strip(" ")
     return " ".join(text.split())
@@ -144,7 +144,7 @@ _Parsed = TypeVar("_Parsed")
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Paragraphs that no blank line divides, their kinds, and how many they count for."""
+    """Paragraphs without blank lines between them, their kinds, and their count."""
 
     paragraphs: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -153,7 +153,7 @@ class _Stretch:
 
 @dataclass(slots=True)
 class _Memory(Generic[_Parsed]):
-    """Remembers parses of recent texts: those used in the present or the previous generation."""
+    """A cache of parses of recent texts: those used in the present or the previous generation."""
 
     parse: Callable[[str], _Parsed]
     young: dict[str, _Parsed] = field(default_factory=dict)
@@ -171,9 +171,9 @@ class _Memory(Generic[_Parsed]):
 
 
 class Splitter:
-    """Splits the revisions of one page, one after another.
+    """Splits the successive revisions of one page.
 
-    A section whose text was seen a short while ago is the very same object again, so that what did not change costs no
+    A section whose text was seen recently is returned as the identical object, so that unchanged text costs no
     more than a look-up. Memory holds the distinct sections of at most twice `generation` revisions.
     """
 
@@ -228,12 +228,12 @@ class Splitter:
         comment = None if opened == closed else opened > closed
         kinds = tuple([kind for stretch in stretches for kind in stretch.kinds])
         length = sum([stretch.length for stretch in stretches])
-        # The look-up of the section has hashed its text already, and nothing but equality is asked of the number.
+        # The look-up of the section has hashed its text already, and the number is used for equality only.
         return WikiSection(heading, texts, kinds, frozenset(texts), length, headed, comment, hash(whole))
 
 
 def _length(kinds: Sequence[Kind]) -> int:
-    """Paragraphs of a stretch, neighbouring list items counted together: N is to grow with text, not with bullets."""
+    """Paragraphs of a stretch, with neighbouring list items as one: N is to grow with text, not with bullets."""
     return len(kinds) - sum([kind is before is Kind.LIST for before, kind in pairwise(kinds)])
 
 
@@ -318,7 +318,7 @@ _LINE_SIGNS = frozenset(" :*#;{[<")
 
 
 def _line_kind(line: str) -> Kind:
-    """What one logical line is; prose means that it may go on in the next line."""
+    """Kind of one logical line; prose may continue in the next line."""
     if line[0] not in _LINE_SIGNS:
         return Kind.PROSE
     head = line.lstrip(" :")[:2]
@@ -354,7 +354,7 @@ _PAIRS = {"{{": re.compile(r"\{\{|\}\}"), "[[": re.compile(r"\[\[|\]\]")}
 
 
 def _is_closed(text: str, opening: str, closing: str) -> bool:
-    """Whether the text is constructs of this kind and nothing else."""
+    """Whether the text consists of constructs of this kind only."""
     if not text.endswith(closing):
         return False
     depth, end = 0, 0
@@ -369,7 +369,7 @@ def _is_closed(text: str, opening: str, closing: str) -> bool:
 
 
 def _stretches(body: str) -> list[str]:
-    """What blank lines divide; line ends within a table, template, comment or block of tags are made soft."""
+    """Split at blank lines; line ends within a table, template, comment or block of tags are made soft."""
     spans = _long_spans(body)
     if not spans:
         return body.split("\n\n")
@@ -382,7 +382,7 @@ def _stretches(body: str) -> list[str]:
 
 
 def _long_spans(body: str) -> list[tuple[int, int]]:
-    """Outermost closed constructs that hold a line end, in order; what is never closed holds nothing together."""
+    """Outermost closed constructs that contain a line end, in order; unclosed ones hold nothing together."""
     stack: list[tuple[str, int, int]] = []
     spans: list[tuple[int, int]] = []
     first = min([place for sign in _SIGNS if (place := body.find(sign)) >= 0], default=None)
@@ -413,7 +413,7 @@ _SIGNS = ("{{", "{|", "<")
 
 
 def _is_idle(body: str, place: int, name: str, *, opens: bool, inside: str) -> bool:
-    """Whether a token means nothing where it stands: in a comment, say, or a table's sign amid a line."""
+    """Whether a token has no meaning in its place, for instance in a comment, or a table's sign within a line."""
     if inside in _OPAQUE and (opens or name != inside):
         return True
     if name != "table":
@@ -435,7 +435,7 @@ _FIXED = {
 
 
 def _token(match: re.Match[str]) -> tuple[bool, str]:
-    """Whether the token opens something, and what."""
+    """Whether the token opens a construct, and which."""
     text = match[0]
     if text in _FIXED:
         return _FIXED[text]

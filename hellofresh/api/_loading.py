@@ -27,9 +27,9 @@ class LoadedEdition:
     """The samples of an edition of a task, with their labels where these are public.
 
     Attributes:
-        task, edition: which.
-        samples: one row a sample, as in `samples.jsonl`.
-        release, workspace: what they were read from.
+        task, edition: the task and the edition.
+        samples: one row per sample, as in `samples.jsonl`.
+        release, workspace: where the samples were read from.
         public_labels: labels with their facts by id, None while they are not public.
     """
 
@@ -107,7 +107,7 @@ def _opened(source: str | Path | None, edition: str, task: str) -> Workspace:
     if source is None:
         return Workspace.from_environment()
     if isinstance(source, str) and source.startswith("hub:"):
-        from huggingface_hub import snapshot_download  # a third of a second, which nothing else here waits for
+        from huggingface_hub import snapshot_download  # the import takes a third of a second
 
         files = [f"releases/{edition}/{task}/**"]
         folder = snapshot_download(source.removeprefix("hub:"), repo_type="dataset", allow_patterns=files)
@@ -116,7 +116,7 @@ def _opened(source: str | Path | None, edition: str, task: str) -> Workspace:
 
 
 def workspace_for_runs(edition: LoadedEdition) -> Workspace:
-    """The workspace that keeps runs, with the release in it."""
+    """The workspace that holds runs and this edition's release."""
     workspace = Workspace.from_environment()
     source = edition.workspace.release(edition.edition, edition.task.name)
     target = workspace.release(edition.edition, edition.task.name)

@@ -1,4 +1,4 @@
-"""Predictions as Python has them, and as they are submitted."""
+"""Predictions in Python and in the submission format."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from hellofresh.submissions.format import ANSWERS, Fault, Prediction, canonical_
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 
 Predictions = Mapping[str, int | None] | Mapping[str, Output] | pl.DataFrame | str | Path
-"""Labels or outputs by sample id; a frame with the columns `id` and `label`; or a file as it is submitted."""
+"""Labels or outputs by sample id; a frame with the columns `id` and `label`; or a submission file."""
 
 
 def save(edition: LoadedEdition, predictions: Predictions, path: str | Path) -> Path:
-    """Write predictions as they are submitted: a line for every sample, null for one that has no answer.
+    """Write predictions as a submission file: one line per sample, null where there is no answer.
 
-    `hellofresh submission check FILE --edition E` checks the file; where it goes is in submissions/README.md.
+    `hellofresh submission check FILE --edition E` checks the file; submissions/README.md says where to put it.
 
     Args:
         edition: on what, from `load`.
@@ -28,7 +28,7 @@ def save(edition: LoadedEdition, predictions: Predictions, path: str | Path) -> 
         path: the file, such as `predictions.jsonl`.
 
     Raises:
-        UsageError: if an id is unknown, or the task does not take an answer.
+        UsageError: if an id is unknown, or an answer is invalid for the task.
     """
     outputs, target = outputs_of(edition, predictions), Path(path)
     write_jsonl(target, [_row(edition, sample.id, outputs.get(sample.id)) for sample in edition])

@@ -1,4 +1,4 @@
-"""Evaluating a model from Python, as `hellofresh evaluate` does; a notebook and a terminal show how far it is."""
+"""Evaluate a model from Python as `hellofresh evaluate` does, with progress in a notebook or terminal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class EvaluatedRun:
 
     Attributes:
         edition: on what.
-        report: what it came to: samples judged and failed, tokens, cost.
+        report: totals of the run: samples judged and failed, tokens, cost.
     """
 
     edition: LoadedEdition
@@ -45,16 +45,16 @@ class EvaluatedRun:
 
     @property
     def folder(self) -> Path:
-        """Where its answers, transcripts and predictions are."""
+        """The folder with the run's answers, transcripts and predictions."""
         return self.report.folder
 
     @property
     def predictions(self) -> pl.DataFrame:
-        """One row a sample, prompt and repetition."""
+        """The predictions, one row per sample, prompt and repetition."""
         return pl.read_ndjson(self.folder / "predictions.jsonl")
 
     def score(self) -> ScoreTable:
-        """Its scores.
+        """The run's scores.
 
         Raises:
             ReleaseError: if labels are not public yet.
@@ -78,7 +78,7 @@ def evaluate(
     progress: bool = True,
     **options: object,
 ) -> EvaluatedRun:
-    """Evaluate a model, as `hellofresh evaluate` does; what was answered before is not asked again.
+    """Evaluate a model as `hellofresh evaluate` does; requests answered before are not sent again.
 
     It works within a running event loop too, such as a notebook's.
 
@@ -86,15 +86,15 @@ def evaluate(
         edition: on what, from `load`.
         model: a name from `hellofresh models`, or a client of OpenAI's SDK, such as `AsyncAzureOpenAI(...)`.
         name: with a client, the model's id there, such as `gpt-4o`; the run calls it `openai-sdk:gpt-4o`.
-        agent: an agent of one's own, instead of a regime: `FILE:FUNCTION`, or a function or class of this process.
-        progress: whether to show a bar.
+        agent: your own agent instead of a regime: `FILE:FUNCTION`, or a function or class of this process.
+        progress: whether to show a progress bar.
         options: the fields of `hellofresh.runs.evaluation.Evaluation`, which are the options of the command, such as
             `regime`, `limit`, `repeat`, `temperature` and `budget_usd`. `prompts` and `blocked` may be lists,
             `settings` and `roles` mappings.
 
     Raises:
         TypeError: if the option does not exist.
-        HelloFreshError: what the command reports.
+        HelloFreshError: where the command would report an error.
     """
     if unknown := sorted(options.keys() - OPTIONS.keys()):
         raise TypeError(f"evaluate() got an unexpected keyword argument {unknown[0]!r}")
@@ -117,13 +117,13 @@ def evaluate(
 
 @dataclass(slots=True)
 class _Progress:
-    """Keeps what a run says until it is drawn.
+    """Buffer a run's progress and remarks until they are drawn.
 
     Attributes:
-        show: draws how many samples are done, of how many.
+        show: draws the number of samples done and their total.
         remark: shows a sentence.
-        draws_at_once: whether it is drawn as soon as there is news; else its owner draws, in another thread.
-        stopped: whether the run is to end.
+        draws_at_once: whether each update is drawn at once; else the owner draws, in another thread.
+        stopped: whether the run should end.
     """
 
     show: Callable[[int, int], None]
@@ -134,10 +134,10 @@ class _Progress:
     _said: list[str] = field(default_factory=list)
 
     def tally(self, tally: Tally) -> None:
-        """Hear how far the run is.
+        """Take the run's current progress.
 
         Raises:
-            RunError: if it is to end.
+            RunError: if the run should end.
         """
         if self.stopped:
             raise RunError("the run was stopped", fix="The same call goes on with it.", code="stopped")
@@ -146,13 +146,13 @@ class _Progress:
             self.draw()
 
     def say(self, text: str) -> None:
-        """Hear a remark."""
+        """Take a remark."""
         self._said.append(text)
         if self.draws_at_once:
             self.draw()
 
     def draw(self) -> None:
-        """Show the remarks and how far it is."""
+        """Show the remarks and the progress."""
         said, self._said = self._said, []
         for text in said:
             self.remark(text)
@@ -161,7 +161,7 @@ class _Progress:
 
 @contextmanager
 def _shown_progress(title: str, *, hidden: bool) -> Iterator[_Progress]:
-    """A bar in a terminal, a line that changes in a notebook; hidden, remarks only."""
+    """Show a bar in a terminal or a changing line in a notebook; if hidden, remarks only."""
 
     def remark(text: str) -> None:
         Console().print(text, markup=False)
@@ -171,7 +171,7 @@ def _shown_progress(title: str, *, hidden: bool) -> Iterator[_Progress]:
     elif Console().is_jupyter:
         from IPython.display import display
 
-        # IPython names no types here.
+        # IPython has no type hints here.
         handle = display({"text/plain": title}, raw=True, display_id=True)  # type: ignore[no-untyped-call]
 
         def line(done: int, total: int) -> None:
@@ -188,7 +188,7 @@ def _shown_progress(title: str, *, hidden: bool) -> Iterator[_Progress]:
 
 
 def _outside_loop(work: Callable[[], EvaluationReport], bar: _Progress) -> EvaluationReport:
-    """Do what runs an event loop of its own; where one is running already, in a thread, while this one draws.
+    """Run work that starts its own event loop; if a loop already runs, use a thread and draw from this one.
 
     Ctrl-C, or a notebook's "interrupt", stops the work at its next sample.
     """
@@ -210,7 +210,7 @@ def _outside_loop(work: Callable[[], EvaluationReport], bar: _Progress) -> Evalu
 
 
 def _signature() -> Signature:
-    """The parameters, with those that are fields of `Evaluation`."""
+    """The signature of `evaluate` including the fields of `Evaluation`."""
     own = [item for item in signature(evaluate).parameters.values() if item.kind is not Parameter.VAR_KEYWORD]
     defaults = {item.name: item.default for item in fields(Evaluation) if item.default_factory is MISSING}
     more = [

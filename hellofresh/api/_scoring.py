@@ -1,4 +1,4 @@
-"""Scoring and comparing predictions with the leaderboard's own rules, and how notebooks and terminals show it."""
+"""Score and compare predictions by the leaderboard's rules, and show the results in notebooks and terminals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hellofresh.tasks.outputs import Choice, Output
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A table as other libraries take it."""
+    """Convert the table for other libraries."""
 
     table: pl.DataFrame = field(repr=False)
 
@@ -47,16 +47,16 @@ class ScoreTable(_Shown):
     """Scores with 95% intervals.
 
     Attributes:
-        table: one row a system, prompt and metric, the headline metric first.
+        table: one row per system, prompt and metric, the headline metric first.
         headline: the metric that systems are ranked by.
-        note: what keeps them from the leaderboard's, empty where nothing does.
+        note: why these scores differ from the leaderboard's; empty if they do not.
     """
 
     headline: str
     note: str = ""
 
     def chart(self, metric: str = "") -> ScoreChart:
-        """A chart of one metric, the headline metric if none is named."""
+        """A chart of one metric, by default the headline metric."""
         return ScoreChart(self.table, metric or self.headline)
 
     @property
@@ -84,12 +84,12 @@ class ScoreTable(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTable(_Shown):
-    """Where systems stand, and how each two compare.
+    """Ranks of systems and their pairwise comparisons.
 
     Attributes:
-        table: one row a system: `rank` with the best and the worst that the data allow (`low`, `high`), `tie_group`,
+        table: one row per system: `rank` with its best and worst plausible values (`low`, `high`), `tie_group`,
             chance of being first.
-        pairs: one row a pair: difference of the headline metric with its interval, p-value, and the p-value adjusted
+        pairs: one row per pair: difference of the headline metric with its interval, p-value, and the p-value adjusted
             for all pairs.
         headline: the metric that systems are ranked by.
     """
@@ -118,7 +118,7 @@ class ScoreChart:
 
     Attributes:
         table: the scores.
-        metric: which metric.
+        metric: its name.
     """
 
     table: pl.DataFrame = field(repr=False)
@@ -150,7 +150,7 @@ class ScoreChart:
         return render(*self._figure, self._question, png=False).svg.decode()
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, object]:
-        """For notebooks: a picture where it can be drawn, and the chart itself for those that draw Vega-Lite 6."""
+        """Give notebooks a picture where it can be drawn, and the Vega-Lite 6 chart."""
         drawn = {"image/svg+xml": self.svg} if find_spec("vl_convert") is not None else {}
         return {"application/vnd.vegalite.v6+json": self.specification, "text/plain": repr(self), **drawn}
 
@@ -206,12 +206,12 @@ def compare(
         scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a
             system), or an array of numpy, shape (items, systems).
         systems: on an edition, the predictions of each system by its name, as `score` takes them.
-        baseline, lower_is_better: of a table, as in `hellofresh compare`.
-        columns: of a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`; guessed if left
+        baseline, lower_is_better: for a table, as in `hellofresh compare`.
+        columns: for a table, names of the columns `item`, `system`, `score`, `cluster` and `repeat`; guessed if left
             out.
 
     Raises:
-        UsageError: if there are fewer than two systems, predictions are refused, or a column is not there.
+        UsageError: if there are fewer than two systems, predictions are refused, or a column is missing.
         DataError: if the scores of a table cannot be compared.
         ReleaseError: if labels are not public yet.
     """
@@ -222,7 +222,7 @@ def compare(
 
 
 def _framed(scores: Any) -> pl.DataFrame:
-    """A table of others' as a frame; nan of pandas and numpy is a missing score."""
+    """A pandas or numpy table as a polars frame; NaN becomes a missing score."""
     if isinstance(scores, pl.DataFrame):
         return scores
     if isinstance(scores, np.ndarray):
@@ -235,7 +235,7 @@ def _framed(scores: Any) -> pl.DataFrame:
 
 
 def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> ComparisonTable:
-    """As the leaderboard does: on the samples that all systems judged."""
+    """Compare as the leaderboard does: on the samples that all systems judged."""
     if len(systems) < 2:
         raise UsageError("nothing to compare", expected="predictions of two systems or more", code="too-few-systems")
     entries = [_entry(name, "submission", outputs_of(edition, said)) for name, said in systems.items()]
@@ -249,8 +249,8 @@ def _on_edition(edition: LoadedEdition, systems: Mapping[str, Predictions]) -> C
 
 
 def scored(edition: LoadedEdition, entries: Sequence[Entry]) -> ScoreTable:
-    """The scores of entries, beside the answers that always name one class."""
-    ids = {key for entry in entries for said in entry.outputs.values() for key in said}  # beside on the same samples
+    """The scores of entries and of the constant-class baselines."""
+    ids = {key for entry in entries for said in entry.outputs.values() for key in said}  # baselines get these samples
     always = [
         _entry(f"always {name}", "baseline", dict.fromkeys(ids, Choice(label=number)))
         for number, name in enumerate(edition.task.classes)

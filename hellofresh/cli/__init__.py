@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what could come next
+    """Run one command and return its exit code."""
+    if "_ARGCOMPLETE" in os.environ:  # a shell requests completions
         from hellofresh.cli.completion import answer_shell
 
         answer_shell(command_line(typed_noun(os.environ.get("COMP_LINE", "").split()[1:])))
     words = sys.argv[1:] if arguments is None else arguments
-    if typed_noun(words) == "board":  # its matrices are small: more threads would only wait for each other
+    if typed_noun(words) == "board":  # its matrices are small: more threads would only slow it down
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     parser = command_line(typed_noun(words))
     options = parser.parse_args(words)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()
         return 0
-    from hellofresh.cli._output import CommandOutput  # with rich, which help does not need
+    from hellofresh.cli._output import CommandOutput  # imports rich, which help does not need
 
     output = CommandOutput(as_json=options.json)
     if planted := shadowing():
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Carry a command out; what goes wrong is shown and gives the exit code."""
+    """Run a command; an error is shown and determines the exit code."""
     try:
         return _carry_out(options, output)
     except HelloFreshError as error:
@@ -56,11 +56,11 @@ def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
         output.say("Stopped. Finished work is kept; run the same command again to resume.")
         return 143 if isinstance(error, _Terminated) else 130
     except BrokenPipeError:
-        # The reader of a pipe has gone (`... | head`): no reader is left.
+        # The reader of a pipe has closed it (`... | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        # What a stage did not foresee: a read-only folder, a full disk, a file that went away.
+        # Unexpected system errors: a read-only folder, a full disk, a file that disappeared.
         what = f"the operating system reports: {error.strerror or error}"
         fix = "Check the folder's permissions and free space, or set HELLOFRESH_DATA to another folder."
         output.error(WorkspaceError(what, where=str(error.filename or ""), fix=fix, code="system"))
@@ -72,7 +72,7 @@ def _carry_out(options: argparse.Namespace, output: CommandOutput) -> int:
         from hellofresh.cli._workspace import prepare
 
         prepare(options)
-    # What an agent prints is not among the results, which another program reads.
+    # Output of an agent must not mix with the results, which other programs read.
     with _stopped_by_sigterm(), redirect_stdout(sys.stderr) if options.json else nullcontext():
         code: int = _handler(options.run)(options, output)
     output.flush()
@@ -80,12 +80,12 @@ def _carry_out(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, which a scheduler sends: it ends a command like Ctrl+C."""
+    """SIGTERM, as schedulers send it; it ends a command like Ctrl+C."""
 
 
 @contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    if current_thread() is not main_thread():  # no other may have signals
+    if current_thread() is not main_thread():  # only the main thread may handle signals
         yield
         return
 
@@ -100,7 +100,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 
 
 def _handler(name: str) -> Callable[..., int]:
-    """The function that a command names as `module:function`; only now are the modules that it needs imported."""
+    """The function of a command's `module:function`, imported only now."""
     module, _, function = name.partition(":")
     if module == "train":
         find_training()

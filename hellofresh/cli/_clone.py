@@ -1,4 +1,4 @@
-"""Where `training` is: in the repository beside this package, and in no wheel, since few need it."""
+"""Find `training`, which is in the repository beside this package and not in the wheel, since few users need it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 def find_training(root: Path = _ROOT) -> None:
-    """Let `training` be imported.
+    """Make `training` importable.
 
     Raises:
-        UsageError: if this is no clone of the repository.
+        UsageError: if this is not a clone of the repository.
     """
     if not (root / "training" / "recipe.py").is_file():
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What commands print: results to standard output (tables, or JSON), everything else to standard error."""
+"""Output of commands: results to standard output (tables, or JSON), everything else to standard error."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _NUMBER = re.compile(r"(?:-|[0-9][0-9,.]*(?:/[0-9,]+)?(?: \[.*\])?)?\Z")
 
 
 def readable(text: str) -> str:
-    """The text with everything that could steer a terminal written out; lines stay lines."""
+    """The text with terminal control characters escaped; line breaks stay."""
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
 class CommandOutput:
-    """Prints for people, or, with `--json`, collects results and prints them as one JSON document."""
+    """Prints tables and texts or, with `--json`, collects results and prints them as one JSON document."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        # A file or a pipe has no width to keep to.
+        # A file or a pipe has no limit of width.
         self._out = Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
         self._err = Console(stderr=True, highlight=False, soft_wrap=True)
         self._results: list[object] = []
@@ -49,11 +49,11 @@ class CommandOutput:
         return self._out.width
 
     def say(self, line: str) -> None:
-        """A line about what goes on, to standard error."""
+        """Print a line about progress to standard error."""
         self._err.print(Text(readable(line)))
 
     def error(self, error: HelloFreshError) -> None:
-        """An error: its message and its code."""
+        """Print an error: its message and its code."""
         self._err.print(
             Text("error: ", style="bold red").append(
                 Text(readable(f"{error} [{error.code}]"), style="not bold default")
@@ -65,7 +65,7 @@ class CommandOutput:
         self._results.append(value)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-        """A table for people; columns whose cells are all numbers stand to the right. Nothing with `--json`."""
+        """Print a table, with columns of numbers right-aligned. Nothing with `--json`."""
         if self.as_json:
             return
         table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False, title_style="bold")
@@ -81,25 +81,25 @@ class CommandOutput:
         self._out.print()
 
     def text(self, line: str) -> None:
-        """A line that belongs to the results. Nothing with `--json`."""
+        """Print a line of the results. Nothing with `--json`."""
         if not self.as_json:
-            # A terminal breaks long lines by itself, so that a path can still be copied.
+            # The terminal wraps long lines itself, so that paths can be copied.
             self._out.print(Text(line), soft_wrap=True)
 
     def raw(self, text: str) -> None:
-        """A text for another program, with nothing done to it. Nothing with `--json`."""
+        """Print a text for another program unchanged. Nothing with `--json`."""
         if not self.as_json:
             sys.stdout.write(text)
 
     def flush(self) -> None:
-        """Print what `--json` promised."""
+        """Print the results of `--json`."""
         if self.as_json:
             value = self._results[0] if len(self._results) == 1 else self._results
             sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
 
     @contextmanager
     def progress(self, what: str) -> Iterator[ProgressBar]:
-        """A progress bar on standard error; a line now and then where that is not a terminal."""
+        """A progress bar on standard error; occasional lines if that is not a terminal."""
         columns = (
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
             BarColumn(bar_width=15),
@@ -114,7 +114,7 @@ class CommandOutput:
 
 
 class ProgressBar:
-    """A progress bar, as long as something takes."""
+    """A progress bar for the duration of some work."""
 
     def __init__(self, progress: Progress, what: str, console: Console) -> None:
         self._progress, self._what, self._console = progress, what, console
@@ -123,11 +123,11 @@ class ProgressBar:
         self._known: int | None = None
 
     def line(self, text: str) -> None:
-        """Show what is being done."""
+        """Show the current work."""
         self._progress.update(self._task, description=escape(text))
 
     def tally(self, tally: Tally) -> None:
-        """Show how far a run has come: rate, cost, and time left; a line now and then where that is not a terminal."""
+        """Show a run's progress: rate, cost and time left; occasional lines if the output is not a terminal."""
         now = time.monotonic()
         last = tally.done == tally.samples
         if now - self._shown < _REDRAW_S and not last:
@@ -155,22 +155,22 @@ class ProgressBar:
 
 
 def known(number: float | None, form: str = ",") -> str:
-    """A number for people; `unknown` where it is not known."""
+    """A formatted number, or `unknown`."""
     return "unknown" if number is None else format(number, form)
 
 
 def interval(low: float, high: float, form: str = ".3f") -> str:
-    """The limits of an interval, for people."""
+    """The formatted limits of an interval."""
     return f"[{low:{form}}, {high:{form}}]"
 
 
 def estimate(value: float, low: float, high: float, form: str = ".3f") -> str:
-    """A value with its interval, for people."""
+    """A formatted value with its interval."""
     return f"{value:{form}} {interval(low, high, form)}"
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people."""
+    """A formatted duration."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

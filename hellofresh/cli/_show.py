@@ -1,4 +1,4 @@
-"""How results look: funnels, releases, scores."""
+"""Display of results: funnels, releases, scores."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _WIDE = 140
 _UNCHANGED = " (nothing has changed, skipped)"
 _HIDDEN_COLUMNS = frozenset({"team", "kind", "smoke_test", "prompt"})
 _SHOWN = 4
-"""Metrics of a task that a table shows, the headline first."""
+"""Maximum metrics in a table, the headline first."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleShow:
-    """Shows what the pipeline says and makes; see `hellofresh.pipeline.steps.Show`."""
+    """Shows messages and results of the pipeline; see `hellofresh.pipeline.steps.Show`."""
 
     output: CommandOutput
     private: bool = False
@@ -60,7 +60,6 @@ class ConsoleShow:
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:
-    """What was published, in a line."""
     state = "unchanged, skipped" if published.skipped else "written"
     revision = f" (revision {published.revision[:12]})" if published.revision else ""
     output.say(
@@ -72,7 +71,7 @@ def _show_published(output: CommandOutput, published: Publication) -> None:
 
 
 def show_collected(output: CommandOutput, collected: CollectionReport, *, written: bool = True) -> None:
-    """The funnel, what was kept by period and label, and the warnings."""
+    """Show the funnel, the samples kept by period and label, and the warnings."""
     funnel = collected.funnel
     task = get_task(collected.task)
     output.result(to_json(collected) | {"quarter": str(collected.quarter)})
@@ -91,7 +90,7 @@ def show_collected(output: CommandOutput, collected: CollectionReport, *, writte
 
 
 def summarise_collected(output: CommandOutput, collected: CollectionReport) -> None:
-    """The funnel in a line."""
+    """Show the funnel in one line."""
     funnel = collected.funnel
     state = "unchanged, skipped" if collected.skipped else "collected"
     drops = ", ".join(f"{drop.count:,} {drop.reason}" for drop in funnel.drops if drop.count)
@@ -109,7 +108,7 @@ def _warn(output: CommandOutput, collected: CollectionReport) -> None:
 
 
 def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
-    """Sizes of releases."""
+    """Show the sizes of releases."""
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
     rows = []
     for item in built:
@@ -132,13 +131,13 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
 
 
 def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = False) -> None:
-    """The headline scores of every system, the best first, with intervals; and what was left out.
+    """Show the headline scores of every system with intervals, the best first, and what was left out.
 
-    Of tasks whose labels are not public only who answered what share is shown, by name, unless in private.
+    For tasks without public labels, show only each system's share of answers, by name, unless `private`.
     """
     hidden = frozenset() if private else frozenset(score.task for score in scored.scores) - scored.public
     first = {task: get_task(task).on(scored.split).headline.name for task in hidden}
-    public = ("edition", "task", *WITHOUT_LABELS)  # what a score says that does not follow from labels
+    public = ("edition", "task", *WITHOUT_LABELS)  # the fields of a score that do not depend on labels
     output.result(
         [
             {**{name: getattr(score, name) for name in public}, "revealed": False}
@@ -157,7 +156,7 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
 
 
 def _show_answered(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
-    """Who answered what share of a task whose labels are not public, by name."""
+    """Show each system's share of answers for a task without public labels, by name."""
     chosen = _headline(scored, task, get_task(task).on(scored.split).headline)
     shown = zip(short_names(chosen), chosen, strict=True)
     answered = [(name, s.regime, s.none, s.blocked, f"{s.n}/{s.n_split}") for name, s in shown]
@@ -171,7 +170,7 @@ def _show_answered(output: CommandOutput, scored: ScoredSplit, task: str) -> Non
 
 
 def _show_scores(output: CommandOutput, scored: ScoredSplit, task: str) -> None:
-    """The scores of a task, the best system first, and how far their intervals can be trusted."""
+    """Show the scores of a task, the best system first, and notes on their intervals."""
     known, wide = get_task(task).on(scored.split), output.width >= _WIDE
     there = {score.metric for score in scored.scores if score.task == task}
     metrics = [*known.metrics[:_SHOWN], *(metric for metric in known.fact_metrics if metric.name in there)]
@@ -206,7 +205,7 @@ def _warn_of_few(output: CommandOutput, task: str, scores: Sequence[Score]) -> N
 
 
 def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score], metric: Metric) -> None:
-    """The mean over repetitions with its interval, beside the score with its interval over samples."""
+    """Show the mean over repetitions with its interval, beside the score with its interval over samples."""
     rows = [
         (
             score.system,
@@ -225,7 +224,7 @@ def _show_repetitions(output: CommandOutput, what: str, scores: Sequence[Score],
 
 
 def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
-    """A metric of what stands for each system, in the whole edition."""
+    """The scores of a metric that represent each system in the whole edition."""
     return [
         score
         for score in scored.scores
@@ -234,7 +233,7 @@ def _headline(scored: ScoredSplit, task: str, metric: Metric) -> list[Score]:
 
 
 def _row(name: str, score: Score, metrics: Sequence[Score], *, wide: bool) -> tuple[object, ...]:
-    """A line of the table; a narrow screen gets two decimals, and an interval for the headline metric alone."""
+    """A row of the table; on a narrow screen with two decimals and an interval for the headline metric only."""
     name += " (smoke test)" if score.smoke_test else ""
     digits = 3 if wide else 2
 

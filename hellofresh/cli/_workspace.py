@@ -1,4 +1,4 @@
-"""What holds for a command before it runs: where submissions are, and that the clock is not behind the records."""
+"""Preparation of a command: find the folder of submissions, and check the clock against the records."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from hellofresh.submissions.receipts import receipt_events
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Fill in the folder of submissions, and hold the clock against what is on record.
+    """Fill in the folder of submissions, and check the clock against the records.
 
     Raises:
         UsageError: if the folder is not the workspace's, or the clock is behind.
     """
     workspace = Workspace.from_environment()
-    # Where a folder is put on record, the one that is there already may be damaged.
+    # A command that records a folder may run although the existing record is damaged.
     takes = hasattr(options, "submissions_belong") and getattr(options, "record", None) is None
     if takes:
         options.submissions = _folder(workspace, options, record=options.timed)
@@ -31,7 +31,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) -> Path:
-    """The folder that is used; the first one that exists is put on record."""
+    """The folder to use; the first existing one is recorded."""
     named: Path | None = options.submissions
     own, belong, recorded = workspace.submissions(), options.submissions_belong, workspace.has_recorded_submissions
     if belong and recorded and named is not None and named.resolve() != own.resolve():

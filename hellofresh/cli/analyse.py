@@ -1,4 +1,4 @@
-"""`hellofresh analyse`: tables and figures of what systems answered in an edition."""
+"""`hellofresh analyse`: tables and figures on systems' answers in an edition."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _panels(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel]:
-    """The panels of an edition: of the named task, or of all that are released.
+    """The panels of an edition: of the named task, or of all released ones.
 
     Raises:
         ReleaseError: if nothing is released.
@@ -74,7 +74,7 @@ def _panels(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel
 
 
 def _analyse_agents(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Print what agents did: every table, of every task of the edition or of one."""
+    """Print every table on agents' behaviour, for one task or all tasks of the edition."""
     workspace = Workspace.from_environment()
     publishers = load_publishers(workspace)
     for panel in _panels(workspace, options):

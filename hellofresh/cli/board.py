@@ -1,4 +1,4 @@
-"""`hellofresh score` and `board`: scores, the tables that the site reads, and a copy of it that needs no server."""
+"""`hellofresh score` and `board`: scores, the tables of the site, and its static copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = False) -> None:
-    """Build the board, and name the runs that are not on it because they are not scored."""
+    """Build the board, and list the runs that are missing from it because they are not scored."""
     built = build_board(workspace, private=private)
     output.result({**to_json(built), "folder": str(built.folder)})
     state = "unchanged, skipped" if built.skipped else "written"
@@ -49,7 +49,7 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
 
 
 def serve(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Serve the static copy on this machine, until it is stopped."""
+    """Serve the static copy on this machine until stopped."""
     copy = ServedCopy.of_board(board_folder())
     try:
         _serve(copy, options.port, output)
@@ -65,7 +65,7 @@ def _serve(copy: ServedCopy, port: int, output: CommandOutput) -> None:
 
 def export(options: argparse.Namespace, output: CommandOutput) -> int:
     board = Workspace.from_environment().board
-    gc.set_threshold(20_000)  # millions of answers pass by, hardly any in circles: the default looks for some too often
+    gc.set_threshold(20_000)  # millions of answers and few reference cycles: by default the collector runs too often
     with output.progress("board export") as bar:
         done = export_board(board, options.folder, space=options.space, instances=options.instances, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})

@@ -1,4 +1,4 @@
-"""`hellofresh compare`: whether first place is real, in anybody's table of scores."""
+"""`hellofresh compare`: whether first place is significant in any table of scores."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _MOST_PAIRS = 45
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Read the files, compare, print, and write where that is asked for."""
+    """Read the files, compare, print, and write the output files if requested."""
     if options.out and options.out.suffix not in WRITERS:
         raise UsageError(f"no such output {str(options.out)!r}", expected=", ".join(WRITERS), code="bad-output")
     names = ColumnNames(options.item, options.system, options.score, options.cluster, options.repeat)
     compared = compare_scores(
         read_scores(options.files, names), baseline=options.baseline, lower_is_better=options.lower_is_better
     )
-    if options.out:  # first, since who reads what is printed may stop reading
+    if options.out:  # first, since the reader of the printed output may close the pipe
         write_bytes(options.out, WRITERS[options.out.suffix](compared).encode())
     facts = ("sentence", "said", "notes", "detectable", "needed", "to_lose", "halves")
     found = {name: getattr(compared, name) for name in facts}

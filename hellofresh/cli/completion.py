@@ -1,7 +1,7 @@
-"""Completion in shells: `hellofresh completion bash|zsh|fish` prints what the shell reads at its start.
+"""Completion in shells: `hellofresh completion bash|zsh|fish` prints the script for the shell's startup.
 
-argcomplete calls `hellofresh` itself with the line so far; it answers from names of files and from tables, and runs no
-command. Files are left to the shell.
+argcomplete calls `hellofresh` with the line so far; it answers from names of files and from tables, without running a
+command. The shell itself completes files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*")
-"""Other names are not offered: nothing that a shell could take for more than a word."""
+"""Only such names are offered, which a shell cannot take for more than a word."""
 
 
 def print_script(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -35,13 +35,13 @@ def print_script(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def answer_shell(parser: argparse.ArgumentParser) -> None:
-    """Print what fits where the shell's line ends, and end the process."""
+    """Print the completions at the end of the shell's line, and end the process."""
     autocomplete(parser, default_completer=_Names())
 
 
 class _Names(BaseCompleter):
     def __call__(self, *, prefix: str, action: argparse.Action, **_: object) -> list[str]:
-        """The names that begin with `prefix`, of what the argument's metavar stands for."""
+        """The names with `prefix` for the argument's metavar."""
         try:
             return sorted(
                 {name for name in _named(str(action.metavar)) if name.startswith(prefix) and _PLAIN.fullmatch(name)}
@@ -51,7 +51,7 @@ class _Names(BaseCompleter):
 
 
 def _editions() -> Iterable[str]:
-    """This quarter, the one before, and all that the workspace has candidates or releases of."""
+    """This quarter, the previous one, and all editions with candidates or releases in the workspace."""
     this = Quarter.containing(now())
     root = Workspace.from_environment().root
     found = [path.name for path in (root / "releases").glob("*")]
@@ -60,7 +60,7 @@ def _editions() -> Iterable[str]:
 
 
 def _named(kind: str) -> Iterable[str]:
-    """The names that an argument's metavar stands for; modules are imported for those that are asked for."""
+    """The possible values for a metavar; modules are imported only for the requested kind."""
     if kind in ("E", "Q"):
         return (name for name in _editions() if kind == "E" or "@" not in name)
     if kind in ("T", "TASK"):
@@ -75,6 +75,6 @@ def _named(kind: str) -> Iterable[str]:
         return [path.parent.name for path in Workspace.from_environment().runs.glob("*/plan.json")]
     if kind not in ("R", "REGIME"):
         return ()
-    # Those with prompts: the regimes themselves take too long to import.
+    # Regimes with prompts: importing the regimes themselves takes too long.
     tables = (path for path in files("hellofresh.runs.prompts").iterdir() if path.name.endswith(".toml"))
     return [name for path in tables for name in tomllib.loads(path.read_text(encoding="utf-8")).get("regimes", ())]

@@ -1,4 +1,4 @@
-"""`hellofresh corpus`: corpora for retrieval, what is in them, and how well retrievers find it."""
+"""`hellofresh corpus`: corpora for retrieval, their contents, and comparisons of retrievers on them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SHOWN = ("ndcg@1", "ndcg@3", "recall@3", "ndcg@5", "recall@5", "ndcg@10", "reca
 
 
 def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import a corpus in one of the formats, or build one of a wiki's dump or of other corpora."""
+    """Import a corpus in one of the formats, or build one from a wiki's dump or other corpora."""
     workspace = Workspace.from_environment()
     if options.format not in {"wiki", "pool"} and len(options.sources) != 1:
         expected = "one, but for the formats wiki and pool"
@@ -152,14 +152,14 @@ def compare(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     if options.split is None:
         raise UsageError("no split is named", fix="Add --split S, such as --split dev.", code="unknown-split")
-    corpus.queries(options.split)  # before any index is built
+    corpus.queries(options.split)  # fails before any index is built
     retrievers = _open(corpus, names, output, pool)
     with output.progress(f"compare on {corpus.name}") as bar:
         found = compare_retrievers(corpus, options.split, retrievers, bar.line)
     if options.runs is not None:
         for retriever, one in zip(retrievers, found.retrievers, strict=True):
             stem = f"{corpus.name}.{options.split}.{one.name}"
-            lines = [  # TREC's run form
+            lines = [  # TREC's run format
                 f"{query.id} Q0 {document} {rank} {score:.6f} {one.name}\n"
                 for query, ranking in zip(found.queries, one.rankings, strict=True)
                 for rank, (document, score) in enumerate(_pairs(ranking), start=1)
@@ -185,7 +185,7 @@ def freeze_split(options: argparse.Namespace, output: CommandOutput) -> int:
         )
     if task.sample_type is not EvidenceQuery:
         raise UsageError(f"{task.name} does not ask about a corpus", expected="a retrieval task", code="other-output")
-    # The version tells split (or file), size and pool: another pool is another edition.
+    # The version contains split (or file), size and pool: another pool is another edition.
     if options.claims is None:
         found = evidence_candidates(corpus, options.split, task, options.published)
         first, content = options.split.replace("_", "-"), corpus.manifest.sha256
@@ -235,7 +235,7 @@ def _print_manifest(manifest: CorpusManifest, folder: Path, output: CommandOutpu
 
 
 def _print_one(corpus: RetrievalCorpus, name: str, output: CommandOutput) -> None:
-    """A document; or a query, and the documents that are relevant to it."""
+    """Print a document, or a query with its relevant documents."""
     query = next((query for query in corpus.queries() if query.id == name), None)
     shown = [name] if query is None else [key for key, value in corpus.qrels()[name].items() if value > 0]
     if query is not None:
@@ -250,7 +250,7 @@ def _print_one(corpus: RetrievalCorpus, name: str, output: CommandOutput) -> Non
 
 
 def _ir_metadata(corpus: RetrievalCorpus, more: Mapping[str, object], split: str = "") -> dict[str, object]:
-    """What https://www.ir-metadata.org asks to say of a run or a collection; JSON, which is YAML too."""
+    """Metadata of a run or collection by https://www.ir-metadata.org; JSON, which is also YAML."""
     collection = {"name": corpus.name, "sha256": corpus.manifest.sha256, "license": corpus.manifest.license}
     collection |= {"split": split} if split else {}
     system = {"kernel": platform.release(), "distribution": platform.system()}

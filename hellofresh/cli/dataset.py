@@ -109,7 +109,7 @@ def _show_imported(done: FrozenRelease, output: CommandOutput) -> None:
 
 
 def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import ratings of publishers, in place of those imported before."""
+    """Import ratings of publishers; they replace earlier ones."""
     _check_plain(options, "FILE, --column, --priority")
     columns = _named(options.column, COLUMNS, "bad-column")
     said = _named(options.priority, PRIORITIES, "bad-priority")
@@ -133,7 +133,7 @@ def _import_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _named(said: Sequence[str], known: Sequence[str], code: str) -> dict[str, str]:
-    """What was said as `NAME=VALUE`, by name."""
+    """The values of `NAME=VALUE` arguments, by name."""
     found = {}
     for text in said:
         name, _, value = text.partition("=")
@@ -144,7 +144,7 @@ def _named(said: Sequence[str], known: Sequence[str], code: str) -> dict[str, st
 
 
 def _check_plain(options: argparse.Namespace, expected: str) -> None:
-    """Refuse the options of data sets of statements, for what is imported whole."""
+    """Refuse options of statement data sets for data that are imported as a whole."""
     if options.set or options.sample is not None or options.part or options.version:
         what = f"an option of data sets of statements with {options.name!r}"
         raise UsageError(what, expected=expected, code="other-option")
@@ -157,11 +157,10 @@ _MUSE_RELEASED = {
     "rated responses": 1_280,
     "rated links": 2_040,
 }
-"""What the authors' files hold at the commit that the edition is named after."""
+"""Contents of the authors' files at the commit that names the edition."""
 
 
 def _import_muse(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Import the released study of MUSE, which others have rated."""
     _check_plain(options, "PATH")
     if options.path is None:
         fix = "Name the folder of the authors' repository, or its packed data: hellofresh dataset import muse PATH"

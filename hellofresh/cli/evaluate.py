@@ -1,4 +1,4 @@
-"""`hellofresh evaluate`: ask a model about a released quarter, filling in what the command line leaves open."""
+"""`hellofresh evaluate`: evaluate a model on a release, with defaults for omitted arguments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHOWN = 300
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     more = {"regime": agent_regime(options.agent)} if options.agent else {}
     workspace = Workspace.from_environment()
-    models_given(options)  # a wrong address is refused before anything is built
+    models_given(options)  # refuses a wrong address before anything is built
     check_model_name(options.model)
     if options.edition is None or getattr(options, "task", None) is None:
         options.edition, options.task = choose_edition(
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
-    """The evaluation that a command line asks for; `more` goes before what it says."""
+    """The evaluation of a command line; `more` overrides its options."""
     given = {"edition": getattr(options, "edition", None), **given_values(vars(options)), **more}
     if "model" in vars(options):
         given |= models_given(options)
@@ -59,7 +59,7 @@ def evaluation_of(options: argparse.Namespace, **more: object) -> Evaluation:
 
 
 def models_given(options: argparse.Namespace) -> dict[str, object]:
-    """The fields of an evaluation that name models, those of `openai:NAME` at the address of `--base-url`."""
+    """The model fields of an evaluation, with `--base-url` applied to those of the form `openai:NAME`."""
     given = given_values(vars(options))
     roles = cast("Mapping[str, str]", given.get("roles", {}))
     main = [str(given["model"])] if "model" in given else []
@@ -97,13 +97,13 @@ def _put_on_board(output: CommandOutput, workspace: Workspace, evaluation: Evalu
 def carry_out(
     output: CommandOutput, workspace: Workspace, evaluation: Evaluation, *, dry_run: bool, boards: bool = False
 ) -> int:
-    """Evaluate, show the verdicts and put them on the board if asked to; or only look ahead. Returns the exit code."""
+    """Evaluate, show the verdicts and update the board on request, or only forecast. Returns the exit code."""
     if dry_run:
         show_forecast(output, evaluation.title, look_ahead(workspace, evaluation))
         return 0
     evaluated = answer(workspace, evaluation, ConsoleShow(output))
     task = evaluation.task
-    is_scored = get_regime(evaluation.regime).gives in (Output, task.output)  # else its responses are rated
+    is_scored = get_regime(evaluation.regime).gives in (Output, task.output)  # else its responses are rated instead
     names = (*(reversed(task.classes) if is_scored else ()), Status.NONE, Status.BLOCKED)
     rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Answers", ("prompt", *map(str, names)), rows)
@@ -126,7 +126,7 @@ def carry_out(
 
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
-    """The headline metric beside baselines and all that was scored (people, published systems), with public labels."""
+    """Show the headline metric beside those of baselines and scored systems (also people), if labels are public."""
 
     metric = evaluation.task.headline
     scores = beside_others(workspace, evaluation.edition, evaluation.task, run_id)
@@ -144,7 +144,7 @@ def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation
 def _compare_people(
     output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str, system: str
 ) -> None:
-    """The run beside people, on the samples that people predicted: a table of its own, as these are not all."""
+    """Show the run beside people in a separate table, since people predicted only some of the samples."""
     people = people_beside_run(workspace, evaluation.edition, evaluation.task, run_id)
     names = {**PEOPLE_NAMES, run_id: system}
     rows = [
@@ -163,12 +163,12 @@ def _compare_people(
 
 
 def forecast_facts(ahead: Forecast) -> dict[str, object]:
-    """Requests and cost of all roles, expected and at most."""
+    """Expected and maximum requests and cost of all roles."""
     return {name: getattr(ahead, name) for name in ("calls", "cost_usd", "most_calls", "most_usd")}
 
 
 def show_forecast(output: CommandOutput, what: str, ahead: Forecast) -> None:
-    """What something would take, as a whole and by role."""
+    """Show the forecast of requests and cost, in total and by role."""
     output.result({**to_json(ahead), **forecast_facts(ahead)})
     expected = f"{ahead.calls:,} requests, {_cost_ahead(ahead.cost_usd)}"
     rows = [
@@ -206,7 +206,7 @@ def _cost_ahead(cost_usd: float | None) -> str:
 def _show_examples(
     output: CommandOutput, workspace: Workspace, evaluation: Evaluation, report: EvaluationReport
 ) -> None:
-    """One sample that was judged wrongly and one that was judged rightly, where labels are public."""
+    """Show one wrongly and one rightly judged sample, if labels are public."""
     task, edition = evaluation.task, evaluation.edition
     if not task.classes or output.as_json or not labels_are_public(workspace, edition, task.name):
         return

@@ -53,9 +53,9 @@ _NEXT = "How far it agrees with people: hellofresh rate report --kind judges"
 
 
 _EVIDENCE = 3
-"""Documents by which the response to a claim is judged."""
+"""Number of documents for judging the response to a claim."""
 _JUDGES: Mapping[str, Callable[[RatedStudy], Iterable[Rating]]] = {"links": rate_links, "classifier": classify_study}
-"""Judges that need nothing but a study; another package adds one by an entry point of the group `hellofresh.judges`."""
+"""Judges that need only a study; other packages add some by entry points of the group `hellofresh.judges`."""
 
 
 def run_judge(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -101,7 +101,7 @@ def _say_without_text(output: CommandOutput, study: RatedStudy) -> None:
 
 
 def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:
-    """By a judge that needs nothing but the study, of ours or of another package."""
+    """Judge by a judge that needs only the study, from this or another package."""
     rate = _JUDGES.get(name) or plugins("hellofresh.judges", name).get(name)
     if rate is None:
         raise UnknownNameError("judge", name, (*_JUDGES, "model", "rewards", *plugins("hellofresh.judges")))
@@ -125,7 +125,7 @@ def _by_name(name: str, study: RatedStudy, output: CommandOutput) -> int:
 
 
 def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
-    """All systems that respond to claims: judge them, keep the ratings, and show the tables."""
+    """Judge all systems that respond to claims by rewards, save the ratings, and show the tables."""
     if options.edition is None:
         raise UsageError(
             "no edition is named", fix="Add --edition E, an edition of claim-responses.", code="no-quarter"
@@ -163,7 +163,7 @@ def _by_rewards(options: argparse.Namespace, output: CommandOutput) -> int:
 def _evidence(
     options: argparse.Namespace, workspace: Workspace, claims: Sequence[EvidenceQuery]
 ) -> Mapping[str, Sequence[str]]:
-    """Texts by claim: found by the judge itself, the same for every system."""
+    """Evidence by claim, retrieved by the judge itself and the same for every system."""
 
     async def found(claim: EvidenceQuery) -> list[str]:
         documents = await find_evidence(
@@ -248,7 +248,7 @@ def _give_judged(
 
 
 def _show_others(output: CommandOutput, study: RatedStudy) -> None:
-    """People and models that rated the same responses: judges that were not trained on them."""
+    """Show people and models that rated the same responses and were not trained on them."""
     kinds = [str(JudgeKind.PERSON), str(JudgeKind.MODEL)]
     rows = (
         study.ratings.filter(pl.col("kind").is_in(kinds), pl.col("value").is_not_null())

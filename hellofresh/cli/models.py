@@ -1,4 +1,4 @@
-"""`hellofresh models`: who can be asked, and whether asking works."""
+"""`hellofresh models`: the available models, and whether they answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VISIBLE_TOKENS = 15
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """List the models, or one of them; or ask that one a question."""
+    """List the models, show one of them, or send it a question."""
     known = known_models()
     if options.check is not None:
         return _check(options, output)

@@ -1,4 +1,4 @@
-"""`hellofresh prompts`: what models are asked, and new wordings of it."""
+"""`hellofresh prompts`: the prompts of models, and rephrasings of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
 
 _ATTEMPTS, _NAME = 4, "rephrased"
-"""Of each wording, and the name of the set that is made."""
+"""Attempts for each rephrasing, and the name of the new prompt set."""
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -114,7 +114,7 @@ def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output:
         if isinstance(step, OutsideCall):
             output.text(f"---- {step.kind}: {step.text} ----\n")
             continue
-        # A conversation that goes on is shown from where it was left.
+        # Show only the new part of a continued conversation.
         known = len(shown.get(step.prompt, ())) if step.messages[:-1] and step.role == MAIN else 0
         role = "" if step.role == MAIN else f"({step.role})"
         output.text(f"---- {' '.join(filter(None, (step.step, step.prompt, role)))} ----")
@@ -150,7 +150,7 @@ def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> in
     made = asyncio.run(ask())
     about = f"Instructions of {made.task}, {made.regime}, rephrased by {options.rephrase}; read before use."
     content = prompt_set_toml(made, about=about).encode()
-    parse_prompt_set(content, made.task, made.regime, str(options.out))  # it reads back as a valid set
+    parse_prompt_set(content, made.task, made.regime, str(options.out))  # checks that the set is valid
     write_bytes(options.out, content)
     output.result({"file": str(options.out), "prompts": [prompt.id for prompt in made.prompts]})
     output.text(f"{len(made.prompts)} instructions in {options.out}. Read them, then: --prompt-set {options.out}")

@@ -1,4 +1,4 @@
-"""`hellofresh proxy`: a run whose questions come from a program of its own, over an endpoint on this machine."""
+"""`hellofresh proxy`: a run whose requests come from the user's program, through an endpoint on this machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _replay(options: argparse.Namespace, output: CommandOutput, evaluation: Evaluation) -> int:
-    """Replay an entry; 1 where it does not count as replayed."""
+    """Replay an entry; returns 1 if it does not count as replayed."""
     try:
         command = shlex.split(options.command)
     except ValueError as error:

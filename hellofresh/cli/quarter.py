@@ -1,4 +1,4 @@
-"""`hellofresh quarter`: where each quarter stands, and doing all that is due."""
+"""`hellofresh quarter`: the state of each quarter, and all due steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.dry_run:
         _show_plan(workspace, settings, output)
         return 0
-    # Results of the steps are of no use here: each says in a line what it did.
+    # Results of steps are not shown: each step reports in one line.
     day = Day(
         Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)), options.yes_it_is),
         settings,
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) -> None:
-    """What is due, and what it may cost; nothing is written."""
+    """Show the due steps and their cost without writing anything."""
     due = [(step, "", "") for step in steps_due(workspace, settings)]
     for evaluation in due_evaluations(workspace, settings):
         name = f"evaluate {evaluation.title}"
@@ -72,7 +72,7 @@ def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) 
 def status(options: argparse.Namespace, output: CommandOutput) -> int:
     """Show the state of quarters, late ones first; 1 if one is late."""
     workspace, settings, moment = Workspace.from_environment(), Settings.load(), now()
-    workspace.submissions()  # a damaged record stops all that is due
+    workspace.submissions()  # a damaged record would stop all due steps
     states = quarter_states(workspace, settings, moment, options.quarter or ())
     facts = [{"quarter": str(state.quarter), "calendar": state.calendar.to_json()} for state in states]
     output.result([{**to_json(state), **more} for state, more in zip(states, facts, strict=True)])

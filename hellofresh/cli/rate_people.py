@@ -48,7 +48,7 @@ def _files(options: argparse.Namespace) -> StudyFiles:
 
 
 def _responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
-    """What entries responded to their first prompts, under their short names where these are their own."""
+    """Responses of entries to their first prompts, under their short names if these are unique."""
     often = Counter(rated_names(entry)[0] for entry in entries)
     for entry in entries:
         short, long = rated_names(entry)
@@ -58,7 +58,7 @@ def _responses_of(entries: Sequence[Entry]) -> Iterator[SystemResponse]:
 
 
 def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Write what is to be rated: samples, what people wrote for them, and what runs and submissions answered."""
+    """Write the files to rate: samples, people's texts for them, and responses of runs and submissions."""
     workspace, task = Workspace.from_environment(), get_task(options.task)
     if not task.takes(Response):
         expected = "a task of responses, such as x-posts, or wikipedia-edits"
@@ -95,8 +95,8 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
 def _alike(
     samples: Sequence[StudySample], references: Sequence[SystemResponse]
 ) -> tuple[list[StudySample], list[SystemResponse]]:
-    """Of samples that raters could not tell apart, such as two edits of one paragraph, the first, with what people
-    wrote for any of them: of several by one system, the first.
+    """Merge samples that look the same to raters, such as two edits of one paragraph: keep the first, with people's
+    texts for any of them (of several by one system, the first).
     """
     first: dict[str, StudySample] = {}
     same = {sample.id: first.setdefault(sample.text, sample).id for sample in samples}
@@ -108,7 +108,7 @@ def _alike(
 
 
 def _study_sample(task: Task, sample: Sample) -> StudySample:
-    """A sample as raters see it; of a change, the text before it alone, since what became of it is rated."""
+    """A sample as raters see it; for a change, only the text before it, since the changed text is rated."""
     page = task.page_of(sample)
     before = [part.text for part in page.parts if part.kind == "before"]
     if before:
@@ -125,7 +125,7 @@ def _study_sample(task: Task, sample: Sample) -> StudySample:
 
 
 def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Assign responses to raters, and write each one's page; or write the files that say what is to be rated."""
+    """Assign responses to raters and write each one's page, or write the files to rate."""
     if options.prepare is not None:
         return _prepare(options, output)
     files = _files(options)
@@ -151,7 +151,7 @@ def run_assign(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _ask_people(files: StudyFiles, options: argparse.Namespace) -> list[RaterAccess]:
-    """Deal samples to people who predict their labels, while these are secret and the samples are not."""
+    """Assign samples to people who predict their labels while these are secret."""
     task, number = get_task(options.task), options.samples or str(_SAMPLES_FOR_PEOPLE)
     if unused := [name for name in ("rubric", "onboarding") if getattr(options, name)]:
         expected = "--samples N and --rater NAME only: people predict labels of this task"
@@ -168,7 +168,7 @@ def _ask_people(files: StudyFiles, options: argparse.Namespace) -> list[RaterAcc
 
 
 def _shown(files: StudyFiles, access: Sequence[RaterAccess], output: CommandOutput) -> int:
-    """Write the raters' pages, and say where they are."""
+    """Write the raters' pages, and report their place."""
     study = open_study(page_folder(files))
     pages = write_pages(files.private / "raters", study, {who.rater: who.token for who in access})
     rows = [
@@ -191,7 +191,7 @@ def _shown(files: StudyFiles, access: Sequence[RaterAccess], output: CommandOutp
 
 
 def _rubric_of(task: str) -> str:
-    """The rubric of the package whose overall criterion is what a task's systems are ranked by."""
+    """The package's rubric whose overall criterion ranks a task's systems."""
     if get_task(task).rubric:
         return get_task(task).rubric
     headline = get_task(task).headline
@@ -233,7 +233,7 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
             output.say(
                 f"warning: {plan.rater} submitted {response} twice with different answers; the later ones count."
             )
-    # People's predictions stay in private: what is public of them is published with the labels.
+    # People's predictions stay private; their public part is published with the labels.
     secret = study.assignments.predicts or labels_are_secret(files)
     ratings = close_study(files, secret=secret, incomplete=options.incomplete)
     output.result({"ratings": ratings.height, "file": str(files.ratings)})
@@ -249,7 +249,7 @@ def run_close(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _about_checks(answers: Sequence[PersonAnswer]) -> str:
-    """How many people failed which attention check, and from when on the board has a row of people."""
+    """A message on failed attention checks, and on when the board shows people."""
     people, failures = {item.judge for item in answers}, [item for item in answers if item.fails_check]
     checks = sorted({item.sample for item in answers if item.is_check})
     failed = Counter(item.sample for item in failures)

@@ -108,7 +108,7 @@ def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
 
 
 def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStudy) -> None:
-    """Every system's place: overall, by part of the samples, and by criterion."""
+    """Show every system's rank: overall, by part of the samples, and by criterion."""
     task = get_task(study.files.task)
     there = (workspace.release(study.files.edition, task.name) / MANIFEST).is_file()
     samples = load_release(workspace, study.files.edition, task).samples if there else samples_of_study(study)
@@ -254,7 +254,7 @@ def _limits(mean: ClusteredMean) -> str:
 
 
 def _over(means: Sequence[ClusteredMean]) -> str:
-    """What their intervals speak of: one by two raters says nothing of others."""
+    """The population of their intervals: with two raters they do not cover other raters."""
     alone = any(mean.over == "posts" for mean in means)
     return "95% over other posts, by these raters" if alone else "95% over other posts and raters"
 
@@ -285,7 +285,7 @@ def _report_judge(
 
 
 def _report_judges(options: argparse.Namespace, output: CommandOutput, study: RatedStudy) -> None:
-    """Every judge that is not a person, compared with people."""
+    """Show every judge that is not a person, compared with people."""
     own: dict[str, list[str]] = defaultdict(list)
     for text in options.own:
         judge, equals, system = text.partition("=")

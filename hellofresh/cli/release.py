@@ -35,10 +35,10 @@ _HUB = "hub:"
 def _ready_tasks(
     options: argparse.Namespace, place: Callable[[str, Quarter], Path], what: str, more: str, code: str
 ) -> list[Task]:
-    """The task that `--task` names, or else all that have a file for the quarter.
+    """The task of `--task`, else all tasks with a file for the quarter.
 
     Raises:
-        ReleaseError: if none has: that there are no `what`, which are collected with `more`.
+        ReleaseError: if there are no such tasks; the message names the missing `what` and the command `more`.
     """
     names = [options.task] if options.task else [name for name in TASKS if place(name, options.quarter).is_file()]
     if not names:
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def prospective(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Draw prospective splits of a quarter, or label those that were drawn."""
+    """Draw prospective splits of a quarter, or label drawn ones."""
     if options.resolve:
         return _resolve_split(options, output)
     workspace, settings = Workspace.from_environment(), Settings.load().release
@@ -155,7 +155,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
         output.text("Nothing to take down.")
     if options.everywhere:
         search.erase()
-    # The scores themselves are not shown again: only what is to be known about them.
+    # Show only the notes about the scores, not the scores again.
     steps = Steps(workspace, options.submissions, ConsoleShow(CommandOutput(as_json=True)))
     failed = score_again(steps, done, everywhere=options.everywhere)
     if options.everywhere:
@@ -170,7 +170,7 @@ def takedown(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _wanted(workspace: Workspace, options: argparse.Namespace) -> dict[Place, dict[str, str]]:
-    """The samples that a command takes down, each with its reason, by the split that they are in."""
+    """The samples to take down with their reasons, by split."""
     if bool(options.ids) == options.gone or bool(options.ids) != bool(options.reason):
         raise UsageError(
             "no samples to take down are named",
@@ -187,7 +187,7 @@ def _wanted(workspace: Workspace, options: argparse.Namespace) -> dict[Place, di
 
 
 def _gone(workspace: Workspace, wanted: Edition | None) -> dict[Place, dict[str, str]]:
-    """What was found to be gone in the quarter that is named, else in every quarter that somebody has looked at."""
+    """Samples found to be gone, in the named quarter or else in every quarter that was looked up."""
     places = [
         (edition, name)
         for edition, name in workspace.released()
@@ -208,7 +208,7 @@ def _say(output: CommandOutput, item: TakedownReport) -> None:
 def _say_where(
     output: CommandOutput, holders: Holders, others: Mapping[Place, frozenset[str]], *, everywhere: bool
 ) -> None:
-    """Name what still holds a text, and what to do."""
+    """List the files that still contain a text, with advice."""
     for (edition, task, split), keys in sorted(others.items()):
         output.say(f"note: samples of {task} {edition} ({split}) hold the text, too: {', '.join(sorted(keys))}")
     for path in holders.holding:

@@ -1,4 +1,4 @@
-"""`hellofresh release verify`: check released files as a stranger does."""
+"""`hellofresh release verify`: check released files with public data only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from verifier.scores import BadFigureError, FigureName, Handover
 
 
 def verify(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Check releases in a folder, or one over the web; 1 if something is wrong."""
+    """Check releases in a folder, or one over the web; returns 1 if a check fails."""
     try:
         figures = [FigureName.parse(text) for text in options.figure]
     except BadFigureError as error:
@@ -98,7 +98,7 @@ def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, sub
 
 
 def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
-    """The submissions that count in a release by their receipts.
+    """The submissions whose receipts make them count in a release.
 
     Raises:
         ValueError: if the release's manifest cannot be read.
@@ -118,7 +118,7 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
 
 
 def _answers(submission: Submission, task: Task) -> Mapping[str, int | str | None]:
-    """What a submission says of each sample, the first time: labels, texts, or documents as JSON."""
+    """The first answer of a submission to each sample: a label, a text, or documents as JSON."""
     if task.output is Choice:
         return submission.labels
     found: dict[str, int | str | None] = {}
@@ -129,7 +129,7 @@ def _answers(submission: Submission, task: Task) -> Mapping[str, int | str | Non
 
 
 def _repeats(folders: Sequence[Path]) -> list[Check]:
-    """Whether releases share samples with each other, with those beside them, or with those of the workspace."""
+    """Check whether releases share samples with each other, with neighbouring ones, or with the workspace's."""
     mine = releases_in(Workspace.from_environment().root / "releases")
     return repeat_checks(folders, mine.union(*(neighbours(folder) for folder in folders)))
 

@@ -1,4 +1,4 @@
-"""`hellofresh respond`: a response to one post, as a fact-checker would want it."""
+"""`hellofresh respond`: respond to one post, for fact-checkers."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _moment(text: str | None) -> datetime:
-    """When a post was written: a day counts from its beginning, and without one it is the end of today.
+    """The time of a post: the beginning of the given day, else the end of today.
 
-    So the same command on the same day goes on with the same work.
+    So the same command on the same day resumes its work.
     """
     if text is None:
         today = now().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -110,7 +110,7 @@ def _print_evidence(found: RespondedPost, output: CommandOutput) -> None:
 
 
 def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Serve the page until stopped; it can be reached from this machine only."""
+    """Serve the page until stopped, for this machine only."""
     port: int = options.port
     if not 0 < port <= _HIGHEST_PORT:
         raise UsageError(f"no port {port}", expected=f"a number from 1 to {_HIGHEST_PORT}", code="bad-port")
@@ -133,7 +133,7 @@ def _serve(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _passed_on(options: argparse.Namespace) -> list[str]:
-    """The options that say who responds and how, for the command that the page runs."""
+    """The options on model and regime, for the command that the page runs."""
     words = [f"--base-url={options.base_url}"] if options.base_url else []
     for name, value in vars(options).items():
         if name in OPTIONS:

@@ -1,4 +1,4 @@
-"""`hellofresh runs`: evaluations that were started: what they asked and got, resuming them, taking results away."""
+"""`hellofresh runs`: list started evaluations, show and export their contents, and resume them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _RESPONSES: Mapping[str, tuple[type[pl.DataType], Callable[[JournalEntry], objec
     "logprob_no": (pl.Float64, lambda entry: (entry.answer.logprobs or {}).get("no")),
     "served_by": (pl.String, lambda entry: entry.answer.served_by),
 }
-"""Columns of the responses, each with what it has of an answer."""
+"""Columns of the responses, each with its type and its value from an answer."""
 _TRANSCRIPTS: _Schema = {"run": pl.String, "sample": pl.String, "repetition": pl.Int64, "events": pl.String}
 
 
@@ -81,7 +81,7 @@ def _runs() -> Path:
 def _list_runs(output: CommandOutput) -> int:
     found = []
     for folder in (path.parent for path in _runs().glob("*/plan.json")):
-        try:  # one whose plan is damaged hides no other
+        try:  # a run with a damaged plan must not hide others
             plan = read_plan(folder)
         except DataError:
             plan = None
@@ -110,7 +110,7 @@ def _state(folder: Path) -> str:
 
 
 def _record(folder: Path) -> RunRecord | None:
-    """What is recorded of a run that was finished; None if it was not, or the record is damaged."""
+    """The record of a finished run; None if it is unfinished, or its record is damaged."""
     try:
         return read_record(folder)
     except DataError:
@@ -146,7 +146,7 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     whole = {"run": folder.name, "state": _state(folder), "answers": answers, **_numbers(record), "score": score}
     steps, samples = usage_by_step(folder)
     output.result({**whole, "identity": identity, "evaluation": said, "steps": to_json(steps)})
-    # What both name is shown as the run knows it: with parameters and hashes.
+    # Fields of both are shown in the run's form, with parameters and hashes.
     if own:
         whole["score"] = f"{own.metric} {estimate(own.value, own.low, own.high)} on {own.n} of {own.n_split} samples"
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
@@ -269,7 +269,6 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
-    """Write a log of inspect_ai."""
     need_inspect()
     path = to or Path(f"{folder.name}.eval")
     if path.suffix not in (".eval", ".json"):
@@ -282,7 +281,7 @@ def _export_log(folder: Path, to: Path | None, output: CommandOutput) -> int:
 
 
 def _is_public(workspace: Workspace, record: RunRecord) -> bool:
-    """Whether the labels of the samples that a run judged are public, and here."""
+    """Whether the labels of a run's samples are public and in the workspace."""
     named = record.evaluation.edition, record.evaluation.task.name
     return record.evaluation.split == "main" and named in workspace.released() and labels_are_public(workspace, *named)
 
@@ -326,7 +325,7 @@ def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOut
 
 
 def _page_samples(folder: Path, task: Task, labels: Mapping[str, int]) -> Iterator[RunSample]:
-    """Every sample with its texts; whether an answer is right where labels are public and classes are chosen."""
+    """Every sample with its texts and, for public labels of classes, whether the answer is right."""
     outputs = defaultdict[str, list[PredictionRow]](list)
     for row in read_predictions(folder):
         outputs[row.id].append(row)
@@ -349,7 +348,7 @@ def _page_samples(folder: Path, task: Task, labels: Mapping[str, int]) -> Iterat
 
 
 def _titled(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Lines of a sample as `runs show` prints them, each text with the word in brackets before it as its title."""
+    """A sample's texts from the lines of `runs show`, each titled by the word in brackets before it."""
     for line in filter(None, lines):
         title, closed, text = line.removeprefix("[").partition("] ") if line.startswith("[") else ("", "", line)
         if line.startswith("=="):

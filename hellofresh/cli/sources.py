@@ -1,4 +1,4 @@
-"""`hellofresh collect`, `archive` and `hydrate`: from what a source keeps to candidates and texts."""
+"""`hellofresh collect`, `archive` and `hydrate`: from sources to candidates and texts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _check_fit(options: argparse.Namespace) -> None:
 
 
 def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
-    """What thousands of ratings say of a quarter's notes, or a table of votes of its items."""
+    """Fit the rating model to a quarter's notes, or read a table of votes on its items."""
     if options.table is not None:
         return _fit_table(options, output)
     _check_fit(options)
@@ -158,7 +158,7 @@ def archive_notes(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def fetch_snapshot(options: argparse.Namespace, output: CommandOutput) -> DumpSnapshot:
-    """Download the dump that the arguments name into the workspace."""
+    """Download the named dump into the workspace."""
     configured = Settings.load().sources.x_notes
     url = (configured.base_url if configured else None) or PUBLIC_URL
     request = DumpRequest(options.date, options.ratings, url, accept_partial=options.accept_partial)

@@ -1,4 +1,4 @@
-"""`hellofresh submission`: hand in predictions of a system of your own, and see where they stand."""
+"""`hellofresh submission`: hand in predictions of your own system, and see their state."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _MOST_LINES = 1_000_000
 
 
 def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:
-    """What is due in a quarter on a split, by what `--samples` names.
+    """The samples due in a quarter and split, from the place in `--samples`.
 
     Raises:
-        ReleaseError: if the quarter has no release there.
+        ReleaseError: if that place has no release of the quarter.
     """
     if samples is None:
         return due_in(Workspace.from_environment(), edition, split)
@@ -53,7 +53,7 @@ def find_due(samples: str | None, edition: Edition, split: Split = MAIN) -> Due:
 
 
 def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
-    """The split that was named; else the prospective one where a folder has only that, or a file bears its name."""
+    """The named split; else the prospective one if a folder has only that, or a file has its name."""
     if options.split is not None:
         return Split(options.split)
     if path is None:
@@ -64,14 +64,14 @@ def _split_of(options: argparse.Namespace, path: Path | None = None) -> Split:
 
 
 def _show_other(output: CommandOutput, folder: Path, split: Split) -> None:
-    """Name the splits of the folder that this command did not read."""
+    """List the splits of the folder that this command did not read."""
     for other in Split:
         if other is not split and has_split(folder, other):
             output.text(f"This is the {split} split; for the other use --split {other}.")
 
 
 def _refuse_other_edition(options: argparse.Namespace, path: Path, due: Due) -> None:
-    """Say so where the ids are those of another edition, instead of one fault for each."""
+    """Refuse ids of another edition with one error, instead of one fault per id."""
     if options.samples is not None:
         return
     ids = _ids_in(path, due.split)
@@ -88,8 +88,8 @@ def _refuse_other_edition(options: argparse.Namespace, path: Path, due: Due) -> 
 
 
 def _ids_in(path: Path, split: Split) -> frozenset[str]:
-    """The ids that can be read of a file of predictions, or of a folder's."""
-    ignored: list[Fault] = []  # the check itself tells them
+    """The readable ids in a file of predictions, or in a folder's file."""
+    ignored: list[Fault] = []  # the check itself reports them
     file = predictions_file(path, ignored, split) if path.is_dir() else path
     read = read_predictions(file, _MOST_LINES, ignored)
     if read is None:
@@ -98,7 +98,7 @@ def _ids_in(path: Path, split: Split) -> frozenset[str]:
 
 
 def _edition_of(options: argparse.Namespace, path: Path, split: Split = MAIN) -> Edition:
-    """The edition that was named, or the name of the folder above the team's, or the one that has the ids."""
+    """The named edition, else the one in the folder's path, else the one that has the ids."""
     if options.edition is not None:
         named: Edition = options.edition
         return named
@@ -122,7 +122,7 @@ def _edition_of(options: argparse.Namespace, path: Path, split: Split = MAIN) ->
 
 
 def check(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Check a submission or a file; 1 where there is a fault."""
+    """Check a submission or a file; returns 1 if it has a fault."""
     path: Path = options.path
     if options.against is not None:
         return _check_changes(options, output)
@@ -166,7 +166,7 @@ def _about_receipt(submission: Submission, receipt: Receipt | None) -> str:
 def _beside_others(
     checked: SubmissionCheck, submission: Submission, path: Path, submissions: Path, due: Due
 ) -> SubmissionCheck:
-    """With the fault of a team that looks like another, and warnings of answers that are others' answers."""
+    """The check, extended by a fault for a confusable team name and warnings about answers equal to others'."""
     copied = about_copied_responses(Workspace.from_environment(), due.edition, due.ids, submission.predictions, path)
     flags = copied_from(submission, standings(submissions, due), due)
     copies = [Fault("copy", str(path), flag, "It will be flagged; explain this in the notes.") for flag in flags]
@@ -198,7 +198,7 @@ def _show_findings(output: CommandOutput, checked: SubmissionCheck, due: Due) ->
 
 
 def _scored(due: Due, predictions: Sequence[Prediction]) -> dict[str, dict[str, int]]:
-    """By task, the number of samples that would be scored, and of those without an answer."""
+    """By task, the number of samples that would be scored, and of unanswered ones."""
     answers = {item.id: item.answer for item in predictions if item.repetition == 1}
     repetitions = Counter(item.id for item in predictions)
     return {
@@ -233,7 +233,7 @@ def _named(due: Due) -> str:
 
 
 def add(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Accept a submission or, with `--inbox`, arrivals; 1 where there is a fault."""
+    """Accept a submission or, with `--inbox`, arrivals; returns 1 if one has a fault."""
     if (options.folder is None) == (options.inbox is None):
         expected = "the folder of a submission, or --inbox"
         raise UsageError("nothing to add, or two things", expected=expected, code="no-folder")
@@ -393,7 +393,7 @@ def _configured_inbox(options: argparse.Namespace) -> Inbox:
 
 
 def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Take what a site's visitors uploaded into the folder of submissions; 1 where one is refused or unreadable."""
+    """Move visitors' uploads into the folder of submissions; returns 1 if one is refused or unreadable."""
     inbox = _configured_inbox(options)
     found, faults = collect_inbox(
         inbox,

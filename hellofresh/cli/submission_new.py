@@ -1,4 +1,4 @@
-"""`hellofresh submission new`: writes the two files of a submission."""
+"""`hellofresh submission new`: write the two files of a submission."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 
 def new(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Write the two files of a new submission, with the answers of a log of inspect_ai or a TREC run if one is named.
+    """Write the two files of a new submission, with the answers of a log of inspect_ai or a TREC run, if given.
 
     Raises:
-        UsageError: if something that is needed was not said, or inspect_ai is not installed.
-        SubmissionError: if what was said is not taken, the folder is there already, or the log is of other samples.
+        UsageError: if a required option is missing, or inspect_ai is not installed.
+        SubmissionError: if an option is invalid, the folder exists already, or the log is of other samples.
     """
     if options.from_inspect is not None:
         return _from_inspect(options, output)
@@ -89,7 +89,7 @@ def _from_inspect(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def need_inspect() -> None:
-    """Make sure that inspect_ai is there.
+    """Check that inspect_ai is installed.
 
     Raises:
         UsageError: if it is not.
@@ -105,7 +105,7 @@ def _write(
     tasks: Sequence[str],
     known: Mapping[str, Mapping[str, object]],
 ) -> int:
-    """Write the two files, with the rows that are known in place of empty ones."""
+    """Write the two files, with known rows in place of empty ones."""
     for task in tasks:
         if task not in due.ids:
             raise UnknownNameError(f"task of {due.edition}", task, due.ids)
@@ -116,7 +116,7 @@ def _write(
         raise SubmissionError("a submission of that name already exists", where=str(folder), fix=fix, code="exists")
     rows = [known.get(str(row["id"]), row) for row in blank_rows(due, tasks)]
     write_jsonl(folder / due.files.jsonl, rows)
-    described = (folder / SYSTEM).exists()  # for the other split; it says the same of both
+    described = (folder / SYSTEM).exists()  # for the other split; the description is the same
     if not described:
         write_bytes(folder / SYSTEM, system_toml(info).encode())
     output.result({"folder": str(folder), "tasks": tasks, "samples": len(rows)})
@@ -136,7 +136,7 @@ def _write(
 
 
 def _show_days(output: CommandOutput, due: Due, tasks: Sequence[str]) -> None:
-    """Until when predictions are taken, and when labels are revealed or that they are."""
+    """Show the deadline for predictions, and the reveal of labels."""
     for task in tasks:
         if (calendar := due.calendars.get(task)) is None:
             continue
@@ -150,7 +150,7 @@ def _show_days(output: CommandOutput, due: Due, tasks: Sequence[str]) -> None:
 
 
 def _place(options: argparse.Namespace, info: SystemInfo) -> Path:
-    """The folder of a system below that of its edition."""
+    """The folder of a system below its edition's."""
     team, _, system = (options.folder or f"{slug(info.team)}/{slug(info.name)}").partition("/")
     for name in (team, system):
         if not FOLDER_NAME.fullmatch(name):

@@ -1,4 +1,4 @@
-"""`hellofresh sweep`: variants of an evaluation, one after the other, and one table of them."""
+"""`hellofresh sweep`: run variants of an evaluation one at a time, and compare them in a table."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from hellofresh.tasks.samples import to_json
 
 _MOST = 64
 _Change = Callable[[Evaluation], Evaluation]
-"""What an alternative makes of an evaluation."""
+"""A change of an evaluation by one alternative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One run of a sweep; its name tells it from the others, and is empty where there are no others."""
+    """One run of a sweep, with a distinguishing name, which is empty if it is the only one."""
 
     name: str
     evaluation: Evaluation
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Plan, show what it takes, run, compare."""
+    """Plan, show the forecast, run and compare."""
     workspace = Workspace.from_environment()
     roles = dict(_alternatives(text, "role") for text in options.role)
     models = options.models.split(",")
@@ -74,16 +74,16 @@ def variants(
     blocked: Sequence[Sequence[str]],
     providers: Sequence[str],
 ) -> list[Variant]:
-    """All combinations, the last axis varying fastest; the first variant is what the others are compared with.
+    """All combinations, the last axis varying fastest; the first variant is the reference for the others.
 
     Args:
-        base: what they have in common.
+        base: the common evaluation.
         models, providers: alternatives; a provider may be empty for the configured one.
         settings, roles: alternatives by name of the setting or role.
         blocked: alternative lists of domains.
 
     Raises:
-        UsageError: if two are the same, or there are too many.
+        UsageError: if two variants are the same, or there are too many.
     """
     axes: list[list[tuple[str, _Change]]] = [[(model, partial(replace, model=model)) for model in models]]
     for name, own in settings.items():
@@ -123,7 +123,7 @@ def _alternatives(text: str, what: str) -> tuple[str, list[str]]:
 
 
 def _look_ahead(output: CommandOutput, workspace: Workspace, planned: Sequence[Variant]) -> None:
-    """What each variant takes on its own, and all together at most: what is equal is asked once."""
+    """Show the forecast of each variant alone, and of all together at most, since equal requests are sent once."""
     ahead = [look_ahead(workspace, item.evaluation) for item in planned]
     rows = [(item.name or "the only one", *_row(one)) for item, one in zip(planned, ahead, strict=True)]
     total = (

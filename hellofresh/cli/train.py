@@ -1,4 +1,4 @@
-"""`hellofresh train`: rerankers, reward models, and language models that respond."""
+"""`hellofresh train`: rerankers, reward models, and language models for responses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _METRIC = "ndcg@10"
 
 @dataclass(frozen=True, slots=True)
 class _Trained:
-    """One training of several, and how it does on held-out queries, where they are asked for."""
+    """One training of several, with its results on held-out queries if requested."""
 
     recipe: Recipe
     found: TrainedReranker
@@ -63,7 +63,7 @@ class _Trained:
 
     @property
     def row(self) -> tuple[object, ...]:
-        """As a line of a table."""
+        """The row of a table."""
         chosen = (self.recipe.weight, self.recipe.tau, self.found.epoch, self.found.scores[0], max(self.found.scores))
         if self.tested is None:
             return chosen
@@ -89,7 +89,7 @@ def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
             chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
             folder = workspace.root / "training" / f"{corpus.name}-{model}-{chosen}"
             found, tested = _train_one(asked, corpus, recipe, folder, bar.line), None
-            if asked.test:  # two stages without and with what was trained
+            if asked.test:  # two-stage retrieval without and with the trained model
                 second = f"trained:{found.folder}" if asked.model == MINILM else str(found.folder)
                 retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (asked.model, second)]
                 tested = compare_retrievers(corpus, asked.test, retrievers)
@@ -147,7 +147,7 @@ def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, outpu
 
 
 def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
-    """The metric over lambda, a curve for each tau: figure 4 of the paper."""
+    """Draw the metric over lambda, with a curve for each tau: figure 4 of the paper."""
     rows: list[dict[str, float]] = []
     for one in trained:
         rows.append({"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores)})
@@ -227,7 +227,7 @@ def _judged_files(asked: RewardSettings) -> list[JudgedFile]:
 
 
 def _beside(criterion: str, files: Sequence[JudgedFile]) -> Beside:
-    """Politeness is a matter of the response alone; factuality one of the evidence, where there is some everywhere."""
+    """The text beside a response: none for politeness, evidence for factuality if all have some, else the claim."""
     if criterion == "politeness":
         return Beside.NOTHING
     cases = [example.case for file in files for example in file.examples]
@@ -271,10 +271,10 @@ def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Tune by written responses, then by rewards with PPO from there."""
+    """Tune by written responses, then continue by rewards with PPO."""
     asked = told(RewardedSettings, options)
     need_libraries("train rarg", online=asked.model.startswith(HUB))
-    _watched(asked, load_recipe(asked.recipe, PpoRecipe), output)  # what PPO would refuse after hours is refused now
+    _watched(asked, load_recipe(asked.recipe, PpoRecipe), output)  # reports now what PPO would refuse after hours
     for method in ("sft", "ppo"):
         named = replace(asked, name=asked.name and f"{asked.name}-{method}")
         asked = replace(asked, model=str(_tune(named, method, "train rarg", output) / "model"))
@@ -282,7 +282,7 @@ def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutput) -> Path:
-    """Tune by one method, print what came out, and return its folder."""
+    """Tune by one method, print the result, and return its folder."""
     recipe = changed_recipe(load_recipe(asked.recipe, _RECIPES[method]), asked.changes)
     need_libraries(command, online=asked.model.startswith(HUB))
     rewards = None
@@ -294,7 +294,7 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
     name = asked.name or f"{method}-{asked.data.stem}-{begun}-{recipe.name}-s{recipe.seed}"
     folder = workspace.root / "training" / re.sub(r"[^a-z0-9.@-]+", "-", name.lower()).strip("-.")[:120]
 
-    from training import run, tuning  # with torch, which takes seconds
+    from training import run, tuning  # imports torch, which takes seconds
 
     def on_row(row: LogRow, steps: int) -> None:
         known = [(key, value) for key, value in asdict(row).items() if key != "step" and value is not None]
@@ -308,7 +308,7 @@ def _tune(asked: TuningSettings, method: str, command: str, output: CommandOutpu
 
 
 def _watched(asked: RewardedSettings, recipe: RewardedRecipe, output: CommandOutput) -> reward_judges.WatchedReward:
-    """The reward, which is probed with the claims of the data before it is optimised, and its judge."""
+    """The reward and its judge; the reward is first probed with the claims of the data."""
     opened = reward_judges.open_watched(asked.rewards, asked.judge, recipe.alpha_relevance)
     exchanges = read_exchanges(asked.data, responses=False)
     refutations = [refutation_of(one.claim, one.evidence[: recipe.evidence], one.response) for one in exchanges]

@@ -1,4 +1,4 @@
-"""`hellofresh web`: search and read as the web-search regime does, to try settings out."""
+"""`hellofresh web`: search and read as the web-search regime does, to test settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADDRESS = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """Search, or read a page if an address is given."""
+    """Search, or read the page of an address."""
     settings, reads = Settings.load().web, _ADDRESS.match(options.what) is not None
     if reads and options.before is not None:
         raise UsageError("--before with an address", where=options.what, expected="a query", code="no-query")

@@ -1,1 +1,1 @@
-"""What every room stands on: errors, files, time, editions, the workspace, stages, tables, and the network."""
+"""The base of all rooms: errors, files, time, editions, the workspace, stages, tables, and the network."""

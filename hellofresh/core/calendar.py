@@ -15,29 +15,29 @@ _READ_BEFORE_DAYS = 5
 
 @dataclass(frozen=True, slots=True)
 class CalendarRule:
-    """How a quarter's days follow from the quarter.
+    """The rule that derives a quarter's days.
 
     Attributes:
         opens_after_days: days from the end of the quarter to its opening; notes lock two weeks after they were written,
             and edits need their later revisions.
-        deadline_before_reveal_days: days from the last prediction taken to the reveal, to look at what came in.
+        deadline_before_reveal_days: days from the deadline for predictions to the reveal, to check submissions.
     """
 
     opens_after_days: int = 21
     deadline_before_reveal_days: int = 7
 
     def settles(self, quarter: Quarter) -> date:
-        """The last day on which sources are read before the opening: all is decided, and a dump may still be late."""
+        """The last day to read sources before the opening: all labels are decided, and dumps had time to arrive."""
         return (quarter.end + timedelta(days=self.opens_after_days)).date() - timedelta(
             days=min(_READ_BEFORE_DAYS, self.opens_after_days - 1)
         )
 
     def of(self, quarter: Quarter, deadline: datetime | None = None) -> Calendar:
-        """The days of a quarter: it is revealed when the next one opens, a quarter after its own opening.
+        """The days of a quarter, which is revealed when the next one opens, a quarter after its own opening.
 
         Args:
             quarter: the quarter.
-            deadline: another deadline than the rule gives.
+            deadline: replaces the deadline of the rule.
 
         Raises:
             ReleaseError: if the deadline is not between opening and reveal.
@@ -60,9 +60,9 @@ class Calendar:
     """The days of one quarter, in UTC.
 
     Attributes:
-        opens: from then on samples and commitments are public and predictions are taken.
-        deadline: the first moment at which none is taken any more.
-        reveals: from then on labels and salts are public.
+        opens: samples and commitments become public and predictions are accepted.
+        deadline: the first moment at which predictions are no longer accepted.
+        reveals: labels and salts become public.
     """
 
     opens: datetime

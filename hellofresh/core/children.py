@@ -1,4 +1,4 @@
-"""How other Python processes are started, so that no file of the current folder runs in them and they hold no key."""
+"""Starting other Python processes without modules of the current folder and without keys in the environment."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _KEPT_BEGIN = ("LC_", "PYTHON")
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """The words that run a module by this Python, without the current folder among the places of modules."""
+    """The command that runs a module by this Python, without the current folder on the module path."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def plain_environment(*more: str) -> dict[str, str]:
-    """What a child needs of the environment: no key of any service.
+    """The environment variables that a child process needs, without keys of services.
 
     Args:
-        more: what the names of further variables begin with.
+        more: prefixes of further variables to keep.
     """
     kept = {
         name: value for name, value in os.environ.items() if name in _KEPT or name.startswith((*_KEPT_BEGIN, *more))
     }
-    # An empty or relative place is the current folder, or below it.
+    # An empty or relative entry is the current folder or a folder below it.
     places = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if Path(place).is_absolute()]
     return kept | {"PYTHONPATH": os.pathsep.join([str(_PACKAGES), *places]), "PYTHONSAFEPATH": "1"}
 
@@ -50,4 +50,4 @@ def shadowing() -> list[str]:
 
 def _is_in(name: str, places: list[str]) -> bool:
     found = PathFinder.find_spec(name, places)
-    return found is not None and found.origin is not None  # a folder without code has none
+    return found is not None and found.origin is not None  # a folder without code has no origin

@@ -1,4 +1,4 @@
-"""What time it is, for all that depends on it: the state of a quarter, deadlines and receipts."""
+"""The current time for quarters, deadlines and receipts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import parse_utc, utc_text
 
 VARIABLE = "HELLOFRESH_NOW"
-"""Environment variable that stops the clock at a moment, to rehearse a quarter's day."""
+"""Environment variable that fixes the clock, to rehearse a quarter's day."""
 
 
 def now() -> datetime:
-    """The present moment in UTC, or the one that HELLOFRESH_NOW names.
+    """The current time in UTC, or the time in HELLOFRESH_NOW.
 
     Raises:
         UsageError: if HELLOFRESH_NOW is not an ISO 8601 time with a zone.
@@ -36,7 +36,7 @@ def now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a file records with its time: `what` is a phrase such as `the receipt of acme/one`."""
+    """A recorded event with its time; `what` is a phrase such as `the receipt of acme/one`."""
 
     at: datetime
     what: str
@@ -44,7 +44,7 @@ class Event:
 
 
 def check_clock(moment: datetime, events: Iterable[Event]) -> None:
-    """Refuse a clock that is behind what is recorded: what is over would be open once more.
+    """Refuse a clock that is behind recorded events, since closed quarters would open again.
 
     Raises:
         UsageError: naming the clock's time and that of the newest event.

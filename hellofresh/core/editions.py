@@ -1,15 +1,15 @@
 """Editions: the frozen sets of samples of a task. A quarter is living; a version of a data set is frozen at once.
 
-Both answer the same questions, so whoever works with an edition need not know which kind it is:
+Both kinds share an interface, so most code works with either:
 
-- `is_living`: whether it has a calendar, an escrow of labels, balance by period, and perhaps a prospective split;
-- `has_public_labels`: whether everybody knows its labels from the day it is published;
-- `periods(kind)`: the periods that its samples may be of;
-- `title`: how pages name it;
+- `is_living`: whether it has a calendar, escrowed labels, balance by period, and perhaps a prospective split;
+- `has_public_labels`: whether its labels are public from the day it is published;
+- `periods(kind)`: the periods that its samples may belong to;
+- `title`: its name on pages;
 - `sort_key`: quarters in order of time, then data sets by name and version.
 
 `str(edition)` is its name in files, addresses and commands: `2023Q2`, `liar-new@588`. `quarter_of` gives the quarter
-that code about the calendar needs.
+where code needs the calendar.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALL_ROWS = "all-rows"
 """The one period of a frozen data set."""
 _MOST_CHARACTERS = 40
 MAX_EDITION = 2 * _MOST_CHARACTERS + 1
-"""Characters that the name of an edition has at most."""
+"""Maximum characters of an edition's name."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _VERSION = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 _PARTS = re.compile(r"[0-9]+|[^0-9]+")
@@ -43,7 +43,7 @@ _FORM = (
 
 
 class Split(StrEnum):
-    """The splits of an edition: the samples that systems are ranked on, and those that were undecided when drawn."""
+    """The splits of an edition: the samples that rank systems, and those that were undecided when drawn."""
 
     MAIN = "main"
     PROSPECTIVE = "prospective"
@@ -59,7 +59,7 @@ class Frozen:
 
     Attributes:
         name: of the data set.
-        version: of its content; another content needs another version.
+        version: of its content; changed content needs a new version.
     """
 
     is_living: ClassVar[bool] = False
@@ -92,12 +92,12 @@ class Frozen:
 
     @property
     def sort_key(self) -> EditionKey:
-        """After all quarters; by name, then by version, whose numbers count as numbers."""
+        """Sort after all quarters, by name, then by version with its numbers as numbers."""
         parts = _PARTS.findall(self.version)
         return 1, self.name, tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts)
 
     def periods(self, kind: PeriodKind) -> list[str]:  # noqa: ARG002: a quarter needs the kind
-        """Its one period: all rows are kept with their own skew, and nothing is balanced by time."""
+        """Its one period: all rows are kept, without balancing by time."""
         return [ALL_ROWS]
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ def parse_edition(text: str) -> Edition:
     """Read the name of an edition: `2023Q2` or `liar-new@588`.
 
     Raises:
-        UsageError: if the text has another form; it says which there are.
+        UsageError: if the text has another form; the message lists the valid ones.
     """
     if "@" in text:
         return Frozen.parse(text)
@@ -140,11 +140,11 @@ def _bad(text: str, expected: str) -> UsageError:
 
 
 def quarter_of(edition: Edition, what: str) -> Quarter:
-    """The edition as the quarter that it has to be.
+    """The edition as a quarter.
 
     Args:
         edition: any edition.
-        what: what only a quarter has, such as `a prospective split`.
+        what: the feature that needs a quarter, such as `a prospective split`.
 
     Raises:
         UsageError: if it is a frozen data set.
@@ -164,10 +164,10 @@ def quarters_of(editions: Iterable[Edition]) -> list[Quarter]:
 
 
 def benchmark_task(task: str, edition: str, split: str) -> str:
-    """The id of a split among the tasks of `eval.yaml`, by which results of models name it."""
+    """The id of a split among the tasks of `eval.yaml`, to which model results refer."""
     return f"{task}{'' if split == 'main' else f'-{split}'}-{split_name(edition)}"
 
 
 def split_name(edition: str) -> str:
-    """What the split of an edition is called in published data: its name in word characters, as the hub wants."""
+    """The name of an edition's split in published data: word characters only, as the hub requires."""
     return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")

@@ -1,6 +1,6 @@
 """Every error that HelloFresh raises on purpose.
 
-    HelloFreshError                 base; never raised itself
+    HelloFreshError                 base; not raised itself
     |-- UsageError                  the request cannot be carried out as asked          exit code 2
     |   |-- UnknownNameError        a model, task, regime, prompt, quarter ... not known
     |   |-- ConfigError             hellofresh.toml is wrong
@@ -26,11 +26,11 @@ from pathlib import Path
 
 
 class HelloFreshError(Exception):
-    """An error with the four parts that a reader needs.
+    """An error with its cause, place, expectation and fix.
 
     Args:
         what: what is wrong, a phrase without a full stop.
-        where: the file, line, field or name it was found at.
+        where: the file, line, field or name where it was found.
         expected: what should have been there.
         fix: what to do now, a whole sentence.
         code: a short, stable name for programs, such as `missing-columns`.
@@ -46,7 +46,7 @@ class HelloFreshError(Exception):
         super().__init__(f"{head}. {fix}" if fix else f"{head}.")
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors come back from other processes; what is raised there must read the same here.
+        # Errors raised in other processes are pickled and must keep their text.
         parts = {"where": self.where, "expected": self.expected, "fix": self.fix, "code": self.code}
         return _rebuilt, (type(self), self.what, parts)
 
@@ -111,12 +111,12 @@ class RunError(DataError):
 
 
 DISTRIBUTION = "fresh-decisions"
-"""The name of the package where packages are installed from; `hellofresh` is the name that is imported."""
+"""The name of the distribution to install; the package to import is `hellofresh`."""
 
 
 def how_to_install(extra: str) -> str:
-    """The command that installs an extra. It names the packages, so that it works however the project was installed."""
-    from importlib.metadata import PackageNotFoundError, requires  # slow to import, and seldom needed
+    """The command that installs an extra, by package names so that it works for any kind of installation."""
+    from importlib.metadata import PackageNotFoundError, requires  # slow to import and rarely needed
 
     try:
         needed = requires(DISTRIBUTION) or []
@@ -127,7 +127,7 @@ def how_to_install(extra: str) -> str:
 
 
 def missing_extra(what: str, package: str, extra: str, *, where: str = "", instead: str = "") -> UsageError:
-    """The error that a package is not installed; `instead` is a sentence that says how to do without."""
+    """The error for a package that is not installed; `instead` is a sentence on how to do without it."""
     return UsageError(
         f"{what} needs {package}, which is not installed",
         where=where,
@@ -137,14 +137,14 @@ def missing_extra(what: str, package: str, extra: str, *, where: str = "", inste
 
 
 def missing_file(path: Path | str, *, fix: str = "") -> DataError:
-    """The error that a file of our own making is not there."""
+    """The error for a missing file of this project."""
     return DataError("no such file", where=str(path), fix=fix, code="missing-file")
 
 
 def unwritable(
     path: Path | str, error: OSError, *, instead: str = "set HELLOFRESH_DATA to another folder"
 ) -> WorkspaceError:
-    """The error that a file or folder cannot be written; `instead` is what else to do."""
+    """The error for a file or folder that cannot be written; `instead` names an alternative."""
     return WorkspaceError(
         f"cannot write: {error.strerror or error}",
         where=str(path),

@@ -1,6 +1,6 @@
-"""Where work is done: in processes of this machine or on a Dask cluster; the same results, in order.
+"""Parallel work in local processes or on a Dask cluster, with the same results in order.
 
-A task must be small to send and its result must not depend on where it is done; a task whose worker was lost is done
+A task must be small to send and its result must not depend on where it runs; a task whose worker was lost is run
 again, a few times.
 """
 
@@ -23,11 +23,11 @@ _Result = TypeVar("_Result")
 
 
 Pool = Callable[[], AbstractContextManager[Executor]]
-"""Opens a fresh executor whenever it is called."""
+"""A function that opens a new executor at each call."""
 
 
 def process_pool(jobs: int) -> Pool:
-    """So many processes of this machine, which take no module from the current folder."""
+    """A pool of `jobs` local processes, which import no module from the current folder."""
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     return lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
 
@@ -35,7 +35,7 @@ def process_pool(jobs: int) -> Pool:
 def cluster_pool(address: str) -> Pool:
     """The workers of a Dask cluster, by its scheduler's address, such as `tcp://host:8786`.
 
-    They need this package in the same version, and must see the same files under the same names.
+    They need the same version of this package and the same files under the same paths.
 
     Raises:
         UsageError: if Dask distributed is not installed.
@@ -74,7 +74,7 @@ def cluster_pool(address: str) -> Pool:
 
 
 def asked_pool(cluster: str, jobs: int = 1) -> Pool | None:
-    """Where a command says that work is done by `--cluster` and `--jobs`; None where one process is enough.
+    """The pool for the options `--cluster` and `--jobs`; None where one process is enough.
 
     Raises:
         UsageError: if Dask distributed is not installed.
@@ -87,17 +87,17 @@ def asked_pool(cluster: str, jobs: int = 1) -> Pool | None:
 def run_tasks(
     pool: Pool, work: Callable[[_Task], _Result], tasks: Sequence[_Task], *, done: Callable[[_Result], None]
 ) -> list[_Result]:
-    """Do the tasks; the results come in the order of the tasks, whatever the order of their ends.
+    """Run the tasks; results come in the order of the tasks, not of their completion.
 
     Args:
-        pool: where to.
+        pool: opens the executor.
         work: a function that other processes can import.
-        tasks: what it is called with.
-        done: called with each result as it comes.
+        tasks: the argument of each call.
+        done: called with each result on completion.
 
     Raises:
-        RunError: if workers were lost over and over.
-        Exception: what `work` raised first; what has not begun is given up.
+        RunError: if workers were lost repeatedly.
+        Exception: the first that `work` raised; tasks not yet started are cancelled.
     """
     results: dict[int, _Result] = {}
     for _ in range(_ATTEMPTS):

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _MOST_TOML_BYTES = 1_000_000
 _MOST_DOTS = 1_000
 MAX_DEPTH = 8
-"""Levels of nesting that untrusted JSON may have unless another limit is given."""
+"""Default limit of nesting in untrusted JSON."""
 _BRACKETS = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]')
-"""Strings, also unfinished ones, and brackets; nothing is ever read twice, whatever the text."""
+"""Strings, also unfinished ones, and brackets; possessive, so matching takes linear time."""
 
 
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{6})-([0-9]{1,10})-[A-Za-z0-9_]{8}")
@@ -40,7 +40,7 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 
 def canonical_json(value: object) -> str:
-    """The one spelling of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
+    """The canonical text of a JSON value: sorted keys, no spaces, no escapes beyond JSON's own, no NaN."""
     return _CANONICAL.encode(value)
 
 
@@ -57,9 +57,9 @@ def sha256_file(path: Path) -> str:
 
 @contextmanager
 def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
-    """Give a temporary path beside `path`; on success it becomes `path`, on failure nothing is left.
+    """Give a temporary path beside `path`; on success it is renamed to `path`, on failure deleted.
 
-    Missing folders are made, for a file that only its owner may read such as only the owner may enter.
+    Missing folders are made; for a file that only its owner may read, only the owner may enter them.
 
     Raises:
         WorkspaceError: if the folder cannot be made or written.
@@ -86,7 +86,7 @@ def atomic_path(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder outlast a power cut; Windows opens no folders."""
+    """Flush a folder's names to disk, to survive a power cut; Windows cannot open folders."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -96,7 +96,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def temporary_prefix(name: str) -> str:
-    """How the name of a temporary file or folder begins: of what it is, and which process of which machine made it."""
+    """Prefix of the name of a temporary file or folder: its target, and the machine and process that made it."""
     return f".{name}.{_machine()}-{os.getpid()}-"
 
 
@@ -106,13 +106,13 @@ def _machine() -> str:
 
 
 def sweep_leftovers(folder: Path, *, deep: bool = True) -> int:
-    """Delete what processes of this machine were writing when they were killed; returns how much there was.
+    """Delete temporary files of killed processes of this machine; returns how many there were.
 
     Args:
         folder: where to look.
         deep: whether to look into folders below it, too.
     """
-    if os.name != "posix":  # elsewhere nothing tells gently whether a process lives
+    if os.name != "posix":  # other systems have no harmless check whether a process lives
         return 0
     gone = 0
     for place, folders, names in os.walk(folder):
@@ -139,7 +139,7 @@ def _lives(process: int) -> bool:
 
 
 def _make_folder(folder: Path, mode: int) -> None:
-    """Make a folder and those above it that are missing; what only its owner may read lies in such folders alone."""
+    """Make a folder and its missing parents; files that only the owner may read get folders with the same limit."""
     if not folder.is_dir():
         _make_folder(folder.parent, mode)
         folder.mkdir(mode=mode, exist_ok=True)
@@ -180,7 +180,7 @@ def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """Read a file of our own making that holds one JSON object.
+    """Read a file of this project that holds one JSON object.
 
     Raises:
         DataError: if the file is missing or holds something else.
@@ -194,7 +194,7 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def _json_object(content: bytes) -> dict[str, object]:
-    """Parse JSON that may be anything; raises ValueError where it is not an object or could not be written again."""
+    """Parse untrusted JSON; raises ValueError if it is not an object or cannot be written again."""
     try:
         value = json.loads(content)
     except RecursionError:
@@ -207,15 +207,15 @@ def _json_object(content: bytes) -> dict[str, object]:
 
 
 def parse_toml(content: bytes) -> dict[str, object]:
-    """Parse TOML that may be anything.
+    """Parse untrusted TOML.
 
     Raises:
-        ValueError: if it is not UTF-8, no TOML, too large, nested too deeply, or has a number of thousands of digits.
+        ValueError: if it is not UTF-8, not TOML, too large, nested too deeply, or has a number of thousands of digits.
     """
     if len(content) > _MOST_TOML_BYTES:
         raise ValueError(f"{len(content):,} bytes, at most {_MOST_TOML_BYTES:,} are read")
     if any(line.count(b".") > _MOST_DOTS for line in content.splitlines()):
-        # The parser's time grows with the square of the parts of a dotted key.
+        # The parser's time is quadratic in the number of parts of a dotted key.
         raise ValueError(f"a line with more than {_MOST_DOTS:,} dots")
     try:
         return tomllib.loads(content.decode())
@@ -231,11 +231,11 @@ def read_model(
     Args:
         path: the file.
         kind: the type of its content.
-        error, fix, code: what is raised if the content is not of that type: its class, the advice and the code.
+        error, fix, code: class, advice and code of the error if the content is not of that type.
 
     Raises:
         DataError: if the file is missing or not JSON.
-        HelloFreshError: of the class `error`, if it holds something else than the type says.
+        HelloFreshError: of the class `error`, if the content is not of the type.
     """
     return as_model(kind, read_json(path), where=str(path), error=error, fix=fix, code=code)
 
@@ -257,7 +257,7 @@ def as_model(
     fix: str = "",
     code: str = "bad-json",
 ) -> _Kind:
-    """A JSON or TOML value as a dataclass, typed dictionary or pydantic model; `read_model` says what is raised."""
+    """A JSON or TOML value as a dataclass, typed dictionary or pydantic model; raises as `read_model`."""
     from pydantic import ValidationError
 
     try:
@@ -267,7 +267,7 @@ def as_model(
 
 
 def model_fault(error: ValidationError) -> str:
-    """The first fault that a validation found, as `field: message`; a long name from outside is cut."""
+    """The first fault of a validation, as `field: message`; a long name from outside is cut."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])[:200]
     what = str(first["msg"]).removeprefix("Value error, ")
@@ -275,7 +275,7 @@ def model_fault(error: ValidationError) -> str:
 
 
 def _adapter(kind: type[_Kind]) -> TypeAdapter[_Kind]:
-    from pydantic import TypeAdapter  # not before it is needed: most commands read nothing
+    from pydantic import TypeAdapter  # imported late: most commands read no files
 
     if kind not in _ADAPTERS:
         _ADAPTERS[kind] = TypeAdapter(kind)
@@ -283,7 +283,7 @@ def _adapter(kind: type[_Kind]) -> TypeAdapter[_Kind]:
 
 
 def read_ids(path: Path) -> Iterator[str]:
-    """The ids of the rows of a JSONL file of our own making, in its order.
+    """The ids of the rows of a JSONL file of this project, in its order.
 
     Raises:
         DataError: if the file is missing, or a line is not a JSON object with an id.
@@ -296,7 +296,7 @@ def read_ids(path: Path) -> Iterator[str]:
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
-    """Read a JSONL file of our own making, an object a line.
+    """Read a JSONL file of this project, one object per line.
 
     Raises:
         DataError: if the file is missing or a line is not a JSON object.
@@ -314,7 +314,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, object]]:
 
 
 class BadJsonError(ValueError):
-    """A line that is not a JSON value as it is taken here; `code` names the fault."""
+    """A value that strict JSON does not allow; `code` names the fault."""
 
     def __init__(self, code: str, what: str) -> None:
         super().__init__(what)
@@ -322,7 +322,7 @@ class BadJsonError(ValueError):
 
 
 def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
-    """Parse one value, refusing what Python's parser lets pass: NaN, repeated keys, huge numbers, half surrogates.
+    """Parse one value, refusing what Python's parser accepts: NaN, repeated keys, huge numbers, half surrogates.
 
     Raises:
         BadJsonError: if it is refused.
@@ -343,7 +343,7 @@ def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
         raise
     except ValueError as error:
         raise BadJsonError("bad-json", f"not JSON ({error})") from None
-    if "\\u" in text:  # only an escape can make half of a surrogate pair
+    if "\\u" in text:  # only an escape can produce half of a surrogate pair
         try:
             canonical_json(value).encode()
         except UnicodeEncodeError:
@@ -352,7 +352,7 @@ def strict_json(content: bytes, *, most_depth: int = MAX_DEPTH) -> object:
 
 
 def _depth(text: str) -> int:
-    """How deeply brackets outside strings are nested."""
+    """The depth of nested brackets outside strings."""
     depth = deepest = 0
     for bracket in _BRACKETS.findall(text):
         if bracket in "[{":

@@ -1,4 +1,4 @@
-"""Folders that are written as a whole and list their files: a reader finds the earlier content or the new one."""
+"""Folders written atomically with a list of their files: readers see the earlier content or the new one."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ListedFile:
         return cls(path.relative_to(folder).as_posix(), path.stat().st_size, sha256_file(path))
 
     def is_in(self, folder: Path) -> bool:
-        """Whether it is there as it was written."""
+        """Whether the folder holds the file unchanged."""
         path = folder / self.path
         return path.is_file() and sha256_file(path) == self.sha256
 
 
 def foreign_files(folder: Path, known: Iterable[str]) -> list[str]:
-    """Paths below a folder that are not among the known ones; a link to a folder is not followed: it is a file."""
+    """Paths below a folder that are not among the known ones; links to folders count as files."""
     found = {
         (Path(place) / name).relative_to(folder).as_posix()
         for place, folders, names in os.walk(folder)
@@ -44,7 +44,7 @@ def foreign_files(folder: Path, known: Iterable[str]) -> list[str]:
 
 @contextmanager
 def written_beside(folder: Path) -> Iterator[Path]:
-    """An empty folder beside `folder`, for `put_in_place`; what is left of it in the end is taken away.
+    """An empty folder beside `folder`, for `put_in_place`; whatever remains of it is deleted at the end.
 
     Raises:
         WorkspaceError: if nothing can be written there.
@@ -66,7 +66,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
 
 
 def put_in_place(new: Path, folder: Path) -> None:
-    """Let a folder take the place of the one that is there, if any, which comes back if that fails; raises OSError."""
+    """Replace the existing folder, if any, by a new one; on failure the old one is restored. Raises OSError."""
     if folder.exists():
         shutil.rmtree(_before(folder), ignore_errors=True)
         folder.rename(_before(folder))

@@ -1,6 +1,6 @@
-"""Tables as Parquet: each is declared once, by the dataclass of its rows; written whole or not at all.
+"""Parquet tables, each declared once by the dataclass of its rows and written atomically.
 
-A field that may be None is a column that may have empty cells; no other column has any.
+Only a field that may be None becomes a column that may have empty cells.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = TypeVar("Row", bound="DataclassInstance")
 
 
 class BadTableError(ValueError):
-    """A file that is not the table that was declared; says why."""
+    """A file that does not match the declared table, with the reason."""
 
 
 class _Column(NamedTuple):
@@ -57,7 +57,7 @@ class Table(Generic[Row]):
     Attributes:
         row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
             numbers.
-        keys: columns before the row's, never empty.
+        keys: columns before the row's, without empty cells.
     """
 
     row: type[Row]
@@ -98,7 +98,7 @@ class Table(Generic[Row]):
         return list(map(self.row, *columns))
 
     def scan(self, path: Path) -> pl.LazyFrame:
-        """A file's columns as declared, checked now, whose rows are read when they are asked for.
+        """A lazy frame of a file's columns, checked against the declaration now and read later.
 
         Raises:
             BadTableError: if it cannot be read as Parquet, or columns are missing or hold something else.
@@ -121,7 +121,7 @@ class Table(Generic[Row]):
         return table.select(schema.names()).cast(schema)
 
     def read(self, path: Path) -> pl.DataFrame:
-        """A file's columns as declared.
+        """A file's columns, checked against the declaration.
 
         Raises:
             BadTableError: as `scan`.
@@ -149,12 +149,12 @@ def write_parquet(path: Path, table: pl.DataFrame, *, statistics: bool = True, m
 
 
 def sink_parquet(path: Path, table: pl.LazyFrame, *, rows: int | None = None, mode: int = 0o644) -> None:
-    """Write a table as `write_parquet` does, in bounded memory where its rows come in parts, such as of several files.
+    """Write a table as `write_parquet` does, in bounded memory if it comes in parts, such as several files.
 
     Args:
-        path: of the whole.
+        path: of the whole table.
         table: its parts in order, as by `pl.scan_parquet`.
-        rows: in a row group; as Polars thinks fit if left out.
+        rows: rows per row group; by default the choice of Polars.
         mode: of the file.
 
     Raises:
@@ -166,13 +166,13 @@ def sink_parquet(path: Path, table: pl.LazyFrame, *, rows: int | None = None, mo
 
 @contextmanager
 def _as_system_error(path: Path) -> Iterator[None]:
-    """Polars reports a failed write as a failed computation, at times without a word of the system's error."""
+    """Turn the computation error that Polars raises for a failed write into the system's error."""
     try:
         yield
     except pl.exceptions.PolarsError as error:
         failed = _SYSTEM_ERROR.search(str(error))
         if failed is None:
-            with path.open("ab") as file:  # raises the system's error where the disk takes no more
+            with path.open("ab") as file:  # raises the system's error if the disk is full
                 file.write(bytes(_PROBE))
                 os.fsync(file.fileno())
             raise

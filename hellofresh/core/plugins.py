@@ -1,4 +1,4 @@
-"""What other packages add: data sets, tasks, regimes, search providers, found by their entry points."""
+"""Extensions of other packages (data sets, tasks, regimes, search providers), found by entry points."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from hellofresh.core.errors import UsageError
 
 
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
-    """The objects that installed packages name under a group of entry points, by name.
+    """The objects of installed packages in a group of entry points, by name.
 
     Args:
         group: such as `hellofresh.regimes`.
-        name: load only what has this name; all if left out.
+        name: the only name to load; all if left out.
 
     Raises:
-        UsageError: if one of them cannot be loaded; it says which.
+        UsageError: if one of them, which the message names, cannot be loaded.
     """
     found = {}
     for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):

@@ -1,6 +1,6 @@
 """Quarters of the year, and the periods (months or ISO weeks) into which a task divides them. All times are UTC.
 
-And the times in ids of posts and notes of X.
+Also reads the times in ids of posts and notes of X.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EditionKey = tuple[int, str, tuple[tuple[int, int, str], ...]]
 
 
 class SortedEdition(Protocol):
-    """What quarters and frozen data sets share so that they can be sorted together, see `hellofresh.core.editions`."""
+    """Base of quarters and frozen data sets that sorts them together, see `hellofresh.core.editions`."""
 
     @property
     def sort_key(self) -> EditionKey: ...
@@ -139,15 +139,15 @@ def parse_utc(text: str) -> datetime:
 
 
 FIRST_SNOWFLAKE = 29_700_859_247
-"""The least id of a post on X that holds the time when it was written."""
+"""The smallest id of a post on X that contains the time of writing."""
 _SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
 
 
 def snowflake_time(post_id: int) -> datetime:
-    """When a post or note of X with this id was made, UTC, to the millisecond.
+    """The time in the id of a post or note of X, UTC, to the millisecond.
 
     Raises:
-        ValueError: for ids from before ids held the time (November 2010).
+        ValueError: for ids from before November 2010, which contain no time.
     """
     if post_id < FIRST_SNOWFLAKE:
         raise ValueError(f"{post_id} holds no time")
@@ -155,5 +155,5 @@ def snowflake_time(post_id: int) -> datetime:
 
 
 def first_snowflake(moment: datetime) -> int:
-    """The least id of X for a moment, to the millisecond."""
+    """The smallest id of X for a moment, to the millisecond."""
     return (moment - _SNOWFLAKES_FROM) // timedelta(milliseconds=1) << 22

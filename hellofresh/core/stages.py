@@ -1,7 +1,7 @@
-"""Knowing that a stage has nothing to do: a receipt remembers what went in and what came out.
+"""Skip stages that are up to date: a receipt records their inputs and outputs.
 
-A stage is skipped when its inputs have the key of last time and its outputs still have the hashes of last time; a file
-that was changed or deleted by hand is therefore made again.
+A stage is skipped when the key of its inputs and the hashes of its outputs are those of the last time; a file
+changed or deleted by hand is therefore made again.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from hellofresh.core.workspace import Workspace
 
 
 def input_key(inputs: object) -> str:
-    """One hash for all that decides a stage's outputs; the code's version is always among it."""
+    """One hash of all inputs of a stage, including the code's version."""
     return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
 
 
 @dataclass(frozen=True, slots=True)
 class _StageReceipt:
-    """What is remembered of a stage: the key of its inputs, and the SHA-256 of each output by its path."""
+    """Record of a stage: the key of its inputs, and the SHA-256 of each output by its path."""
 
     key: str
     outputs: Mapping[str, str]
@@ -31,10 +31,10 @@ class _StageReceipt:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage's work on one thing, such as `collect/x-notes/2023Q2`.
+    """One unit of a stage's work, such as `collect/x-notes/2023Q2`.
 
     Attributes:
-        workspace: where it works.
+        workspace: of its files.
         name: unique among all stages of the workspace, with slashes.
         key: hash of its inputs, from `input_key`.
     """
@@ -45,20 +45,20 @@ class Stage:
 
     @property
     def _receipt(self) -> Path:
-        """Private: hashes of what labels decide would let anybody confirm a guess at them."""
+        """The receipt's file; private, since hashes of label-dependent files would let readers confirm guesses."""
         return self.workspace.root / "private" / "receipts" / f"{self.name}.json"
 
     @property
     def lock_file(self) -> Path:
-        """Where a process that works on the stage holds a lock."""
+        """The file that a process locks while it works on the stage."""
         return self.workspace.root / "locks" / f"{self.name}.lock"
 
     def _read(self) -> _StageReceipt | None:
-        """What is remembered, None where it was never done."""
+        """The receipt, or None if the stage never ran."""
         return read_model(self._receipt, _StageReceipt) if self._receipt.is_file() else None
 
     def _known(self) -> _StageReceipt | None:
-        """What is remembered of these very inputs; None of others, and where the receipt is damaged."""
+        """The receipt if it is intact and of the current inputs, else None."""
         try:
             receipt = self._read()
         except DataError:
@@ -66,17 +66,17 @@ class Stage:
         return receipt if receipt is not None and receipt.key == self.key else None
 
     def is_current(self) -> bool:
-        """Whether the outputs are there as made from these very inputs."""
+        """Whether the outputs exist unchanged as made from the current inputs."""
         known = self._known()
         outputs = {} if known is None else {self.workspace.root / name: had for name, had in known.outputs.items()}
         return known is not None and all(path.is_file() and sha256_file(path) == had for path, had in outputs.items())
 
     def has_key(self) -> bool:
-        """Whether it was last done with these very inputs, whatever became of its outputs."""
+        """Whether the last run had the current inputs, regardless of its outputs."""
         return self._known() is not None
 
     def record(self, outputs: Iterable[Path]) -> None:
-        """Remember what came out."""
+        """Record the outputs."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
         self._write(_StageReceipt(self.key, hashes))
 
@@ -85,7 +85,7 @@ class Stage:
 
     @classmethod
     def amend_all(cls, workspace: Workspace, paths: Iterable[Path]) -> None:
-        """Remember that files were changed, in every stage that they are an output of."""
+        """Record changed files in every stage that has them as outputs."""
         changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}
         folder = workspace.root / "private" / "receipts"
         for receipt in sorted(folder.rglob("*.json")):
@@ -95,7 +95,7 @@ class Stage:
 
     @classmethod
     def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:
-        """Remember that a later step added to the outputs of a stage, or changed some of them."""
+        """Record that a later step added or changed outputs of a stage."""
         stage = cls(workspace, name, "")
         if (known := stage._read()) is not None:
             hashes = {path.relative_to(workspace.root).as_posix(): sha256_file(path) for path in outputs}

@@ -1,4 +1,4 @@
-"""The base of every type that is read from outside, and reading the settings of `hellofresh.toml`."""
+"""Base types for data from outside, and the reader of the settings in `hellofresh.toml`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
 
 Json = dict[str, Any]
-"""A JSON object whose form is not checked yet."""
+"""A JSON object that is not validated yet."""
 
 
 class Strict(BaseModel):
-    """A frozen type that refuses unknown fields and converts no value."""
+    """A frozen type that refuses unknown fields and does not convert values."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class Lenient(BaseModel):
-    """A frozen type, such as of a service's answer, that leaves out unknown fields and converts no value."""
+    """A frozen type, such as a service's answer, that ignores unknown fields and does not convert values."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
@@ -35,15 +35,15 @@ _LISTED = "docs/sources.md, docs/models.md, docs/releases.md and docs/site.md li
 
 
 def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str] | None = None) -> S:
-    """What `hellofresh.toml` says, or the type's defaults without such a file.
+    """Read the settings of `hellofresh.toml`, or the defaults without such a file.
 
     Args:
         kind: the type of the settings.
         path: the file; by default HELLOFRESH_CONFIG, else `hellofresh.toml` in the current folder if it is there.
-        only: names of the tables that are read; all if left out.
+        only: names of the tables to read; all if left out.
 
     Raises:
-        ConfigError: if a file that was named is missing, or a file is not a TOML or says something unknown.
+        ConfigError: if a named file is missing, or a file is not valid TOML or has unknown keys.
     """
     named = path or (Path(os.environ["HELLOFRESH_CONFIG"]) if os.environ.get("HELLOFRESH_CONFIG") else None)
     file = named or Path("hellofresh.toml")
@@ -55,7 +55,7 @@ def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str
         raise ConfigError(f"cannot read ({error.strerror})", where=str(file), code="config") from error
     except ValueError as error:
         raise ConfigError(f"not TOML ({error})", where=str(file), code="config") from error
-    # Other tables are somebody else's, but for a misspelt one of these.
+    # Other tables belong to other readers, unless one is a misspelling of these.
     tables = {
         name: table
         for name, table in content.items()
@@ -68,7 +68,7 @@ def read_settings(kind: type[S], path: Path | None = None, *, only: Sequence[str
 
 
 def _fault(kind: type[BaseModel], fault: ValidationError) -> str:
-    """The fault of settings that is said: an unknown key, with the known one at whatever depth that is most like it."""
+    """The fault to report: an unknown key with the most similar known key at any depth."""
     found = fault.errors(include_url=False)
     strange = [error["loc"] for error in found if error["type"] == "extra_forbidden"]
     if not strange:

@@ -1,4 +1,4 @@
-"""Who a result is about: one declaration for entries, panels, scores and names."""
+"""The identity of a system, shared by entries, panels, scores and names."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ class Provenance(StrEnum):
     RUN = "run"
     """Made by this installation, which keeps its journal and transcripts."""
     REPLAYED = "replayed"
-    """Handed in; others then ran the system on part of the samples and found no disagreement."""
+    """Handed in, and confirmed by others who ran the system on part of the samples."""
     UPLOADED = "uploaded"
-    """Handed in or taken from a study of others: predictions only."""
+    """Handed in, or taken from a published study: predictions only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemId:
-    """A system as the board names it: models under a regime that we asked, or what a team handed in.
+    """A system as the board names it: models that we ran under a regime, or a team's submission.
 
     Attributes:
-        system: the model, with its prompt set where that is not the usual one, or the name that was handed in.
-        team: who is behind it.
-        provenance: a `Provenance`; the least trusted one unless it is given.
-        replayed_by: how many other teams ran it again and found no disagreement.
+        system: the model, with its prompt set if not the default, or the submission's name.
+        team: its authors.
+        provenance: a `Provenance`; by default the least trusted one.
+        replayed_by: number of other teams that ran it again and confirmed it.
         kind: `submission`, or the kind of the model, such as `baseline`.
-        regime: how it works on a sample.
-        settings: what was chosen besides, such as who answered its searches; empty where all is as usual.
-        smoke_test: whether it only shows that everything works.
-        knowledge_cutoff: as it states it: a day, a month, a year, `none` or `unknown`.
-        about: what else readers should know.
+        regime: its way to work on a sample.
+        settings: further choices, such as the search provider; empty for the defaults.
+        smoke_test: whether it only tests that the machinery works.
+        knowledge_cutoff: as stated: a day, a month, a year, `none` or `unknown`.
+        about: a remark for readers.
         origin: the run's folder, or the submission's below its edition; unique.
     """
 
@@ -50,9 +50,9 @@ class SystemId:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The fields of a system alone, for whatever is about it."""
+        """The identifying fields, for records about the system."""
         return {name: getattr(self, name) for name in IDENTITY}
 
 
 IDENTITY = tuple(field.name for field in fields(SystemId))
-"""The columns that name a system."""
+"""The columns that identify a system."""

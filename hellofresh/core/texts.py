@@ -1,7 +1,7 @@
-"""Texts by strangers: what people would not see is taken out, and a fence keeps a text from ending its own place.
+"""Untrusted texts: remove characters that people do not see, and fence texts so that they cannot leave their slot.
 
-Everything that reads texts by strangers asks here: `hidden_character` says whether a text may come in at all,
-`visible` is for reading and comparing, `clean`, `one_line` and `fence` for what models read.
+All code that reads untrusted texts uses these: `hidden_character` decides whether to accept a text,
+`visible` is for reading and comparing, `clean`, `one_line` and `fence` are for texts to models.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ _INVISIBLE = frozenset(
 """Characters without a shape that are not of an invisible category: fillers and variation selectors."""
 _JOINERS = "[\u200c\u200d]"
 _NEEDLESS_JOINERS = re.compile(rf"(?<![^\x00-\u036f\u200c\u200d]){_JOINERS}+|{_JOINERS}+(?![^\x00-\u036f])")
-"""Joiners that do not stand between signs beyond Latin: Persian and Indic words, and emoji, need theirs."""
+"""Joiners not between non-Latin characters; Persian and Indic words, and emoji, need theirs."""
 _FORBIDDEN = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters besides white space, what turns the direction of writing, and halves of surrogate pairs."""
+"""Control characters besides white space, changes of the writing direction, and halves of surrogate pairs."""
 _TURN_MARKS = re.compile(
     r"(?<=<)(?=[|\uff5c]|[/\\]?[\w|\uff5c\u2581/:~\[\]-]{1,60}>)"  # <|...|> and any one word in angle brackets
     r"|(?<=[|\uff5c])(?=[>\]])|(?<=\[)(?=[|\uff5c])"
-    r"|(?<=\[)(?=/?(?:(?i:inst)|\w{0,30}(?:[A-Z]{2}|_)\w{0,30})\])"  # one word in square ones that is no usual word
+    r"|(?<=\[)(?=/?(?:(?i:inst)|\w{0,30}(?:[A-Z]{2}|_)\w{0,30})\])"  # one unusual word in square brackets
     r"|(?<=\])(?=~)|(?<=~)(?=\[)"
 )
-"""Where a space breaks a name that a tokenizer may read as one token of control, which turns the chat even within a
+"""Where a space breaks a name that a tokenizer may read as one control token, which ends a chat turn even inside a
 message. In templates of 2023 to 2026 it is one word without white space: `<|im_end|>`, `<think>`, `[TOOL_CALLS]`,
-`[gMASK]`, `]~b]`. Roles in plain words (`Human:`, `### Instruction:`) are no tokens: the fence holds those.
+`[gMASK]`, `]~b]`. Roles in plain words (`Human:`, `### Instruction:`) are not tokens: the fence contains those.
 """
 _TURN_CHARACTERS = "<[|\uff5c]"
 _MARK_LENGTH = 12
 
 
 def hidden_character(text: str) -> str:
-    """The first character of a text that no text needs and that deceives its reader or a terminal, such as `U+202E`.
+    """The first needless character that deceives readers or terminals, such as `U+202E`.
 
-    Empty if it is missing.
+    Empty if the text has none.
     """
     found = _FORBIDDEN.search(text)
     return "" if found is None else f"U+{ord(found[0]):04X}"
 
 
 def without_hidden(value: Any) -> Any:
-    """A text, or all texts of a JSON value, without the characters that `hidden_character` names."""
+    """A text, or all texts of a JSON value, without the characters that `hidden_character` finds."""
     if isinstance(value, str):
         return _FORBIDDEN.sub("", value)
     if isinstance(value, dict):
@@ -59,8 +59,8 @@ def without_hidden(value: Any) -> Any:
 
 
 def visible(text: str) -> str:
-    """Without invisible, bidirectional and control characters, in NFC, white space single, one line a paragraph."""
-    if not (text.isascii() and text.replace("\n", "").isprintable()):  # most of it needs nothing
+    """The text in NFC without invisible, bidirectional and control characters, with single spaces and line breaks."""
+    if not (text.isascii() and text.replace("\n", "").isprintable()):  # most texts need no change
         text = text.replace("\r\n", "\n").translate({ord(c): _replacement(c) for c in set(text)})
         text = _NEEDLESS_JOINERS.sub("", text)
         text = unicodedata.normalize("NFC", text)
@@ -80,23 +80,23 @@ def _replacement(character: str) -> str | None:
 
 
 def clean(text: str) -> str:
-    """A text as `visible` gives it, without spellings that mark a turn of a chat."""
+    """The `visible` text with the marks of chat turns broken up."""
     plain = visible(text)
     return _TURN_MARKS.sub(" ", plain) if any(mark in plain for mark in _TURN_CHARACTERS) else plain
 
 
 def one_line(text: str, limit: int | None = None) -> str:
-    """A text cleaned, on one line, and of at most so many characters."""
+    """The cleaned text on one line of at most `limit` characters."""
     return " ".join(clean(text).split())[:limit].rstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class FencedText:
-    """Texts between lines that carry a mark which none of them holds.
+    """Texts between lines with a mark that occurs in none of them.
 
     Attributes:
-        text: the block, lines of the mark included.
-        mark: the mark, a hash of the texts: the same texts always have the same.
+        text: the block, including the lines with the mark.
+        mark: the mark, a hash of the texts.
     """
 
     text: str
@@ -104,16 +104,16 @@ class FencedText:
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula at the beginning of a cell."""
+"""Beginnings of a cell that a spreadsheet takes for a formula."""
 
 
 def disarmed(text: str) -> str:
-    """A cell of a table; one that a spreadsheet would take for a formula gets an apostrophe."""
+    """A cell with a leading apostrophe if a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def mark_for(texts: Sequence[str]) -> str:
-    """A mark that none of the texts holds, which the same texts always have."""
+    """A deterministic mark that occurs in none of the texts."""
     whole = "\n".join(texts)
     lowered, turn = whole.casefold(), 0
     while (mark := sha256_text(f"{turn}:{whole}")[:_MARK_LENGTH]) in lowered:
@@ -122,7 +122,7 @@ def mark_for(texts: Sequence[str]) -> str:
 
 
 def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
-    """Texts as one block, each after a line with its number, all lines with one mark that no text holds."""
+    """Texts as one block, each after a line with its number and a mark that occurs in no text."""
     bodies = [clean(text) for text in texts]
     mark = mark_for(bodies)
     lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]

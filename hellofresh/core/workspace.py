@@ -1,4 +1,4 @@
-"""Where each stage's files live. `data/` in the current folder, or what HELLOFRESH_DATA names."""
+"""Paths of each stage's files, below `data/` in the current folder or below HELLOFRESH_DATA."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Workspace:
 
     @classmethod
     def from_environment(cls) -> Workspace:
-        """The workspace that HELLOFRESH_DATA names, else `data` in the current folder."""
+        """The workspace at HELLOFRESH_DATA, else `data` in the current folder."""
         return cls(Path(os.environ.get("HELLOFRESH_DATA") or "data"))
 
     def portable(self, path: Path) -> str:
-        """A path in the workspace as texts that may leave this machine name it: `data/...`, wherever that is."""
+        """A path in the workspace as `data/...`, for texts that may leave this machine."""
         return f"data/{path.relative_to(self.root).as_posix()}"
 
     def located(self, sentence: str) -> str:
-        """A sentence that names such paths, with them as they are on this machine."""
+        """A sentence with its portable paths replaced by those on this machine."""
         return sentence.replace(" data/", f" {self.root}/")
 
     def raw(self, task: str, source: str) -> Path:
-        """Folder of source files as they were fetched or rendered."""
+        """Folder of source files as fetched or rendered."""
         return self.root / "raw" / task / source
 
     def snapshots(self, task: str) -> Path:
-        """Folder of downloaded dumps, a folder a day."""
+        """Folder of downloaded dumps, one folder per day."""
         return self.root / "raw" / task
 
     def candidates(self, task: str, edition: Edition) -> Path:
@@ -55,23 +55,23 @@ class Workspace:
         return self.root / "candidates" / task / f"{edition}.pending.jsonl"
 
     def bridging(self, edition: Edition) -> Path:
-        """Parquet file of what ratings say of a quarter's notes; a JSON file beside it says of what it was made."""
+        """Parquet file of the rating model's results on a quarter's notes, with a JSON file of its inputs beside it."""
         return self.root / "bridging" / f"{edition}.parquet"
 
     def bridgings(self) -> list[Path]:
-        """Those that are there."""
+        """The existing files of `bridging`."""
         return sorted((self.root / "bridging").glob("*.parquet"))
 
     def site(self, *, private: bool) -> Path:
-        """Folder of the site that is served, made anew whenever its board changes."""
+        """Folder of the served site, rebuilt whenever its board changes."""
         return self.side(private=private) / "site"
 
     def release(self, edition: Edition, task: str, split: str = MAIN) -> Path:
-        """Folder of what is public of an edition and task; the prospective split's lies in that of the main one."""
+        """Folder of an edition and task's public files; the prospective split's is inside the main split's."""
         return _of_split(self.root / "releases" / str(edition) / task, split)
 
     def private(self, edition: Edition, task: str, split: str = MAIN) -> Path:
-        """Folder of what stays private until the quarter is revealed."""
+        """Folder of files that stay private until the quarter is revealed."""
         return _of_split(self.root / "private" / str(edition) / task, split)
 
     def hydrated(self, edition: Edition, task: str) -> Path:
@@ -79,7 +79,7 @@ class Workspace:
         return self.root / "hydrated" / str(edition) / task / "samples.jsonl"
 
     def gone(self, edition: Edition, task: str) -> Path:
-        """File of samples whose texts were found to be gone when they were last filled in."""
+        """File of samples whose texts were missing when last looked up."""
         return self.hydrated(edition, task).with_name("gone.jsonl")
 
     @property
@@ -93,24 +93,24 @@ class Workspace:
         return self.root / "runs"
 
     def side(self, *, private: bool) -> Path:
-        """Where what labels tell is kept: `private` for splits whose labels are not public, else the root."""
+        """Folder for label-dependent files: `private` for splits without public labels, else the root."""
         return self.root / "private" if private else self.root
 
     def scores(self, edition: Edition, split: str = MAIN, *, private: bool = False) -> Path:
-        """Parquet file of all scores of a quarter and split whose labels are public, or of those whose are not."""
+        """Parquet file of a quarter and split's scores, for tasks with public labels or (`private`) those without."""
         folder = self.side(private=private) / "scores"
         return _of_split(folder, split) / f"{edition}.parquet"
 
     def is_scored(self, edition: Edition) -> bool:
-        """Whether the main split of any task of the quarter has scores, public ones or private ones."""
+        """Whether any task of the quarter has scores, public or private, on the main split."""
         return any(self.scores(edition, private=private).is_file() for private in (False, True))
 
     def analyses(self, edition: Edition, task: str, *, private: bool = False) -> Path:
-        """Folder of the tables and figures made of a quarter and task."""
+        """Folder of the tables and figures on a quarter and task."""
         return self.side(private=private) / "analyses" / str(edition) / task
 
     def submissions(self) -> Path:
-        """Folder of what others handed in: the one on record, else one beside the workspace or in the current folder.
+        """Folder of submissions: the recorded one, else one beside the workspace or in the current folder.
 
         Raises:
             WorkspaceError: if the record is damaged.
@@ -132,7 +132,7 @@ class Workspace:
         return Path(os.path.normpath(root / submissions))
 
     def record_submissions(self, folder: Path) -> None:
-        """Keep a folder as the one of what others handed in, wherever commands are run from.
+        """Record a folder as that of submissions, for commands run from anywhere.
 
         A folder beside the workspace is kept relative to it, so that both can be moved together.
         """
@@ -153,7 +153,7 @@ class Workspace:
 
     @property
     def pictures(self) -> Path:
-        """Folder of pictures of posts, which is never published."""
+        """Folder of pictures of posts, not published."""
         return self.root / "pictures"
 
     @property
@@ -168,12 +168,12 @@ class Workspace:
 
     @property
     def private_board(self) -> Path:
-        """Folder of the maintainers' own tables, which hold figures of quarters that are not revealed."""
+        """Folder of the maintainers' tables with figures of unrevealed quarters."""
         return self.side(private=True) / "board"
 
     @property
     def published(self) -> Path:
-        """Folder of what `make release` has published."""
+        """Folder of the publication of `make release`."""
         return self.root / "published"
 
     def released(self) -> list[tuple[Edition, str]]:
@@ -187,6 +187,6 @@ def _of_split(folder: Path, split: str) -> Path:
 
 
 def _beside(folder: Path) -> Path:
-    """The folder that holds a folder, in the shortest words."""
+    """The parent of a folder, as the shortest path."""
     parent = Path(os.path.normpath(folder / ".."))
     return parent if not str(parent).startswith("..") else parent.resolve()

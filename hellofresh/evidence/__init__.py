@@ -1,1 +1,1 @@
-"""Where evidence comes from: the web, corpora, publishers and their ratings, and what pictures show."""
+"""Sources of evidence: the web, corpora, ratings of publishers, and the content of pictures."""

@@ -1,7 +1,7 @@
-"""Ratings of publishers by domain, and their priority as sources, from files of the user's.
+"""Ratings of publishers by domain, and their priority as sources, from the user's files.
 
-A rating holds for a domain and its subdomains. `publishers.parquet` in the workspace has the imported ones; no rating
-is part of the project, and a domain that is not listed is unrated, never average.
+A rating holds for a domain and its subdomains. `publishers.parquet` in the workspace has the imported ratings; the
+project contains none. Domains that are not listed are unrated rather than average.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from hellofresh.core.net.addresses import AddressError, PageAddress, host_name
 from hellofresh.core.workspace import Workspace
 
 Priority = Literal["high", "medium", "low"]
-"""How far a publisher is to be preferred as a source."""
+"""Preference for a publisher as a source."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 COLUMNS = ("domain", "bias", "factuality", "quality", "category")
 _MOST_BYTES = 100_000_000
 _MOST_STEPS = 8
 _GROUP_DOMAINS, _GROUP_CHARACTERS = 15, 240
-"""With a query they stay within 50 words and 400 characters, the least that a provider takes (Brave)."""
+"""Together with a query they stay within 50 words and 400 characters, the tightest limit of all providers (Brave's)."""
 _BIASES = {
     "extreme left": -3, "far left": -3, "left": -2, "left center": -1, "lean left": -1, "center": 0, "centre": 0,
     "least biased": 0, "pro science": 0, "right center": 1, "lean right": 1, "right": 2, "far right": 3,
@@ -44,22 +44,22 @@ _CATEGORIES = {
     "fake news": "questionable", "unreliable": "questionable", "rumor": "questionable", "conspiracy": "conspiracy",
     "conspiracy pseudoscience": "conspiracy", "pseudoscience": "conspiracy",
 }  # fmt: skip
-"""Publishers that are no source at all; some files say so in place of a bias."""
+"""Categories of publishers that are not usable as sources; some files give them in place of a bias."""
 _BESIDE = re.compile(r"\s+(?:bias|sources?|reporting)$")
-"""What may stand after a rating in words, as in `left-center bias` and `questionable source`."""
+"""Words that may follow a rating, as in `left-center bias` and `questionable source`."""
 _MOST_FACTUAL, _FACTUAL, _MOSTLY_FACTUAL, _NEAR_THE_CENTRE = 1.0, 0.8, 0.6, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """What is known of a publisher.
+    """The ratings of a publisher.
 
     Attributes:
         domain: in ASCII, without `www`.
         bias: from -3 (left) to 3 (right), None where not rated.
         factuality, quality: from 0 to 1, None where not rated.
         category: `satire`, `questionable` or `conspiracy`, empty for all others.
-        listed: the priority of the list that it stands in, empty if in none.
+        listed: the priority of the list that contains it, empty without one.
     """
 
     domain: str
@@ -71,11 +71,11 @@ class Publisher:
 
     @property
     def priority(self) -> Priority | None:
-        """The priority as a source, None for what is not a source.
+        """The priority as a source, None for a publisher that is not usable as one.
 
-        That of its list; else by its rating: a source is at least mostly factual and not further from the centre than
+        The priority of its list comes first; else its rating decides: a source is at least mostly factual and at most
         left-center or right-center. High: factuality very high and least biased; medium: factuality at least high. A
-        publisher whose bias is not rated is never high. Satire, questionable and conspiracy are no sources.
+        publisher without a rated bias is never high. Satire, questionable and conspiracy are excluded.
         """
         if self.category:
             return None
@@ -91,15 +91,15 @@ class Publisher:
 
 @dataclass(frozen=True)
 class Publishers:
-    """Ratings by domain; `left_out` has what stood in a file as a domain and is not one."""
+    """Ratings by domain; `left_out` holds values of the column of domains that are not domains."""
 
     rated: Mapping[str, Publisher]
     left_out: tuple[str, ...] = field(default=(), compare=False)
 
     def of(self, url: str) -> Publisher | None:
-        """The rating of the domain that an address belongs to, the nearest one; None if it is not rated.
+        """The most specific rating for an address's domain; None if it is not rated.
 
-        A rating of a part of a site, such as `one.example/news`, holds for that part only, and goes before the site's.
+        A rating of a part of a site, such as `one.example/news`, holds for that part only and overrides the site's.
         """
         labels = site_of(url).split(".")
         names = (".".join(labels[start:]) for start in range(len(labels) - 1))
@@ -128,7 +128,7 @@ class Publishers:
 
 
 def site_of(url: str) -> str:
-    """The host of an address without `www`, empty if it has none that can be read."""
+    """The host of an address without `www`, empty if it cannot be parsed."""
     try:
         return PageAddress.parse(url).host.removeprefix("www.")
     except AddressError:
@@ -136,7 +136,7 @@ def site_of(url: str) -> str:
 
 
 def _parts(url: str) -> Sequence[str]:
-    """The beginnings of an address's path, the longest first, nothing at last."""
+    """The prefixes of an address's path, the longest first, ending with the empty one."""
     try:
         path = PageAddress.parse(url).target.partition("?")[0].lower()
     except AddressError:
@@ -150,10 +150,10 @@ def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Pub
 
     Args:
         path: the file.
-        columns: what its columns are called, where that is not `domain`, `bias`, `factuality`, `quality`. The column of
+        columns: names of its columns if they differ from `domain`, `bias`, `factuality`, `quality`. The column of
             domains may hold a list of them.
 
-    Where two lines rate one domain, the first counts.
+    If two lines rate one domain, the first counts.
 
     Raises:
         SourceError: if it cannot be read, has no domains, or a rating is out of range.
@@ -182,11 +182,11 @@ def read_publishers(path: Path, columns: Mapping[str, str] | None = None) -> Pub
 
 
 def read_lists(lists: Mapping[Priority, Path], ratings: Publishers | None = None) -> Publishers:
-    """Read lists of publishers, a domain or a part of a site a line; of one in several lists the highest counts.
+    """Read lists of publishers, one domain or part of a site per line; the highest list of a publisher counts.
 
     Args:
         lists: a file for each priority.
-        ratings: what is known of publishers besides; they keep it.
+        ratings: other ratings of publishers, which are kept.
 
     Raises:
         SourceError: if a file cannot be read, or has no domains.
@@ -218,20 +218,20 @@ def import_publishers(
     columns: Mapping[str, str] | None = None,
     lists: Mapping[Priority, Path] | None = None,
 ) -> Publishers:
-    """Read files and keep their ratings in the workspace, in place of those that were there.
+    """Read files and store their ratings in the workspace, replacing the earlier ones.
 
     Args:
-        workspace: where they are kept.
-        path: ratings, None where there are lists only.
-        columns: as of `read_publishers`.
+        workspace: where they are stored.
+        path: file of ratings, None if there are only lists.
+        columns: as for `read_publishers`.
         lists: a file of domains for each priority.
 
     Raises:
-        SourceError: as `read_publishers` and `read_lists`.
+        SourceError: like `read_publishers` and `read_lists`.
     """
     publishers = Publishers({}) if path is None else read_publishers(path, columns)
     publishers = read_lists(lists, publishers) if lists else publishers
-    from hellofresh.core.parquet import Table, write_parquet  # brings polars, which few who know ratings need
+    from hellofresh.core.parquet import Table, write_parquet  # imports polars, which few users of ratings need
 
     rows = [publishers.rated[domain] for domain in sorted(publishers.rated)]
     write_parquet(workspace.root / "publishers.parquet", Table(Publisher).frame(rows))
@@ -239,7 +239,7 @@ def import_publishers(
 
 
 def load_publishers(workspace: Workspace) -> Publishers:
-    """The ratings that were imported; none where there are none.
+    """The imported ratings, empty without any.
 
     Raises:
         SourceError: if the table is damaged.
@@ -290,7 +290,7 @@ def _rows(path: Path, domain: str) -> Iterator[tuple[int, Mapping[str, object]]]
 
 
 def _domain(value: object) -> str:
-    """A domain, also where a whole address stands for it; a path on it is left out. Empty if it is not one."""
+    """The domain in a value that is a domain or an address, without its path; empty if invalid."""
     text = str(value or "").strip().lower()
     try:
         return host_name(text.split("://")[-1].split("/")[0]).removeprefix("www.")
@@ -299,7 +299,7 @@ def _domain(value: object) -> str:
 
 
 def _words(value: object) -> str:
-    """A rating in words, in one spelling."""
+    """A verbal rating in normalized spelling."""
     text = str("" if value is None else value).lower()
     return _BESIDE.sub("", " ".join(text.replace("-", " ").replace("_", " ").replace("/", " ").split()))
 

@@ -1,15 +1,15 @@
-"""What ratings say: how far raters agree on each criterion, systems' means and shares of options, every two compared.
+"""Statistics of ratings: agreement of raters on each criterion, systems' means and shares of options, and all pairs.
 
-A system's mean is over ratings with their weights, so that a response that two people rated counts once. Its interval
-is robust to ratings of one post and, from three people on, to ratings by one person (`ClusteredMean.over` says which).
+A system's mean is the weighted mean of ratings, so that a response rated by two people counts once. Its interval is
+clustered by post and, from three people on, also by person (see `ClusteredMean.over`).
 
-Two systems are compared in three ways: by Mann and Whitney's test of one mean a post, by Wilcoxon's test of the
-differences of these means on posts that both have, and by the mean difference of what the same person said of the two
-on the same post, with posts and raters as clusters. Each is adjusted by Holm over all pairs of systems.
+Two systems are compared in three ways: by Mann and Whitney's test of the means per post, by Wilcoxon's test of the
+differences of these means on common posts, and by the mean difference of the same person's ratings of both systems on
+the same post, with posts and raters as clusters. Each is adjusted by Holm over all pairs of systems.
 
-`Form.PUBLISHED` does as the released study did: a rating counts as two rows where one person rated alone and as one
-where two did, and ties are not corrected for. These rows are taken for independent although two of them may be one
-rating, so the p-values are too small by dozens of powers of ten. `Form.HONEST` is the default.
+`Form.PUBLISHED` follows the released study: a rating counts as two rows if one person rated alone and as one if two
+did, without correction for ties. These rows are treated as independent although two of them may be one rating, so the
+p-values are too small by dozens of powers of ten. `Form.HONEST` is the default.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from hellofresh.stats.multiway import ClusteredMean, RankTest, clustered_mean, h
 
 @dataclass(frozen=True, slots=True)
 class CriterionAgreement:
-    """Raters on one criterion.
+    """Agreement of raters on one criterion.
 
     Attributes:
         units: responses (or links) that at least two of them rated.
         pairs: the pairs of raters, in the order of `agreement.by_pair`.
-        agreement: kappa and observed agreement; None where no two raters rated anything together.
-        alpha: Krippendorff's, of all raters.
+        agreement: kappa and observed agreement; None without common ratings.
+        alpha: Krippendorff's alpha of all raters.
     """
 
     criterion: Criterion
@@ -86,7 +86,7 @@ def criterion_agreement(
 
 
 def counted_values(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
-    """The ratings on a criterion that have a value, or one for having been skipped; unreadable answers are missing."""
+    """The ratings on a criterion with a value or a substitute for a skipped one, without unreadable answers."""
     own = ratings.filter(pl.col("criterion") == criterion.id, pl.col("comment") != UNREADABLE)
     if criterion.if_skipped is not None:
         own = own.with_columns(pl.col("value").fill_null(float(criterion.if_skipped)))
@@ -94,12 +94,12 @@ def counted_values(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
 
 
 def numbered(frame: pl.DataFrame, *columns: str) -> NDArray[np.int64]:
-    """Equal numbers for rows that are equal in these columns, in the columns' order."""
+    """Numbers of rows, equal for rows with equal values in these columns, in sorted order."""
     return frame.select(pl.struct(columns).rank("dense").cast(pl.Int64))[columns[0]].to_numpy() - 1
 
 
 class Form(StrEnum):
-    """How p-values of ranks are made."""
+    """The method for p-values of ranks."""
 
     HONEST = "honest"
     PUBLISHED = "published"
@@ -107,7 +107,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SystemMean:
-    """A system's mean on a criterion, over the posts rated in a part of the samples (empty for all)."""
+    """A system's mean on a criterion over the rated posts of a part of the samples (empty for all)."""
 
     system: str
     part: str
@@ -131,7 +131,7 @@ class PairTest:
     Attributes:
         ranks: Mann and Whitney's test.
         signed: Wilcoxon's test on common samples; None in the published form.
-        difference: first less second, on common samples by the same judges; None in the published form.
+        difference: first minus second, on common samples by the same judges; None in the published form.
     """
 
     first: str
@@ -145,18 +145,18 @@ class PairTest:
 
 
 LEAST_PEOPLE, LEAST_RATINGS = 30, 5
-"""With fewer people, or ratings a response and person, camps cannot be distinguished from chance."""
+"""With fewer people, or ratings per response and person, camps cannot be distinguished from chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class BridgedMeans:
-    """How helpful responses are to people who disagree: intercepts of the fit of `hellofresh.stats.bridging`.
+    """Helpfulness of responses to people who disagree: intercepts of `hellofresh.stats.bridging`.
 
     Attributes:
-        people, responses: that took part in the fit.
+        people, responses: their numbers in the fit.
         systems: mean intercepts with intervals over posts, by system, the best first; on the scale of the fit, where a
             rating in the upper third of the scale is 1 and one in the lower third 0, less what is usual.
-        missing: why there are none, a sentence; empty where there are.
+        missing: a sentence with the reason for missing means, else empty.
     """
 
     people: int = 0
@@ -224,9 +224,9 @@ def of_systems(
 def system_means(
     rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str], parts: Mapping[str, str] | None = None
 ) -> list[SystemMean]:
-    """Each system's mean; with parts (of each sample), in each part, in the order of their names.
+    """Each system's mean; with `parts` (part by sample), in each part, in the order of their names.
 
-    Skipped ratings are left out, as in the released study; agreement and tests count them where a rubric says so.
+    Skipped ratings are left out, as in the released study; agreement and tests count them if the rubric says so.
     """
     own = rated.filter(pl.col("criterion") == criterion.id, pl.col("value").is_not_null())
     part = pl.lit("") if parts is None else pl.col("sample").replace_strict(parts, default="", return_dtype=pl.String)
@@ -251,7 +251,7 @@ def _mean(rows: pl.DataFrame, column: str, limits: tuple[float, float]) -> Clust
 
 
 def option_shares(rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str]) -> list[OptionShare]:
-    """How often each value was given, the best first, then none; the shares of a system add up to 1."""
+    """The share of each value, the best first, then of no value; the shares of a system add up to 1."""
     own = rated.filter(pl.col("criterion") == criterion.id)
     low, high = criterion.limits
     values: list[int | None] = [*range(high, low - 1, -1), None]
@@ -267,7 +267,7 @@ def option_shares(rated: pl.DataFrame, criterion: Criterion, systems: Sequence[s
 def compare_systems(
     rated: pl.DataFrame, criterion: Criterion, systems: Sequence[str], *, form: Form = Form.HONEST
 ) -> list[PairTest]:
-    """Every two systems that were rated on a criterion about the response."""
+    """Compare all pairs of systems that were rated on a criterion about the response."""
     own = counted_values(rated, criterion)
     known = [system for system in systems if own.filter(pl.col("system") == system).height]
     span = float(criterion.limits[1] - criterion.limits[0])

@@ -1,14 +1,14 @@
-"""The judges of responses, judged: how far each agrees with people, what sways it, and whether it may rank systems.
+"""Evaluation of judges: their agreement with people, their biases, and whether they may rank systems.
 
-A judge's scores rank systems only if it orders pairs of responses as people do so often that the lower limit of that
-share exceeds `RANKS_FROM`; if it does so more often than each rule that knows nothing of what is said (the longer, the
-shorter, the first of two), on the same pairs; and if it does so more often than not both where people prefer the longer
-of two and where they prefer the shorter, which no shift by length can do. Otherwise they are shown as not validated,
-with the reason. People are compared with each other beside it.
+A judge's scores rank systems only if three conditions hold. The lower limit of its pairwise accuracy (share of pairs of
+responses that it orders as people do) exceeds `RANKS_FROM`. Its accuracy exceeds that of each rule that ignores content
+(the longer, the shorter, the first of two), on the same pairs. It is above one half both where people prefer the longer
+response and where they prefer the shorter, which a preference by length cannot achieve. Otherwise scores are shown as
+not validated, with the reason. People's agreement with each other is shown for comparison.
 
-The embedded classifier (words weighted by tf-idf, and a regression on what people rated) is a smoke test: it shows that
-judging by a classifier works, and is not to be trusted. It never rates a response to a post that it learnt from: posts
-are split into parts, and each part is rated by what the others taught.
+The embedded classifier (a regression of people's ratings on tf-idf weights) is a smoke test of judging by classifiers,
+not a reliable judge. It is cross-fitted: posts are divided into parts, and each part is rated by a model trained on the
+others.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ from hellofresh.stats.judging import (
 from hellofresh.stats.multiway import ClusteredMean
 
 RANKS_FROM = 0.65
-"""What the lower limit of a judge's pairwise accuracy must exceed for its scores to rank systems."""
+"""The lower limit of a judge's pairwise accuracy must exceed this for its scores to rank systems."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeQuality:
-    """A judge against people on one criterion.
+    """A judge compared with people on one criterion.
 
     Attributes:
         criterion: id in the rubric.
-        responses: rated by both.
-        kappa, kappa_interval: quadratic, of the judge with each person's rating.
-        people_kappa: of people with each other; None where no two rated the same.
+        responses: number of responses rated by both.
+        kappa, kappa_interval: quadratic kappa of the judge with each person's rating.
+        people_kappa: kappa of people with each other; None without common ratings.
         correlation, correlation_low, correlation_high: Spearman's, with people's mean.
-        unreadable: responses of which its answer could not be read; they are missing from all of the above.
-        accuracy: share of pairs of responses to one post that it orders as people do; None where people order none.
-        gains: by rule, how much more often it does so than the rule, on the same pairs.
-        by_length: the share where people prefer the longer of two, and where they prefer the shorter.
-        marks: why its own makers do not let it rank.
+        unreadable: responses whose answer could not be read; they are missing from all of the above.
+        accuracy: share of pairs of responses to one post that it orders as people do; None if people order none.
+        gains: by rule, the judge's accuracy minus the rule's, on the same pairs.
+        by_length: accuracy where people prefer the longer response, and where they prefer the shorter.
+        marks: reasons of the judge's own checks against ranking by it.
     """
 
     judge: str
@@ -86,7 +86,7 @@ class JudgeQuality:
 
     @property
     def faults(self) -> list[str]:
-        """Why its scores may not rank systems; none where they may."""
+        """Reasons why its scores may not rank systems; empty if they may."""
         found = ["a smoke test"] if self.judge == SMOKE_TEST else list(self.marks)
         if self.accuracy is None or not self.accuracy.low > RANKS_FROM:
             found.append(f"orders too few pairs as people do (the lower limit must exceed {RANKS_FROM:g})")
@@ -104,12 +104,12 @@ class JudgeQuality:
 
 @dataclass(frozen=True, slots=True)
 class JudgeBias:
-    """What sways a judge; None where that is unknown.
+    """Biases of a judge; None if unknown.
 
     Attributes:
-        position: by how much it prefers the first of two, from -0.5 to 0.5.
-        length: points more for a response twice as long that people score alike.
-        own: points more than people for its own responses.
+        position: preference for the first of two, from -0.5 to 0.5.
+        length: additional points for a response twice as long with the same score by people.
+        own: additional points, compared with people, for its own responses.
     """
 
     judge: str
@@ -125,7 +125,7 @@ def known_judges(study: RatedStudy) -> list[tuple[str, str]]:
 
 
 def judge_quality(study: RatedStudy, judge: str) -> list[JudgeQuality]:
-    """A judge against people on every criterion that both rated, in the rubric's order.
+    """Compare a judge with people on every criterion that both rated, in the rubric's order.
 
     Raises:
         DataError: if the study's responses are damaged.
@@ -187,12 +187,12 @@ def judge_biases(
     pairs: Sequence[PairChoice] = (),
     own_systems: Sequence[str] = (),
 ) -> JudgeBias:
-    """What sways a judge on the overall criterion.
+    """The biases of a judge on the overall criterion.
 
     Args:
         study: with the judge's ratings and people's.
         words: number of words by response.
-        pairs: what it chose of pairs shown in both orders.
+        pairs: its choices in pairs shown in both orders.
         own_systems: systems whose responses the judge wrote itself.
     """
     readable = [item for item in pairs if item.first is not None and item.second is not None]
@@ -213,7 +213,7 @@ def judge_biases(
 
 
 def _scores(study: RatedStudy, judge: str) -> pl.DataFrame:
-    """The judge's overall score of every response, and people's mean, which is empty where none of them rated it."""
+    """The judge's overall score of every response, and people's mean, empty without ratings by people."""
     overall = counted_values(main_ratings(study.ratings), study.rubric.criterion(study.rubric.overall))
     people = overall.filter(pl.col("kind") == str(JudgeKind.PERSON)).group_by("response").agg(pl.col("value").mean())
     own = overall.filter(pl.col("judge") == judge).select("sample", "response", judge_score="value")
@@ -221,7 +221,7 @@ def _scores(study: RatedStudy, judge: str) -> pl.DataFrame:
 
 
 def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
-    """By system, the mean overall rating by people on a part of the posts and the judge on all."""
+    """Prediction-powered mean overall rating by system, from people on a part of the posts and the judge on all."""
     systems = study.own_key.select("response", "system")
     rows = _scores(study, judge).join(systems, on="response").sort("response")
     found = {}
@@ -236,11 +236,11 @@ def powered_means(study: RatedStudy, judge: str) -> dict[str, PoweredMean]:
 
 _PARTS = 5
 _LEAST = 20
-"""Rated responses that are needed to learn anything."""
+"""Fewest rated responses to train on."""
 
 
 def classify_study(study: RatedStudy) -> Iterator[Rating]:
-    """Ratings of all responses on every criterion about the response that people rated often enough.
+    """Ratings of all responses by the embedded classifier, on every response criterion with enough ratings by people.
 
     Raises:
         UsageError: if the classifier is not installed.

@@ -1,8 +1,7 @@
-"""The rule judge: what can be decided without judgement. It alone, and people, say whether a link can be reached.
+"""The rule judge, which decides whether links can be reached; only this judge and people rate that.
 
-Links are asked for safely and followed through redirects. A page that says 404 or 410, or whose host does not exist,
-is dead. One that refuses this program (401, 403, 429) or is in trouble (5xx, no answer in time) may well open for a
-person: that is not decided here.
+Links are requested safely, following redirects. A page is dead if its status is 404 or 410 or its host does not exist.
+A page that refuses this program (401, 403, 429) or fails (5xx, timeout) may open for a person and is left undecided.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ _GONE = (404, 410)
 
 
 class LinkState(StrEnum):
-    """What became of a link."""
+    """The state of a link."""
 
     REACHABLE = "reachable"
     DEAD = "dead"
     UNCLEAR = "unclear"
     REFUSED = "refused"
-    """Not asked for: no web address, or not a public one."""
+    """Not requested, since it is not a public web address."""
 
 
 _VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0, LinkState.UNCLEAR: None}
@@ -46,7 +45,7 @@ _VALUES = {LinkState.REACHABLE: 1.0, LinkState.DEAD: 0.0, LinkState.REFUSED: 0.0
 
 @dataclass(frozen=True, slots=True)
 class LinkReport:
-    """A cited link, what became of it, where redirects ended, and the status or the reason, for people."""
+    """A cited link, its state, the final address, and the status or the reason, for people."""
 
     address: str
     state: LinkState
@@ -55,7 +54,7 @@ class LinkReport:
 
 
 async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkReport]:
-    """All links, a few at once, in the order given; what goes wrong with one is in its report. Closes the transport."""
+    """Check links, a few at once, in the given order; errors are in the reports. Closes the transport."""
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def check(address: str) -> LinkReport:
@@ -66,7 +65,7 @@ async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkRe
                     state, detail = await _follow(http, trail)
             except TimeoutError:
                 state, detail = LinkState.UNCLEAR, f"took over {_TOTAL_S:g} s"
-            except (BodyError, TooLargeError):  # there is a page, whatever it holds
+            except (BodyError, TooLargeError):  # the page exists, whatever its content
                 state, detail = LinkState.REACHABLE, "HTTP 200"
             except (AddressError, UnsafeError) as error:
                 state, detail = LinkState.REFUSED, str(error)
@@ -83,7 +82,7 @@ async def check_links(http: PublicHttp, addresses: Sequence[str]) -> list[LinkRe
 
 
 async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
-    """Where redirects end; `trail` gets every address on the way."""
+    """Follow redirects to the end; every address is appended to `trail`."""
     page = PageAddress.parse(trail[0])
     for _ in range(_MOST_REDIRECTS + 1):
         trail.append(page.url)
@@ -107,9 +106,9 @@ def rate_links(study: RatedStudy) -> list[Rating]:
 
 
 def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:
-    """As `rate_links`, of some responses; closes the transport.
+    """Like `rate_links`, for some responses; closes the transport.
 
-    A page that refuses programs, or does not answer in time, gets no value: a person may still open it.
+    A page that refuses programs, or times out, gets no value, since a person may still open it.
     """
     criterion = rubric.criterion(REACHABILITY)
     addresses = sorted({address for response in responses for address in response.sources})

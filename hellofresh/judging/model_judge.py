@@ -1,12 +1,12 @@
 """A model rates the responses of a closed study, blinded, with a journal and a budget.
 
-Judging is a regime like others, so the journal, the budget and the dry run are those of every run. The model sees a
-post and one response under fenced marks, never a system's name. Criteria come in an order of chance for each response,
-and options from the best or from the worst, by chance too; both follow from the response's id alone.
+Judging is a regime like others, with the journal, budget and dry run of every run. The model sees a fenced post and one
+response, never a system's name. The order of criteria and the direction of options are random for each response, but
+determined by its id.
 
-`judges/<edition>/<task>/<run>/` holds `journal.sqlite` and, made from it, `judged.jsonl`: what was read of each answer.
-Ratings go into the study's one table, in place of earlier ones by the same judge; comparisons of pairs stay in the
-run's folder, for the check of bias by position.
+`judges/<edition>/<task>/<run>/` holds `journal.sqlite` and, made from it, `judged.jsonl` with the parsed answers.
+Ratings replace earlier ones by the same judge in the study's table; comparisons of pairs stay in the run's folder, for
+the check of position bias.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class JudgeSettings(RegimeSettings):
     """How a model judges."""
 
     mode: Literal["together", "single", "pairs"] = "together"
-    """All criteria in one question, one criterion a question, or two responses against each other."""
+    """All criteria in one question, one criterion per question, or two responses compared."""
     seed: str = "hellofresh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPost(Sample):
-    """A post with a response to judge, or two to compare in both orders; its id is made of theirs."""
+    """A post with one response to judge, or two to compare in both orders; its id combines theirs."""
 
     post: str
     responses: tuple[str, ...]
@@ -99,7 +99,7 @@ class JudgeRegime(BaseRegime):
 
     @property
     def criteria(self) -> Sequence[Criterion]:
-        """Those about the response: what a page holds or whether it opens is not for a model that cannot open it."""
+        """The criteria about the response; those about links need a judge that can open pages."""
         if self.rubric is None:
             raise ValueError("a judge needs a rubric")
         return [criterion for criterion in self.rubric.criteria if criterion.unit == "response"]
@@ -110,7 +110,7 @@ class JudgeRegime(BaseRegime):
         return {**self.settings.model_dump(), "rubric": "" if self.rubric is None else self.rubric.sha256}
 
     def ceiling(self, prompts: int) -> int:
-        """One question, one a criterion, or two orders."""
+        """Most requests: one, one per criterion, or two orders."""
         return {"together": 1, "single": len(self.criteria), "pairs": 2}[self.settings.mode] * prompts
 
     def rehearse(self, step: str, turn: int) -> str:
@@ -144,9 +144,9 @@ class JudgeRegime(BaseRegime):
         return values
 
     def unreadable(self, values: Mapping[str, int | None]) -> set[str]:
-        """The criteria that have no value for another reason than being skipped: what was said cannot be read.
+        """The criteria without a value because the answer could not be read rather than because they were skipped.
 
-        What hangs on such a criterion is missing with it.
+        Criteria that depend on such a criterion are included.
         """
         found: set[str] = set()
         for criterion in self.criteria:
@@ -186,7 +186,7 @@ class JudgeRegime(BaseRegime):
 
 
 def _shuffled(criteria: Sequence[Criterion], chance: random.Random) -> Iterator[Criterion]:
-    """In an order of chance, but each after the one that it hangs on."""
+    """The criteria in random order, each after the one that it depends on."""
     left, done = list(criteria), set[str]()
     while left:
         ready = [item for item in left if item.ask_if is None or item.ask_if.criterion in done]
@@ -197,7 +197,7 @@ def _shuffled(criteria: Sequence[Criterion], chance: random.Random) -> Iterator[
 
 
 def _listed(criterion: Criterion, chance: random.Random) -> str:
-    """A criterion as the model reads it, its options from the best or from the worst."""
+    """A criterion as text for the model, with options in random direction."""
     head = f"- {criterion.id}: {criterion.title}. {criterion.definition}"
     if criterion.ask_if is not None:
         head += f" (Only if {criterion.ask_if.criterion} is one of: {', '.join(criterion.ask_if.is_)}.)"
@@ -214,7 +214,7 @@ def _spelled(criterion: Criterion, value: int) -> str:
 
 
 def _value(criterion: Criterion, said: object) -> int | None:
-    """What an answer says, None where it cannot be read."""
+    """The value in an answer, None if unreadable."""
     if isinstance(said, str):
         text = said.strip().casefold()
         for place, option in enumerate(criterion.options):
@@ -243,14 +243,14 @@ _PAIRS = "pairs.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Who judges what.
+    """The settings of a judging.
 
     Attributes:
         study: a closed study.
         model: name in the catalogue.
         limit: most samples (posts); None for all.
         budget_usd: most that it may cost.
-        patience: how often failed questions are asked again.
+        patience: limits of retries.
     """
 
     study: RatedStudy
@@ -267,11 +267,11 @@ class JudgingReport:
 
     Attributes:
         judge: the model.
-        judged, silent, failed: responses (or pairs) that were judged, those of them with nothing readable, failures.
-        ratings: how many were kept.
-        unreadable: by criterion, the answers that could not be read.
-        without_text: posts that were left out because their texts are not at hand.
-        tally: of the questions.
+        judged, silent, failed: responses (or pairs) that were judged, judged without a readable answer, and failed.
+        ratings: number of stored ratings.
+        unreadable: number of unreadable answers, by criterion.
+        without_text: posts that were left out because their texts are unavailable.
+        tally: counts of questions.
     """
 
     folder: Path
@@ -287,7 +287,7 @@ class JudgingReport:
 
 @dataclass(frozen=True, slots=True)
 class PairChoice:
-    """What a judge preferred of two responses: 1 the one shown first, 2 the other, 0 neither, None where unreadable.
+    """A judge's preference of two responses: 1 the one shown first, 2 the other, 0 neither, None if unreadable.
 
     Attributes:
         sample: the post.
@@ -304,11 +304,11 @@ class PairChoice:
 
 
 def judge_study(judging: Judging, progress: Callable[[Tally], None]) -> JudgingReport:
-    """Have a model judge, or go on where it was interrupted; answers that are stored are not asked for again.
+    """Run a judging, or resume it; stored answers are not requested again.
 
     Raises:
-        UsageError: if the model cannot judge, or its price is needed and not known.
-        RunError: if the judging cannot go on; what was answered is kept.
+        UsageError: if the model cannot judge, or its price is needed but unknown.
+        RunError: if the judging cannot go on; answers so far are kept.
     """
     assignment, samples, folder = _prepared(judging)
     with Journal(folder) as journal:
@@ -364,7 +364,7 @@ def _ratings_of(
 
 
 def foresee_judging(judging: Judging) -> Forecast:
-    """What `judge_study` would ask; nothing is sent or written; raises UsageError as `judge_study`."""
+    """Forecast of `judge_study`, without sending or writing anything; raises UsageError like `judge_study`."""
     assignment, samples, folder = _prepared(judging, only_known=True)
     with snapshot(folder) as journal:
         return forecast(assignment, samples, journal)
@@ -405,7 +405,7 @@ def _counted(study: RatedStudy) -> list[StudySample]:
 
 
 def without_text(study: RatedStudy) -> list[str]:
-    """The posts that count whose texts are not at hand: nothing is asked about responses to them."""
+    """The counting posts whose texts are unavailable; responses to them are not judged."""
     return [item.id for item in _counted(study) if not item.text.strip()]
 
 
@@ -413,7 +413,7 @@ def _to_judge(judging: Judging) -> list[Sample]:
     """The responses of the posts that count, or all pairs of the main systems' responses to one post.
 
     Raises:
-        UsageError: if no text of a post is at hand.
+        UsageError: if no text of a post is available.
     """
     study = judging.study
     bare = set(without_text(study))
@@ -448,10 +448,10 @@ def _to_judge(judging: Judging) -> list[Sample]:
 
 
 def keep_ratings(study: RatedStudy, judge: str, ratings: Iterable[Rating]) -> int:
-    """Put a judge's ratings into the study's table, in place of earlier ones of its; returns how many.
+    """Store a judge's ratings in the study's table, replacing its earlier ones; returns their number.
 
     Raises:
-        DataError: if one is not by the rubric.
+        DataError: if a rating does not fit the rubric.
     """
     found = RATINGS.frame(ratings)
     people = study.ratings.filter(pl.col("judge") == judge, pl.col("kind") == str(JudgeKind.PERSON))

@@ -1,4 +1,4 @@
-"""Reads the released study of MUSE: posts, the responses of eight systems, and what ten experts said of them.
+"""Reader of the released study of MUSE: posts, the responses of eight systems, and ratings by ten experts.
 
 The files are those of the authors' repository, as a folder or packed (tar, also compressed): a CSV a question under
 `eval/data`, one of responses for posts with pictures and one for those without, and one of the posts that count. What
@@ -91,7 +91,7 @@ _KINDS = ("unimodal", "multimodal")
 
 @dataclass(frozen=True, slots=True)
 class MusePost:
-    """A post: its id at X, what is known of it, whether it counts, and when its two notes were written."""
+    """A post: its id at X, its facts, whether it counts, and the times of its two notes."""
 
     tweet: str
     modality: str
@@ -113,7 +113,7 @@ class MusePost:
 
     @property
     def date(self) -> datetime:
-        """When it was written, which its id holds to the millisecond."""
+        """Time of writing, from the milliseconds in its id."""
         return snowflake_time(int(self.tweet))
 
 

@@ -1,9 +1,9 @@
-"""A study that people rate: who rates what in which order, set up, watched, closed and exported.
+"""Rating studies by people: assignment of responses to raters, setup, progress, closing and export.
 
-`page/` in the study's private folder is all that the page Rate is made from: `assignments.json` (raters by number,
-with the hash of their token), the rubric and its guide, the samples, the blinded responses, and for each rater a file
-of what they submit. The key, the salt of the blinding, and raters' names and tokens lie beside it. People who predict
-labels (`hellofresh.judging.predicting`) are raters of empty responses.
+`page/` in the study's private folder is the only input of the page Rate: `assignments.json` (raters by number, with the
+hash of their token), the rubric and its guide, the samples, the blinded responses, and a file of submissions for each
+rater. The key, the salt of the blinding, and raters' names and tokens are beside it. People who predict labels
+(`hellofresh.judging.predicting`) are raters of empty responses.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _FILE = "assignments.json"
 
 @dataclass(frozen=True, slots=True)
 class RatingTurn:
-    """One sample for one rater: its responses in the order in which they are shown."""
+    """One sample for one rater, with its responses in order of display."""
 
     sample: str
     phase: str
@@ -57,7 +57,7 @@ class RatingTurn:
 
 @dataclass(frozen=True, slots=True)
 class RaterPlan:
-    """What one rater (such as `rater-1`) does, with whom in a pair; turns of the onboarding come first."""
+    """The turns of one rater (such as `rater-1`) and the partner; turns of the onboarding come first."""
 
     rater: str
     pair: int
@@ -75,11 +75,11 @@ class Assignments:
     """All raters of a study.
 
     Attributes:
-        rubric_sha256: what they rate by.
+        rubric_sha256: hash of the rubric.
         raters: in the order of their numbers.
-        predicts: whether raters predict labels of samples, and there are no responses to rate.
-        until: from when on nothing is taken (ISO 8601, UTC), because labels may be public; empty if always.
-        format: of the file.
+        predicts: whether raters predict labels of samples instead of rating responses.
+        until: end of submissions (ISO 8601, UTC), as labels may be public then; empty for no end.
+        format: format of the file.
     """
 
     edition: str
@@ -91,14 +91,14 @@ class Assignments:
     format: int = 1
 
     def of_token(self, token: str) -> RaterPlan | None:
-        """Whose token it is; None for an unknown token."""
+        """The rater with this token; None if unknown."""
         hashed = token_hash(token)
         found = [plan for plan in self.raters if hmac.compare_digest(plan.token_sha256, hashed)]
         return found[0] if found else None
 
 
 def token_hash(token: str) -> str:
-    """What is kept of a token where the page can read it."""
+    """The hash of a token, which is stored where the page can read it."""
     return sha256_text(f"rate {token}")
 
 
@@ -107,8 +107,8 @@ def deal(
 ) -> list[list[tuple[str, RatingPhase]]]:
     """Deal samples to raters in pairs, at random.
 
-    Each sample goes to one pair. Of what a rater gets, about `share` goes to both of the pair, the rest to one of them.
-    Samples of the onboarding go to everybody, first.
+    Each sample goes to one pair. About `share` of a rater's samples go to both of the pair, the rest to one of them.
+    Samples of the onboarding go to all raters first.
 
     Args:
         samples: ids, in any order.
@@ -118,7 +118,7 @@ def deal(
         seed: the same seed deals the same.
 
     Raises:
-        UsageError: if a number makes no sense.
+        UsageError: if a number is out of range.
     """
     if raters < 2 or raters % 2:
         raise UsageError(f"{raters} raters", expected="an even number: they work in pairs", code="odd-raters")
@@ -143,7 +143,7 @@ def deal(
 
 
 def seeded_random(*parts: str) -> random.Random:
-    """A generator that gives the same for the same parts."""
+    """A random generator seeded by these parts."""
     digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return random.Random(digest)  # noqa: S311 - to be repeated, not to be secret
 
@@ -153,7 +153,7 @@ _CLOSED = "closed.json"
 
 @dataclass(frozen=True, slots=True)
 class SystemResponse:
-    """A response as it is handed in for rating, with its system."""
+    """A response to be rated, with its system."""
 
     sample: str
     system: str
@@ -177,7 +177,7 @@ class _Raters:
 
 @dataclass(frozen=True, slots=True)
 class OpenStudy:
-    """What the page Rate works with; nothing in it tells who wrote a response.
+    """The data of the page Rate, which do not reveal the systems of responses.
 
     Attributes:
         folder: the page's folder.
@@ -199,14 +199,14 @@ class OpenStudy:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether submissions have ended."""
         until = self.assignments.until
         return (self.folder / _CLOSED).is_file() or (until != "" and now() >= parse_utc(until))
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a rater is: responses submitted, of how many, and the median time that one took."""
+    """A rater's progress: responses submitted, their total, and the median time of one."""
 
     rater: str
     submitted: int
@@ -246,8 +246,8 @@ def assign(
         seed: the same seed deals the same.
 
     Raises:
-        UsageError: if a number makes no sense, a name is there twice, or somebody has begun to rate.
-        DataError: if a response has no sample, or a system two responses to one.
+        UsageError: if a number is out of range, a name is duplicated, or rating has begun.
+        DataError: if a response has no sample, or a system has two responses to one.
     """
     dealt = deal(sorted({item.sample for item in responses}), len(names), share=share, onboarding=onboarding, seed=seed)
     return set_up_study(files, samples, responses, names, dealt, rubric_source(rubric), guide_source(rubric), seed=seed)
@@ -266,7 +266,7 @@ def set_up_study(  # noqa: PLR0917 - as `assign`, with what it has read
     predicts: bool = False,
     until: str = "",
 ) -> list[RaterAccess]:
-    """Write all that the pages are made from; arguments, results and errors as of `assign`.
+    """Write the inputs of the pages; arguments, results and errors as for `assign`.
 
     Args:
         dealt: for each rater, samples in order, each with its phase.
@@ -313,7 +313,7 @@ def read_access(files: StudyFiles) -> tuple[RaterAccess, ...]:
 def _blind(
     samples: Sequence[StudySample], responses: Sequence[SystemResponse], salt: bytes
 ) -> tuple[list[BlindedResponse], list[KeyRow]]:
-    """Responses under ids that only the salt could explain, in the order of these ids, and the key."""
+    """Responses under salted ids, sorted by id, and the key."""
     known = {sample.id for sample in samples}
     blinded, key = [], []
     seen: set[tuple[str, str]] = set()
@@ -331,11 +331,11 @@ def _blind(
 
 
 def open_study(folder: Path) -> OpenStudy:
-    """What the page needs, from its own folder alone.
+    """Read the data of the page from its own folder only.
 
     Raises:
         WorkspaceError: if no raters are assigned.
-        DataError: if a file is damaged, or the rubric is another than raters were assigned with.
+        DataError: if a file is damaged, or the rubric has changed since raters were assigned.
     """
     if not (folder / _FILE).is_file():
         fix = "Run 'hellofresh rate assign' first."
@@ -356,7 +356,7 @@ def open_study(folder: Path) -> OpenStudy:
 
 
 def progress(study: OpenStudy) -> list[Progress]:
-    """How far every rater is."""
+    """The progress of every rater."""
     found = []
     for plan in study.assignments.raters:
         done = study.sheet(plan).state().submitted
@@ -367,14 +367,14 @@ def progress(study: OpenStudy) -> list[Progress]:
 
 
 def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) -> pl.DataFrame:
-    """End the rating: write the table of ratings, and put the key beside it; in private while labels are secret.
+    """Close a study: write the table of ratings and the key, in private while labels are secret.
 
     Args:
-        secret: whether labels are secret, so that all of it stays in the private folder.
-        incomplete: close although responses are not rated.
+        secret: whether labels are secret, so that all files stay in the private folder.
+        incomplete: close although some responses are not rated.
 
     Raises:
-        UsageError: if responses are not rated and that was not allowed.
+        UsageError: if responses are not rated and `incomplete` is not set.
         DataError: if a file is damaged.
     """
     folder = page_folder(files)
@@ -386,7 +386,7 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     if not (folder / _CLOSED).is_file():
         write_json(folder / _CLOSED, {"format": 1, "left": left})
     ratings = RATINGS.frame(_ratings(study))
-    if files.ratings.is_file():  # closed before: what judges that are not people said of it stays
+    if files.ratings.is_file():  # closed before: keep ratings by other judges
         others = read_table(files.ratings, RATINGS).filter(pl.col("kind") != str(JudgeKind.PERSON))
         ratings = pl.concat([ratings, others.filter(pl.col("response").is_in(list(study.responses)))])
     ratings = with_weights(ratings)
@@ -394,7 +394,7 @@ def close_study(files: StudyFiles, *, secret: bool, incomplete: bool = False) ->
     key = read_table(_key_file(files), KEY)
     if secret:
         for path in files.ratings.parent.glob(f"{files.task}.*") if not files.closed.is_dir() else ():
-            path.unlink()  # an earlier version closed it where it could be seen
+            path.unlink()  # an earlier version closed it in public
         files.closed.mkdir(mode=0o700, exist_ok=True)
     rubric = (folder / "rubric.toml").read_bytes()
     write_study(files, rubric, study.samples.values(), study.responses.values(), ratings, key)

@@ -1,10 +1,9 @@
-"""People predict: raters say of samples what models are asked, before labels are public.
+"""Predictions by people: raters answer the models' questions about samples before labels are public.
 
-A seeded subset of a quarter's samples is drawn once and its ids are published, in
-`releases/<edition>/ratings/<task>.asked.jsonl`: the first in the order of SHA-256 of `people:<id>`, which knows no
-label. Each sample goes to three people or more, and instructions that check attention stand among them. What people
-answer could tell labels: it stays in the private folder, also when the study is closed, and is published with the
-labels (`hellofresh.results.people`).
+A subset of a quarter's samples is drawn once and its ids are published in
+`releases/<edition>/ratings/<task>.asked.jsonl`: the first in the order of SHA-256 of `people:<id>`, independent of
+labels. Each sample goes to three people or more, mixed with attention checks. Answers could reveal labels: they stay in
+the private folder, also after the study is closed, and are published with the labels (`hellofresh.results.people`).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from hellofresh.tasks.samples import Sample
 VOTERS = 3
 """Fewest people who predict each sample; the first of them vote."""
 _SPARE = 2
-"""So many more are asked where there are as many, so that a vote is left where somebody knew the outcome or stops."""
+"""Additional people per sample, if available, in case somebody knew the outcome or stops."""
 _LEAST_EACH = 20
 """With many people, each predicts about this many samples rather than fewer."""
 _CHECKS = 2
@@ -51,7 +50,7 @@ _LABEL, _CERTAINTY, _KNOWN = "class", "certainty", "known"
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What one person (such as `rater-1`) said of one sample, certain in percent; of a check, what it asks for."""
+    """One person's (such as `rater-1`) answer to one sample, with certainty in percent, or to an attention check."""
 
     sample: str
     judge: str
@@ -68,7 +67,7 @@ class PersonAnswer:
 
     @property
     def fails_check(self) -> bool:
-        """Whether it answers an attention check otherwise than it says."""
+        """Whether it fails an attention check."""
         return self.is_check and (self.label, self.certainty) != (self.asked_label, self.asked_certainty)
 
 
@@ -76,17 +75,17 @@ ANSWERS = Table(PersonAnswer)
 
 
 def asked_file(workspace: Workspace, edition: Edition, task: str) -> Path:
-    """The ids of the samples that people are asked about."""
+    """The file with the ids of the samples for people."""
     return workspace.root / "releases" / str(edition) / "ratings" / f"{task}.asked.jsonl"
 
 
 def first_for_people(ids: Sequence[str], count: int) -> list[str]:
-    """The first ids in the order of SHA-256 of `people:<id>`: the same for everybody, blind to labels."""
+    """The first ids in the order of SHA-256 of `people:<id>`, which is reproducible and independent of labels."""
     return sorted(ids, key=lambda name: sha256_text(f"people:{name}"))[:count]
 
 
 def deal_to_people(samples: Sequence[str], people: int, *, seed: str) -> list[list[str]]:
-    """For each person the samples that they predict: each sample goes to those who have fewest so far.
+    """The samples of each person; each sample goes to the people with fewest samples so far.
 
     Args:
         samples: ids.
@@ -111,7 +110,7 @@ def deal_to_people(samples: Sequence[str], people: int, *, seed: str) -> list[li
 
 
 def _subset(release: Release, count: int, path: Path) -> Sequence[str]:
-    """Ids of the samples that people are asked about: as they were published, or drawn now."""
+    """Ids of the samples for people: the published ones, or else drawn now."""
     if not 1 <= count <= len(release.samples):
         expected = f"1 to {len(release.samples)}"
         raise UsageError(f"{count} samples for people", expected=expected, code="bad-samples")
@@ -127,7 +126,7 @@ def _subset(release: Release, count: int, path: Path) -> Sequence[str]:
 def assign_predictions(
     files: StudyFiles, release: Release, names: Sequence[str], *, count: int, seed: str = "hellofresh"
 ) -> list[RaterAccess]:
-    """Draw and publish the subset if that was not done, deal it to people, and give each a token.
+    """Draw and publish the subset unless done before, deal it to people, and give each a token.
 
     Args:
         release: whose samples are predicted; those whose texts are not at hand are not asked about.

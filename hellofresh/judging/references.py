@@ -1,4 +1,4 @@
-"""What people wrote for samples: rated beside responses, secret with the labels, not to be handed in as one's own."""
+"""Texts that people wrote for samples: rated beside responses, secret with the labels, and not to be submitted."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from hellofresh.tasks.outputs import Response
 
 
 def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> list[SystemResponse]:
-    """What people wrote for the released samples, as responses of systems such as `human-high`.
+    """People's texts for the released samples, as responses of systems such as `human-high`.
 
-    It lies with the candidates, on the machine where these were collected; a task without such texts has none.
+    They are stored with the candidates on the machine that collected these; empty for tasks without such texts.
 
     Raises:
         DataError: if the candidates or the release are damaged.
@@ -44,15 +44,15 @@ def reference_responses(workspace: Workspace, edition: Edition, task: Task) -> l
 
 
 def labels_are_secret(files: StudyFiles) -> bool:
-    """Whether a study tells what is not public yet: which notes a post has, and how systems fared."""
+    """Whether a study would reveal secrets: which notes a post has, and systems' results."""
     return files.edition.is_living and not labels_are_public(files.workspace, files.edition, files.task)
 
 
 def refuse_before_reveal(files: StudyFiles, *, private: bool) -> None:
-    """Refuse to show how systems fared while that is secret, unless the caller may know.
+    """Refuse to show secret results of systems, unless `private` is set.
 
     Raises:
-        ReleaseError: saying from when it is public.
+        ReleaseError: with the time from which results are public.
     """
     if private or not labels_are_secret(files):
         return
@@ -88,7 +88,7 @@ def about_copied_responses(
         if get_task(task).output is not Response:
             continue
         if edition.is_living and not labels_are_public(workspace, edition, task):
-            continue  # a warning would tell which notes are rated beside responses
+            continue  # a warning would reveal which notes are rated beside responses
         known = set(ids)
         texts = {item.id: item.text for item in predictions if item.id in known and item.text and item.repetition == 1}
         files = StudyFiles(workspace, edition, task)

@@ -1,14 +1,13 @@
 """Reward models as judges: systems by refutation, factuality, politeness and relevance, as in RARG's tables 2 and 3.
 
-Every system is judged with the same evidence for a claim, whatever it was given itself. Before a reward judges, it is
-held against responses that say nothing (`PROBES`): the claim again, the claim denied in three words, praise, empty
-politeness. One that does not rate systems' responses higher than these is marked, and never validated.
+All systems are judged with the same evidence for a claim, whatever evidence they used. A reward is first tested on
+empty responses (`PROBES`): the claim repeated, the claim denied in three words, praise, empty politeness. If it does
+not rate systems' responses higher, it is marked and never validated.
 
-Beside the judges that were trained stand plain signs that nothing was trained on, the length of responses, and the
-share of responses that are near-duplicates of responses that a model learnt from. The signs are rules of a few lines
-and judge little: whether a response denies something in words of its own, whether its long words are those of the claim
-and the evidence, how much of it repeats the claim, whether it is free of insults and shouting, and how often its words
-come again. A tuning by rewards is watched by a judge that nothing is trained on (`WatchedReward`).
+The trained judges are accompanied by untrained signs, the length of responses, and the share of near-duplicates of
+training responses. The signs are simple rules: whether a response denies something in its own words, whether its long
+words occur in the claim and the evidence, how much of it repeats the claim, whether it is free of insults and shouting,
+and how often its words recur. A tuning by rewards is monitored by an untrained judge (`WatchedReward`).
 """
 
 from __future__ import annotations
@@ -72,13 +71,13 @@ def civil(case: RewardCase) -> float:
 
 
 def repetition(case: RewardCase) -> float:
-    """The share of its triples of words that have stood in it before."""
+    """The share of its triples of words that occurred in it before."""
     triples = _triples(case.response)
     return 1 - len(set(triples)) / len(triples) if triples else 0.0
 
 
 def echo(case: RewardCase) -> float:
-    """The share of its triples of words that are the claim's: 1 for a copy of the claim."""
+    """The share of its triples of words that occur in the claim: 1 for a copy of the claim."""
     triples, known = _triples(case.response), set(_triples(case.claim))
     return sum(triple in known for triple in triples) / len(triples) if triples else 0.0
 
@@ -96,7 +95,7 @@ SIGNS: Mapping[str, Callable[[RewardCase], float]] = {
     "words": lambda case: float(len(case.response.split())),
     "repetition": repetition,
 }
-"""What is computed of every response by rules."""
+"""The signs that are computed for every response."""
 PROBES: Mapping[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
     "the claim again": (lambda claim: claim, ("refutation", "factuality", "reward")),
     "the claim denied": (lambda claim: f"It is not true that {claim[:1].lower()}{claim[1:]}", ("reward",)),
@@ -106,7 +105,7 @@ PROBES: Mapping[str, tuple[Callable[[str], str], tuple[str, ...]]] = {
         ("refutation", "reward"),
     ),
 }
-"""Responses that say nothing, made of a claim, and the measures by which systems' responses must be better."""
+"""Empty responses made from a claim, and the measures on which systems' responses must be better."""
 
 
 CLAIM_RELEVANCE, EVIDENCE_RELEVANCE = "claim-relevance", "evidence-relevance"
@@ -133,10 +132,10 @@ class JudgedSystems:
 
     Attributes:
         responses: table with `response`, `sample`, `system` and a column for each measure.
-        measures: names of these columns: those of trained judges, then those of none.
+        measures: names of these columns: first those of trained judges, then the untrained ones.
         groups: number of each sample's group, by sample.
-        held: by response that says nothing and measure, how much better systems' responses are, by claim.
-        weak: criteria of the reward models that place refutations too low by their own cards.
+        held: by probe and measure, how much better systems' responses are, by claim.
+        weak: criteria whose reward models rate refutations too low, by their own cards.
     """
 
     responses: pl.DataFrame
@@ -147,18 +146,18 @@ class JudgedSystems:
 
     @property
     def doubts(self) -> list[str]:
-        """Why the ratings rank nothing; empty where nothing is known against them."""
+        """Reasons why the ratings may not rank systems; empty if there are none."""
         fooled = [f"fooled by {', '.join(self.fooled_by)}"] * bool(self.fooled_by)
         return [*fooled, *(f"the reward for {name} is weak by its own card" for name in self.weak)]
 
     @property
     def fooled_by(self) -> list[str]:
-        """The responses that say nothing that are not rated lower than those of systems."""
+        """The probes that are not rated lower than systems' responses."""
         return list(dict.fromkeys(probe for (probe, _), gain in self.held.items() if not gain.low > 0))
 
     @property
     def systems(self) -> list[str]:
-        """In the order of their rewards, the best first."""
+        """The systems sorted by reward, the best first."""
         by = self.responses.group_by("system").agg(pl.col(_REWARD).mean())
         return by.sort([_REWARD, "system"], descending=[True, False])["system"].to_list()
 
@@ -247,7 +246,7 @@ def judge_by_rewards(
 def _held_against_probes(
     table: pl.DataFrame, reward: CombinedReward, responded: Mapping[str, RewardCase], of_sample: Mapping[str, int]
 ) -> dict[tuple[str, str], ClusteredMean]:
-    """By how much the systems' mean on a claim exceeds each response that says nothing, by probe and measure."""
+    """Difference between the systems' mean on a claim and each probe, by probe and measure."""
     means = table.group_by("sample").agg(pl.col(pl.Float64).mean()).sort("sample")
     members = np.array([of_sample[sample] for sample in means["sample"]], dtype=np.int64)
     held = {}
@@ -269,7 +268,7 @@ def _measured(reward: CombinedReward, cases: Sequence[RewardCase]) -> dict[str, 
 def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterator[Rating]:
     """The judgements as ratings by the rubric: a share from 0 to 1 becomes the nearest whole number of the scale.
 
-    They bear a mark where the reward does not tell responses from ones that say nothing.
+    They are marked if the reward does not distinguish responses from probes.
     """
     mark = f"{NOT_VALIDATED}{'; '.join(judged.doubts)}" if judged.doubts else ""
     for criterion in rubric.criteria:
@@ -291,7 +290,7 @@ def reward_ratings(judged: JudgedSystems, rubric: Rubric, judge: str) -> Iterato
 
 
 def judge_name(cards: Sequence[str]) -> str:
-    """Of the judge that these models are together, by the hashes of their weights."""
+    """Name of the judge made of these models, from the hashes of their weights."""
     return f"rewards-{sha256_text(' '.join(sorted(cards)))[:8]}"
 
 
@@ -301,10 +300,10 @@ RULES = "rules"
 
 @dataclass(frozen=True, slots=True)
 class RuleJudge:
-    """Three plain signs of a response that only serves to get a reward, each from 0 to 1; the mean of them.
+    """A judge by the mean of three signs, each from 0 to 1, that are low for responses that only exploit a reward.
 
-    Words do not come again and again (share of different triples of words), long words are those of the claim and the
-    evidence (share of them), and the last sentence ends.
+    They are the share of different triples of words, the share of long words that occur in the claim or the evidence,
+    and whether the last sentence is complete.
     """
 
     name: str = RULES
@@ -322,8 +321,8 @@ class WatchedReward:
 
     Attributes:
         reward: equation 2.
-        judge: nothing is trained on it, and it is not a part of the reward.
-        identity: what identifies each model.
+        judge: independent judge that is not used in training.
+        identity: identity of each model.
     """
 
     reward: RewardModel
@@ -335,7 +334,7 @@ def open_watched(folders: Sequence[Path], judge: str, alpha: float) -> WatchedRe
     """Open reward models, one a criterion, and the judge: `rules`, or the folder of one that is not among them.
 
     Raises:
-        UsageError: if nothing is rewarded, or the judge is a part of the reward.
+        UsageError: if there is no reward model, or the judge is a part of the reward.
     """
     if not folders and not alpha:
         raise UsageError("nothing is rewarded", fix="Name reward models: --rewards FOLDER,FOLDER", code="no-reward")

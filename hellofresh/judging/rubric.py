@@ -1,4 +1,4 @@
-"""Rubrics: what responses are judged by. A rubric is a TOML file; its hash is its version.
+"""Rubrics: the criteria for judging responses. A rubric is a TOML file; its hash is its version.
 
 A criterion has options with words, or a range of whole numbers. A rating's value is the option's place, from 0 for the
 worst, or the number itself: higher is better everywhere. A criterion is asked about the response, or about each of its
@@ -42,18 +42,18 @@ class Condition(Strict):
 
 
 class Criterion(Strict):
-    """One thing that a response is judged by.
+    """One criterion of a rubric.
 
     Attributes:
         id: unique in its rubric.
-        group: which criteria stand together.
-        title, definition: as judges read them.
-        unit: what is judged: the response, or each of its links.
-        options: answers, the worst first; empty where there is a range.
-        range: the lowest and the highest whole number; None where there are options.
+        group: title of a group of criteria.
+        title, definition: texts for judges.
+        unit: the judged unit: the response, or each of its links.
+        options: answers, the worst first; empty with a range.
+        range: the lowest and the highest whole number; None with options.
         ask_if: the condition under which it is asked.
-        if_skipped: the value that agreement counts where the condition is not met; None leaves it out.
-        undecided: the words of the answer that leaves it open; empty without such an answer.
+        if_skipped: the value that agreement uses if the condition is not met; None leaves it out.
+        undecided: text of the answer "undecided"; empty without such an answer.
     """
 
     id: _Id
@@ -110,7 +110,7 @@ class Criterion(Strict):
 
 
 class Rubric(Strict):
-    """Criteria and the one that stands for all.
+    """A rubric: its criteria and the overall one.
 
     Attributes:
         name, title: in commands and files, and on pages.
@@ -181,14 +181,14 @@ class WorkedExample(Strict):
 
 
 class RubricGuide(Strict):
-    """What raters read before they begin: paragraphs, and worked examples."""
+    """Instructions for raters: paragraphs and worked examples."""
 
     instructions: Annotated[str, Field(max_length=20_000)] = ""
     examples: Annotated[tuple[WorkedExample, ...], Field(strict=False, max_length=10)] = ()
 
 
 def parse_rubric(content: bytes, *, where: str) -> Rubric:
-    """Read a rubric that may be anything; raises DataError if it is not a rubric."""
+    """Parse an untrusted rubric; raises DataError if it is invalid."""
     try:
         table = parse_toml(content)
         if "sha256" in table:
@@ -230,7 +230,7 @@ def guide_source(name: str) -> bytes:
 
 
 def parse_guide(content: bytes, rubric: Rubric, *, where: str) -> RubricGuide:
-    """Read a guide that may be anything.
+    """Parse an untrusted guide.
 
     Raises:
         DataError: if it is not a guide, or an example answers what the rubric does not ask.

@@ -1,11 +1,10 @@
-"""A rated study on disk: one table of ratings, by people, models, classifiers and rules alike, and what lies beside.
+"""Rated studies on disk: a table of ratings by people, models, classifiers and rules, and the files beside it.
 
-`ratings/<edition>/<task>.parquet` holds a rating a row, of a blinded response. Which system wrote a response is in the
-key, which lies in the private folder until the study is closed, and beside the ratings from then on. Raters have
-numbers here; their names and tokens stay in the private folder. Beside the tables lie `<task>.responses.jsonl` (the
-blinded responses, as judges see them), `<task>.samples.jsonl` (what they respond to) and `<task>.rubric.toml` (what
-they were rated by). A study that is closed while its labels are secret tells which notes a post has: all of it stays
-in the private folder, as `closed/`.
+`ratings/<edition>/<task>.parquet` has one rating of a blinded response per row. The key to the systems of responses is
+in the private folder until the study is closed, then beside the ratings. Raters have numbers here; their names and
+tokens stay in the private folder. Beside the tables are `<task>.responses.jsonl` (the blinded responses),
+`<task>.samples.jsonl` (the samples that they respond to) and `<task>.rubric.toml`. A study closed while its labels are
+secret would reveal which notes a post has, so it stays in the private folder, as `closed/`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from hellofresh.tasks.samples import to_json
 
 
 class JudgeKind(StrEnum):
-    """What a judge is."""
+    """The kind of a judge."""
 
     PERSON = "person"
     MODEL = "model"
@@ -38,25 +37,25 @@ class JudgeKind(StrEnum):
 
 
 class RatingPhase(StrEnum):
-    """Onboarding ratings are kept, and no figure counts them."""
+    """Phase of a rating; onboarding ratings are stored but not counted."""
 
     MAIN = "main"
     ONBOARDING = "onboarding"
 
 
 PREDICTIONS = "predictions"
-"""Name of the rubric by which people predict labels, and rate no response."""
+"""Name of the rubric for people's predictions of labels."""
 UNREADABLE = "unreadable"
-"""The comment of a judge's answer that could not be read: it has no value, and does not count as a skipped one."""
+"""Comment of a rating whose answer could not be read: it has no value but does not count as skipped."""
 SMOKE_TEST = "tfidf-ridge"
 """The name of the embedded classifier; a judge of this name is marked as a smoke test."""
 NOT_VALIDATED = "not validated: "
-"""How the comment of a rating begins whose judge has failed a check of its own; the reason follows."""
+"""Prefix of the comment of ratings by a judge that failed its own check; the reason follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """What one judge says of one response, or of one of its links, on one criterion.
+    """One judge's rating of one response, or of one of its links, on one criterion.
 
     Attributes:
         sample: id of the sample.
@@ -65,11 +64,11 @@ class Rating:
         judge: number of a person, name of a model, classifier or rule.
         kind: see `JudgeKind`.
         criterion: id in the rubric.
-        value: on the criterion's scale; None where it was not asked, is undecided, or is `UNREADABLE`.
-        weight: ratings of one response (or link) and criterion by judges of one kind weigh 1 together.
+        value: on the criterion's scale; None if it was not asked, is undecided, or is `UNREADABLE`.
+        weight: weights of one response (or link) and criterion sum to 1 over judges of one kind.
         phase: see `RatingPhase`.
         comment: the judge's own words.
-        at: when (ISO 8601, UTC), empty where not known.
+        at: time (ISO 8601, UTC), empty if unknown.
     """
 
     sample: str
@@ -87,7 +86,7 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """Which system wrote a response, and under whose name it was rated, where another has the same (else empty)."""
+    """The system of a response and, if another one has the same response, the one it was rated under (else empty)."""
 
     response: str
     sample: str
@@ -102,7 +101,7 @@ _UNIT = ("response", "link", "criterion", "kind", "phase")
 
 @dataclass(frozen=True, slots=True)
 class StudyFiles:
-    """Where the ratings of one edition and task lie."""
+    """Paths of the ratings of one edition and task."""
 
     workspace: Workspace
     edition: Edition
@@ -110,7 +109,7 @@ class StudyFiles:
 
     @property
     def closed(self) -> Path:
-        """Where a study lies that was closed while its labels were secret."""
+        """Folder of a study that was closed while its labels were secret."""
         return self.private / "closed"
 
     @property
@@ -136,12 +135,12 @@ class StudyFiles:
 
     @property
     def private(self) -> Path:
-        """The folder of the key before that, of raters' names, tokens and what they submit."""
+        """The private folder, with raters' names, tokens and submissions, and the key before the study is closed."""
         return self.workspace.root / "private" / "ratings" / str(self.edition) / self.task
 
 
 def main_ratings(ratings: pl.DataFrame, *kinds: JudgeKind) -> pl.DataFrame:
-    """The ratings that figures count, without those of the onboarding; by judges of these kinds, or by all."""
+    """The ratings without the onboarding, by judges of these kinds, or by all."""
     main = ratings.filter(pl.col("phase") == str(RatingPhase.MAIN))
     return main.filter(pl.col("kind").is_in([str(kind) for kind in kinds])) if kinds else main
 
@@ -152,7 +151,7 @@ def with_weights(ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
-    """Check that all ratings are by the rubric.
+    """Check that all ratings fit the rubric.
 
     Raises:
         DataError: if a criterion is unknown, a value is not on its scale, a unit is wrong, or a rating is there twice.
@@ -188,7 +187,7 @@ def check_ratings(ratings: pl.DataFrame, rubric: Rubric, *, where: str) -> None:
 
 
 def write_table(path: Path, table: Table[Rating] | Table[KeyRow], frame: pl.DataFrame, *, mode: int) -> None:
-    """Write ratings or a key, in the one order that their content gives them."""
+    """Write ratings or a key in canonical order."""
     columns = table.schema.names()
     write_parquet(path, frame.select(columns).sort(columns[:-2] if table is RATINGS else columns), mode=mode)
 
@@ -215,15 +214,15 @@ class BlindedResponse:
 
 @dataclass(frozen=True, slots=True)
 class StudySample:
-    """What is responded to.
+    """A sample that responses answer.
 
     Attributes:
-        text: as raters read it; empty where it may not be kept.
-        address: where it can be seen.
-        date: when it was written (ISO 8601, UTC), empty where not known.
+        text: text for raters; empty if it may not be stored.
+        address: its web address.
+        date: time of writing (ISO 8601, UTC), empty if unknown.
         media: addresses of its images.
-        facts: what it is grouped by on the board, such as modality and domain.
-        parts: names and texts, where it is shown in parts and not as `text`.
+        facts: values for grouping on the board, such as modality and domain.
+        parts: names and texts if it is shown in parts instead of as `text`.
     """
 
     id: str
@@ -242,7 +241,7 @@ class StudySample:
 
 @dataclass(frozen=True, slots=True)
 class RatedStudy:
-    """A closed study, so that who wrote what is known, with its tables of `Rating` and `KeyRow`."""
+    """A closed study with its tables of `Rating` and `KeyRow`."""
 
     files: StudyFiles
     rubric: Rubric
@@ -260,7 +259,7 @@ class RatedStudy:
 
     @property
     def systems(self) -> list[str]:
-        """Those with a response of their own to most samples come first, then by name."""
+        """The systems, sorted by the number of own responses, most first, then by name."""
         return self._counted["system"].to_list()
 
     @property

@@ -1,8 +1,8 @@
-"""What a rater submits: a file that only grows, a line for each step.
+"""The append-only file of a rater's submissions, one line per step.
 
-A line is a submission or the undoing of one; drafts stay in the rater's browser, though older files have them here. The
-latest line about a response counts, by its time: lines of one rater may arrive in any order, from several devices. A
-process that was killed may leave half a line at the end; it is passed over, and the next line starts anew.
+A line is a submission or its undoing; drafts stay in the rater's browser, but older files contain them. For each
+response the line with the latest time counts, since lines may arrive in any order, from several devices. A partial line
+at the end, from a killed process, is skipped, and the next line starts anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_LINE = 1 << 20
 
 
 class Step(StrEnum):
-    """What a line of the file says."""
+    """Kind of a line."""
 
     DRAFT = "draft"
     SUBMITTED = "submitted"
@@ -41,7 +41,7 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedAnswers:
-    """A rater's answers about one response. A criterion that was not asked is not there; None leaves it open.
+    """A rater's answers about one response, without criteria that were not asked; None means undecided.
 
     Attributes:
         values: by criterion.
@@ -84,8 +84,8 @@ class SheetState:
     """The current state of a file.
 
     Attributes:
-        submitted: what counts, by response, in the order in which it was submitted.
-        twice: responses that were submitted twice with different answers and no undoing between; the later one counts.
+        submitted: the counting line of each response, in order of submission.
+        twice: responses submitted twice with different answers without undoing; the later one counts.
     """
 
     submitted: Mapping[str, SubmittedRating]
@@ -126,7 +126,7 @@ class RaterSheet:
 
     @contextmanager
     def _open(self) -> Iterator[int]:
-        """The file for appending, with no other process in it."""
+        """Open the file for appending, locked against other processes."""
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = self._path.with_name(f"{self._path.name}.lock")
         with locked(lock, what="writing answers of the same rater", wait_s=_PATIENCE_S):
@@ -137,7 +137,7 @@ class RaterSheet:
                 os.close(file)
 
     def lines(self) -> Iterator[SubmittedRating]:
-        """All whole lines; raises DataError if a line that is not the last of a killed process cannot be read."""
+        """All complete lines; raises DataError for an unreadable line other than a partial one."""
         if not self._path.is_file():
             return
         for number, line in enumerate(self._path.read_bytes().split(b"\n"), start=1):
@@ -146,7 +146,7 @@ class RaterSheet:
             try:
                 value = strict_json(line[:_MOST_LINE])
             except BadJsonError:
-                continue  # half a line of a process that was killed
+                continue  # a partial line of a killed process
             yield as_model(SubmittedRating, value, where=f"{self._path.name} line {number}")
 
     def state(self) -> SheetState:
@@ -176,7 +176,7 @@ def check_line(rubric: Rubric, line: SubmittedRating, links: tuple[str, ...], ph
 
 
 def check_answers(rubric: Rubric, answers: SubmittedAnswers, links: tuple[str, ...], phase: str) -> None:
-    """Check that a response was rated in full, and only where it was to be.
+    """Check that exactly the required criteria of a response were rated.
 
     Args:
         rubric: what is rated by.

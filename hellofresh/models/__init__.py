@@ -1,4 +1,4 @@
-"""What a model is to the rest of the project: something that takes a request and gives an answer."""
+"""The interface of models: a model takes a request and returns an answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from hellofresh.tasks.samples import Sample
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a model may call.
+    """A tool that a model may call.
 
     Attributes:
         name: of the tool.
-        about: what it does, for the model.
-        argument: name of its only argument, a text; empty where `schema` says what it takes.
+        about: description for the model.
+        argument: name of its only argument, a text; empty if `schema` declares the arguments.
         schema: its arguments as a JSON schema, for tools that others define.
     """
 
@@ -34,12 +34,12 @@ class ToolCall:
     """A model's call of a tool.
 
     Attributes:
-        id: as the provider names the call.
+        id: the provider's id of the call.
         name: of the tool.
-        argument: the text that it is called with.
+        argument: the value of its only argument.
         parameter: the argument's name.
-        token: what the provider wants back with the call, empty for most.
-        arguments: all arguments as a JSON object, of a tool with a schema.
+        token: a token that the provider needs back with the call, empty for most.
+        arguments: all arguments as a JSON object, for a tool with a schema.
     """
 
     id: str
@@ -55,12 +55,12 @@ class Message:
     """One turn of a conversation.
 
     Attributes:
-        role: who speaks.
-        parts: the text, in parts; a cut between two parts is where a shared beginning ends (the sample comes first,
+        role: the speaker.
+        parts: the text in parts; a shared beginning ends between two parts (the sample comes first,
             the instruction last), so that a model may compute the beginning once for several prompts.
-        call: of an assistant's message the tool that it calls; of a user's message the call that it is the result of.
+        call: in an assistant's message, its tool call; in a user's message, the call whose result it is.
         images: pictures of a user's message, shown before its text.
-        more_calls: of an assistant's message further tools that it calls.
+        more_calls: further tool calls of an assistant's message.
     """
 
     role: Literal["system", "user", "assistant"]
@@ -81,16 +81,16 @@ class Request:
     Attributes:
         messages: the conversation so far, in order.
         max_tokens: cap on visible tokens of the answer.
-        temperature: 0 for the likeliest answer.
-        choices: the words that are a whole answer, where the question asks for one of them; a model that can be held to
-            them may be, any other ignores them and says what it likes.
-        seed: seed of a sampled answer, for models that take one; None where nothing is sampled.
-        tools: what the model may call; an answer may be a call.
-        searches: whether the model is to search the web by itself and cite what it found.
-        excluded: domains whose pages it must not use then, where its provider can see to that.
+        temperature: 0 for the most likely answer.
+        choices: the allowed answers, if the question asks for one of some words; a model that can be restricted to
+            them may be, others ignore them and answer freely.
+        seed: seed of a sampled answer, for models that accept one; None without sampling.
+        tools: the tools that the model may call; an answer may be a call.
+        searches: whether the model should search the web by itself and cite its sources.
+        excluded: domains that such a search must not use, if its provider supports that.
         options: further settings in the form of chat completions, as a JSON object (such as `tool_choice`), sent as
-            they are; only for models whose spec says that they take them.
-        sample: what the question is about, for baselines that read no prompt; not a part of what is asked.
+            they are; only for models whose spec accepts them.
+        sample: the sample of the question, for baselines, which read no prompt; not sent to models.
     """
 
     messages: tuple[Message, ...]
@@ -115,20 +115,20 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said.
+    """A model's answer.
 
     Attributes:
-        text: the visible text, as it came.
-        finish: why it ended; `blocked` only where the provider itself says so.
-        tokens_in: tokens of the request, None where the provider does not say.
-        tokens_out: tokens of the answer, hidden ones included, None where the provider does not say.
-        logprobs: log-probabilities of the first token being a spelling of `yes` or `no`, where given.
-        served_by: the model's exact version as its provider named it with this answer, None where it does not.
-        call: the tool that it calls, the first of several.
-        sources: addresses that it cites, where it searched.
-        more_calls: further tools that it calls, where the request's tools have schemas.
-        cached_in, cache_writes: how many of `tokens_in` the provider had read before and took from its cache, and how
-            many it put there.
+        text: the visible text as received.
+        finish: why it ended; `blocked` only if the provider itself says so.
+        tokens_in: tokens of the request, None if the provider does not report them.
+        tokens_out: tokens of the answer, including hidden ones, None if the provider does not report them.
+        logprobs: log-probabilities that the first token is a spelling of `yes` or `no`, if available.
+        served_by: the model's exact version as reported by its provider with this answer, or None.
+        call: its tool call, the first of several.
+        sources: addresses that it cites, if it searched.
+        more_calls: further tool calls, if the request's tools have schemas.
+        cached_in, cache_writes: how many of `tokens_in` the provider read from its cache, and how
+            many it wrote to it.
     """
 
     text: str
@@ -145,13 +145,13 @@ class Answer:
 
 
 class CallError(RunError):
-    """One request to a model that brought no answer.
+    """A request to a model that failed.
 
     Args:
         what, where, expected, fix, code: as in every error.
-        retryable: whether the same request may well be answered when it is sent again.
-        retry_after_s: seconds that the provider asked to wait, None where it did not say.
-        status: HTTP status of the response, None where there was none.
+        retryable: whether a retry may succeed.
+        retry_after_s: seconds that the provider asked to wait, or None.
+        status: HTTP status of the response, None without a response.
     """
 
     def __init__(
@@ -172,14 +172,14 @@ class CallError(RunError):
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What tokens cost, in US dollars a million tokens.
+    """Prices of tokens, in US dollars per million tokens.
 
     Attributes:
-        tokens_in, tokens_out: of a request, and of an answer with its hidden tokens.
+        tokens_in, tokens_out: price of a request's tokens, and of an answer's, including hidden ones.
         as_of: day on which the price was looked up (ISO).
         source: where it was looked up.
-        cached_in, cache_writes: of the tokens of a request that the provider takes from its cache, and that it puts
-            there; None where they cost as much as others.
+        cached_in, cache_writes: price of request tokens that the provider reads from its cache, and writes
+            to it; None if they cost as much as others.
     """
 
     tokens_in: float
@@ -190,7 +190,7 @@ class Price:
     cache_writes: float | None = None
 
     def usd(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float:
-        """US dollars for tokens, `cached_in` and `cache_writes` among `tokens_in`."""
+        """Cost in US dollars; `tokens_in` includes `cached_in` and `cache_writes`."""
         plain = max(0, tokens_in - cached_in - cache_writes)
         cached = self.tokens_in if self.cached_in is None else self.cached_in
         written = self.tokens_in if self.cache_writes is None else self.cache_writes
@@ -200,12 +200,12 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How fast a model may be asked; None for no limit.
+    """Rate limits of requests to a model; None for no limit.
 
     Attributes:
         in_flight: requests under way at once.
         requests_per_minute: requests sent.
-        tokens_per_minute: tokens of requests and answers together, estimated before an answer is there.
+        tokens_per_minute: tokens of requests and answers together, estimated until the answer arrives.
     """
 
     in_flight: int = 1
@@ -214,39 +214,39 @@ class Limits:
 
 
 class Sampling(StrEnum):
-    """What makes two answers to the same messages differ."""
+    """What can make two answers to the same messages differ."""
 
     SEEDED = "seeded"
     """The request's temperature and seed."""
     UNSEEDED = "unseeded"
     """The request's temperature; seeds are ignored."""
     OWN = "own"
-    """The model samples as its provider chooses: a temperature is ignored."""
+    """The provider controls the sampling; a temperature is ignored."""
     NEVER = "never"
-    """Nothing does."""
+    """Answers never differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What is known of a model before it is asked.
+    """Facts about a model that are known before its first request.
 
     Attributes:
-        name: as on the command line and on the board.
-        kind: `language-model`, `baseline` for a rule that reads no prompt and is asked once a sample, or `retriever`.
+        name: its name on the command line and on the board.
+        kind: `language-model`, `baseline` for a rule that reads no prompt and answers once per sample, or `retriever`.
         about: one sentence for the board.
-        parameters: all that decides its answers (weights' hash, engine and version, seed, options); part of every
-            journal key, so that a changed parameter never meets an old answer.
-        limits: how fast it may be asked.
-        price: what it costs; None where that is not known (`free` says that it costs nothing).
-        free: True where asking costs nothing.
-        default_limit: samples judged a task and quarter unless asked otherwise; None for all.
-        knowledge_cutoff: date (ISO), or `unknown`, or `none` where there is nothing to know.
-        smoke_test: True where answers are at chance level and only show that the machinery works.
-        calls_tools, searches: whether it takes requests with tools, and requests that it is to search for by itself.
-        sees: whether it takes messages with images.
-        takes_options: whether it takes requests with options.
-        image_tokens: of each image, None where its provider's rule says how many.
-        sampling: what makes two answers to the same messages differ.
+        parameters: all that determines its answers (hash of weights, engine and version, seed, options); part of every
+            journal key, so that answers are not reused after a parameter changes.
+        limits: its rate limits.
+        price: its prices; None if unknown (if it costs nothing, `free` is set).
+        free: whether requests cost nothing.
+        default_limit: default number of samples per task and quarter; None for all.
+        knowledge_cutoff: date (ISO), `unknown`, or `none` for models without world knowledge.
+        smoke_test: whether answers are at chance level and only test the machinery.
+        calls_tools, searches: whether it accepts requests with tools, and requests to search the web by itself.
+        sees: whether it accepts messages with images.
+        takes_options: whether it accepts requests with options.
+        image_tokens: tokens per image; None to apply its provider's rule.
+        sampling: what can make two answers to the same messages differ.
     """
 
     name: str
@@ -268,19 +268,19 @@ class ModelSpec:
 
 
 class Model(Protocol):
-    """Something that answers requests."""
+    """A model: answers requests."""
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known of it."""
+        """Its specification."""
 
     async def ask(self, request: Request) -> Answer:
-        """Answer one request, in one attempt: waiting and trying again is the runner's work.
+        """Answer one request in one attempt; the runner waits and retries.
 
         Raises:
-            CallError: if this attempt brought no answer.
-            RunError: if no further request makes sense.
+            CallError: if this attempt failed.
+            RunError: if further requests would fail, too.
         """
 
     async def close(self) -> None:
-        """Let go of memory and connections."""
+        """Release memory and connections."""

@@ -1,6 +1,6 @@
-"""Rules that anybody should beat: always the same class, a seeded coin, and what earlier editions' labels teach.
+"""Baselines: always the same class, a seeded coin, and rules learnt from labels of earlier editions.
 
-A baseline decides on a label and says the word that the question has for it, so that its answers are read like others'.
+A baseline chooses a label and answers with the question's word for it, so that its answers are parsed like others.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _sample(request: Request) -> Sample:
 
 
 def _say(request: Request, label: int) -> Answer:
-    """The word for a label: choices are in order from the highest label to 0."""
+    """The answer for a label: choices are in order from the highest label to 0."""
     words = request.choices or ("yes", "no")
     return Answer(words[len(words) - 1 - label], Finish.STOP, tokens_in=0, tokens_out=0)
 
@@ -50,45 +50,45 @@ def _draw(seed: object, request: Request) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """What baselines have in common: a spec, and nothing to let go of."""
+    """Base of baselines: a spec, and no resources to release."""
 
     spec: ModelSpec
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: a baseline holds no resources."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlwaysYes(_Rule):
-    """Says yes to everything; on a balanced split its F1 is 2/3."""
+    """Always answers yes; on a balanced split its F1 is 2/3."""
 
     spec: ModelSpec = field(default=_ALWAYS_YES)
 
     async def ask(self, request: Request) -> Answer:
-        """Yes; of several classes the last."""
+        """Answer yes, or the last of several classes."""
         return _say(request, max(1, len(request.choices) - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Coin(_Rule):
-    """Throws a fair coin for every sample, or a fair die where there are more classes, the same way each time."""
+    """Draws a class uniformly for every sample, reproducibly."""
 
     spec: ModelSpec = field(default=_COIN)
 
     async def ask(self, request: Request) -> Answer:
-        """The first bits of a hash of seed and id decide."""
+        """Answer by the first bits of a hash of seed and id."""
         classes = max(2, len(request.choices))
         return _say(request, min(classes - 1, int(_draw(self.spec.parameters["seed"], request) * classes)))
 
 
 def always_names(classes: Sequence[str]) -> list[str]:
-    """Names of the baselines that always say the same class, by label."""
+    """Names of the constant-class baselines, by label."""
     return [f"always-{_NOT_PLAIN.sub('-', item.lower())}" for item in classes]
 
 
 @dataclass(frozen=True, slots=True)
 class AlwaysClass(_Rule):
-    """Says the same class to everything."""
+    """Always answers the same class."""
 
     label: int
 
@@ -97,7 +97,7 @@ class AlwaysClass(_Rule):
         """The baseline of a name such as `always-false`.
 
         Raises:
-            UsageError: if the task has no such class.
+            UsageError: if the task does not have such a class.
         """
         classes = get_task(task).classes
         names = always_names(classes)
@@ -114,12 +114,12 @@ class AlwaysClass(_Rule):
 
 @dataclass(frozen=True, slots=True)
 class Prior(_Rule):
-    """Knows nothing but how frequent each class is among labels of earlier editions.
+    """Knows only the frequency of each class among labels of earlier editions.
 
     Attributes:
-        spec: with the frequencies.
-        shares: of each class.
-        draws: whether a class is drawn by its share; else the most frequent one is always said.
+        spec: its specification, including the frequencies.
+        shares: the share of each class.
+        draws: whether to draw a class by its share; else it always answers the most frequent one.
     """
 
     shares: tuple[float, ...]
@@ -130,7 +130,7 @@ class Prior(_Rule):
         """Count the labels.
 
         Raises:
-            UsageError: if there are none.
+            UsageError: if there are no labels.
         """
         name = "prior" if draws else "majority-class"
         if not training:
@@ -214,6 +214,6 @@ class WordRegression(_Rule):
         return cls(_spec("tfidf-logreg", about, **trained, training_samples=len(ordered)), pipeline)
 
     async def ask(self, request: Request) -> Answer:
-        """The likeliest label."""
+        """Answer the most likely label."""
         sample = _sample(request)
         return _say(request, int(self._pipeline.predict([get_task(sample.task).text(sample)])[0]))

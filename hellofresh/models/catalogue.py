@@ -1,7 +1,7 @@
-"""The models that can be named on the command line.
+"""The models available on the command line.
 
-Those that run in this process stand in `CATALOGUE`: a new one is a file in this folder and an entry there. Those that
-web services answer for stand in `catalogue.toml`, and in a user's `hellofresh.toml` in the same form.
+Models of this process are in `CATALOGUE`: a new one is a file in this folder and an entry there. Models of
+web services are in `catalogue.toml`, and in a user's `hellofresh.toml` in the same form.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ from hellofresh.tasks import TASKS
 
 @dataclass(frozen=True, slots=True)
 class ModelContext:
-    """What a model may need to get ready.
+    """Inputs that opening a model may need.
 
     Attributes:
-        task: name of the task that it will be asked about.
-        training: gives the labelled samples of all earlier quarters, for models that learn from them.
-        only_known: whether nothing will be asked, so that no key is needed.
-        workspace: where corpora are; the one of the environment if left out.
+        task: name of the task of its requests.
+        training: returns the labelled samples of all earlier quarters, for models that learn from them.
+        only_known: whether only its spec is needed, so that no key is required.
+        workspace: of the corpora; the one of the environment if left out.
     """
 
     task: str
@@ -73,11 +73,11 @@ class CatalogueEntry:
     """A model of this process that can be opened.
 
     Attributes:
-        about: a sentence about it.
-        open: gets it ready.
+        about: a description in one sentence.
+        open: opens the model.
         kind: `in-process`, `retriever` or `baseline`.
         knowledge_cutoff: as in `ModelSpec`.
-        provider, price, free, key_variable, has_key: as of `HostedModel`; it runs here, and costs nothing.
+        provider, price, free, key_variable, has_key: as in `HostedModel`; the model runs here and costs nothing.
     """
 
     about: str
@@ -93,13 +93,13 @@ class CatalogueEntry:
 
 @dataclass(frozen=True, slots=True)
 class HostedModel:
-    """A model of a web service, all tables put together.
+    """A model of a web service, with its tables merged.
 
     Attributes:
-        name: as on the command line.
+        name: its name on the command line.
         provider: name of the provider.
-        table, service: the model's and the provider's table.
-        client: of OpenAI's SDK, where one was brought.
+        table, service: the tables of the model and of the provider.
+        client: the user's client of OpenAI's SDK, if any.
     """
 
     name: str
@@ -128,7 +128,7 @@ class HostedModel:
 
     @property
     def price(self) -> Price | None:
-        """What its table says, else what genai-prices lists; not for models that search, whose searches cost more."""
+        """The price in its table, else in genai-prices; None for models that search, whose searches cost extra."""
         if self.table.price is not None:
             return self.table.price.price()
         if self.service.prices is None or self.free or self.abilities.search:
@@ -137,12 +137,12 @@ class HostedModel:
 
     @property
     def key_variable(self) -> str | None:
-        """The environment variable that must hold a key, None where none is needed."""
+        """The environment variable for its key, or None if it needs none."""
         return self.service.key_variable
 
     @property
     def has_key(self) -> bool:
-        """Whether the key that it needs is there, or none is needed."""
+        """Whether its key is set or not needed."""
         return self.key_variable is None or bool(os.environ.get(self.key_variable, "").strip())
 
     @property
@@ -151,7 +151,7 @@ class HostedModel:
 
     @property
     def spec(self) -> ModelSpec:
-        """What is known of it before it is asked; without its key."""
+        """Its specification, without its key."""
         abilities = self.abilities
         return ModelSpec(
             name=self.name,
@@ -183,12 +183,12 @@ class HostedModel:
         )
 
     def endpoint(self, *, keyless: bool = False) -> Endpoint:
-        """Where it is asked, with the key from the environment unless `keyless`.
+        """Its endpoint, with the key from the environment unless `keyless`.
 
-        To OpenAI alone, headers say which organisation and project pay, as its SDK does.
+        For OpenAI only, headers name the paying organisation and project, as its SDK does.
 
         Raises:
-            UsageError: if a key is needed and not set, or is not one line of plain characters.
+            UsageError: if a required key is not set, or is not one line of plain characters.
         """
         service = self.service
         account = {name: os.environ.get(variable, "").strip() for variable, name in _ACCOUNT.items()}
@@ -204,10 +204,10 @@ class HostedModel:
         )
 
     def open(self, context: ModelContext | None = None) -> Model:
-        """Get it ready; its client is imported only now.
+        """Open the model, importing its client only now.
 
         Raises:
-            UsageError: if the key or the extra that it needs is not there.
+            UsageError: if its key or extra is missing.
         """
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
         client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(_CLIENTS[self.kind])
@@ -246,7 +246,7 @@ def _embedded(held_to_choices: bool, _: ModelContext) -> Model:
 
 
 def _retriever(name: str, context: ModelContext) -> Model:
-    from hellofresh.models.retrievers import RetrieverModel  # it imports the indexes
+    from hellofresh.models.retrievers import RetrieverModel  # imports the indexes
 
     return RetrieverModel(name, context.workspace or Workspace.from_environment(), _RETRIEVERS.get(name, ""))
 
@@ -258,7 +258,7 @@ _RETRIEVERS: Mapping[str, str] = {
     "hybrid": "Retriever: BM25 and MiniLM, their rankings put together.",
     "bm25+minilm": "Retriever in two stages: BM25, its first 20 documents put in order by MiniLM.",
 }
-"""What the list of models says of those that need no file."""
+"""Descriptions of retrievers that need no file, for the list of models."""
 _BASELINES: Mapping[str, tuple[str, Callable[[ModelContext], Model]]] = {
     "always-yes": (
         "Baseline: says yes to every sample; always-CLASS, such as always-false, says a class of the task.",
@@ -301,18 +301,18 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
 
 
 ENDPOINT = "openai:"
-"""What the names of models begin with that are asked at an address, without a table."""
+"""Prefix of models at an address, which need no table."""
 IN_FLIGHT = 8
-"""Requests under way at once, where neither model nor provider says how many."""
+"""Default number of concurrent requests."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
 
 _SDK_PROVIDER = "openai-sdk"
 _SDK = ProviderTable(kind="openai-sdk", base_url=_OPENAI)
-"""What stands for the provider of a client of the SDK, which knows its address and keys by itself."""
+"""Provider table for a client of the SDK, which has its own address and keys."""
 _BROUGHT: dict[str, HostedModel] = {}
-"""Models of clients that this process was given, by name."""
+"""Models of the clients passed to this process, by name."""
 
 
 class HostedTables(Strict):
@@ -333,13 +333,13 @@ def _own() -> HostedTables:
 
 
 def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
-    """All models of web services by name, the user's own among them.
+    """All models of web services by name, including the user's own.
 
     Args:
         own: the user's tables, those of `hellofresh.toml` unless given.
 
     Raises:
-        ConfigError: if a table names a provider that is not there, or a name that the project has taken.
+        ConfigError: if a table names an unknown provider, or uses a reserved name.
     """
     own = own or _own()
     bundled, hosted = _bundled(), {}
@@ -363,9 +363,9 @@ def hosted_models(own: HostedTables | None = None) -> dict[str, HostedModel]:
 
 
 def _providers(bundled: Mapping[str, ProviderTable], own: Mapping[str, ProviderTable]) -> dict[str, ProviderTable]:
-    """All providers by name: OpenAI's service at the address that OPENAI_BASE_URL says, as every client of it does.
+    """All providers by name; OpenAI's address is taken from OPENAI_BASE_URL if set, as its clients do.
 
-    A known provider's name at another address of the user's keeps the prices of the known service.
+    A user's table with another address for a known provider keeps that provider's prices.
     """
     address = os.environ.get(_ADDRESS, "").strip()
     providers = {**bundled, **own}
@@ -385,7 +385,7 @@ def _providers(bundled: Mapping[str, ProviderTable], own: Mapping[str, ProviderT
 
 
 def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | HostedModel]:
-    """Every model that can be named.
+    """All available models by name.
 
     Raises:
         ConfigError: as `hosted_models`.
@@ -394,17 +394,17 @@ def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | 
 
 
 def open_model(name: str, context: ModelContext) -> Model:
-    """Get a model ready to be asked.
+    """Open a model.
 
     Args:
         name: in the catalogue, `PROVIDER:NAME` or `PROVIDER/NAME` (of `openai` see `endpoint_model`), `scripted:` and
             the file of a script, `local-hf:` and a folder of weights, or two stages of retrieval such as
             `bm25+trained:FOLDER`.
-        context: what it may need.
+        context: inputs that it may need.
 
     Raises:
         UnknownNameError: if no model has the name.
-        UsageError: if what it needs is not there (an extra, weights, a key, labels to learn from).
+        UsageError: if something it needs is missing (an extra, weights, a key, labels to learn from).
         ConfigError: if the user's own tables are wrong.
     """
     if name.startswith(PREFIX):
@@ -419,10 +419,10 @@ def open_model(name: str, context: ModelContext) -> Model:
 
 
 def find_model(name: str) -> CatalogueEntry | HostedModel | None:
-    """What is known of the model of that name, None where no table and no provider has it.
+    """The entry of a model by name, or None if no table and no provider has it.
 
     Raises:
-        UsageError: if the name or address of an endpoint cannot be used, or a client must be brought again.
+        UsageError: if an endpoint's name or address is invalid, or a client must be passed again.
         ConfigError: if the user's own tables are wrong.
     """
     known = known_models()
@@ -438,14 +438,14 @@ def find_model(name: str) -> CatalogueEntry | HostedModel | None:
 
 
 def provider_and_id(name: str) -> tuple[str, str]:
-    """`PROVIDER:NAME` or `PROVIDER/NAME` in its parts, empty ones where no provider is named."""
+    """The parts of `PROVIDER:NAME` or `PROVIDER/NAME`; empty if no provider is named."""
     provider, model = re.match(r"([^:/]*)(?:[:/](.*))?", name, re.DOTALL).groups()  # type: ignore[union-attr]
     known = {*_bundled().providers, *_own().providers, _SDK_PROVIDER}
     return (provider, model) if model is not None and provider in known else ("", "")
 
 
 def _at_provider(provider: str, model: str) -> HostedModel:
-    """A model of a provider by its id there: as the first table says that has both, else as is usual."""
+    """A provider's model by its id: from the first table with both, else with default settings."""
     name = f"{provider}:{model}"
     for hosted in hosted_models().values():
         if (hosted.provider, hosted.table.model) == (provider, model):
@@ -456,7 +456,7 @@ def _at_provider(provider: str, model: str) -> HostedModel:
 
 
 def is_baseline(name: str) -> bool:
-    """Whether a name is a rule's or a model's of words, which answers in seconds and reads no prompt."""
+    """Whether a name is a baseline's (a rule or a word model), which answers in seconds and reads no prompt."""
     known = CATALOGUE.get(name)
     return (
         any(name in always_names(task.classes) for task in TASKS.values())
@@ -466,7 +466,7 @@ def is_baseline(name: str) -> bool:
 
 
 def check_model_name(name: str) -> None:
-    """Whether a name may be a model's, before anything is done for it.
+    """Check a model's name before doing any work.
 
     Raises:
         UnknownNameError: if no model has the name.
@@ -482,11 +482,11 @@ def check_model_name(name: str) -> None:
 
 
 _FAMILIES = {r"(chat)?gpt-|o\d": "openai", "claude-": "anthropic", "gemini-": "gemini"}
-"""What ids of models begin with, by the provider whose they are."""
+"""The provider for each prefix of model ids."""
 
 
 def _how_to_name(name: str) -> str:
-    """How a model is named whose id alone was given."""
+    """Advice on the full name of a model given by its id only."""
     provider = next((provider for family, provider in _FAMILIES.items() if re.match(family, name)), "")
     key = _bundled().providers[provider].key_variable if provider else None
     if key and os.environ.get(key, "").strip():
@@ -495,14 +495,14 @@ def _how_to_name(name: str) -> str:
 
 
 def bring_client(client: object, model: str | None) -> str:
-    """The name under which this process asks a model with a client of OpenAI's SDK, until another takes the name.
+    """Register a client of OpenAI's SDK for a model in this process; returns its name, which a later one may take.
 
     Args:
-        client: such as `AsyncAzureOpenAI(...)`.
-        model: the model's id at the service, or the deployment's; what tables say of that id holds for it.
+        client: a client, such as `AsyncAzureOpenAI(...)`.
+        model: the id of the model or deployment at the service; tables with that id apply to it.
 
     Raises:
-        UsageError: if the id is missing or none.
+        UsageError: if the id is missing or invalid.
     """
     known = hosted_models().get(model or "")
     said = known.table if known is not None and speaks_chat(known.kind) and known.table.model == model else None
@@ -521,12 +521,12 @@ _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]+)?(/|$)
 
 
 def models_at(base_url: str | None, *models: str) -> list[str]:
-    """Names of models, those of `openai:NAME` at an address; without an address as they are.
+    """Names of models, with the address added to those of the form `openai:NAME`; unchanged without an address.
 
-    On this machine http:// may be left out.
+    For this machine, http:// may be left out.
 
     Raises:
-        UsageError: if the address cannot be used, or is for none of the models.
+        UsageError: if the address is invalid, or applies to none of the models.
     """
     if not base_url:
         return [*models]
@@ -555,14 +555,14 @@ def _bad_endpoint(what: str, where: str) -> UsageError:
 
 
 def endpoint_model(name: str) -> HostedModel:
-    """A model at an endpoint of OpenAI's form: `openai:NAME`, `openai/NAME`, or either with `@ADDRESS` behind it.
+    """A model at an OpenAI-compatible endpoint: `openai:NAME` or `openai/NAME`, optionally followed by `@ADDRESS`.
 
-    Without an address it is that of the environment variable OPENAI_BASE_URL; without that, the model is one of the
-    provider `openai`, as tables and price lists know it. To another address the key in OPENAI_API_KEY is sent if there
-    is one and nothing on the way can read it.
+    The default address is in the environment variable OPENAI_BASE_URL; without it, the model belongs to the
+    provider `openai` of the tables and price lists. Another address gets the key in OPENAI_API_KEY if there
+    is one and the connection is safe from eavesdroppers.
 
     Raises:
-        UsageError: if the name or the address cannot be used.
+        UsageError: if the name or the address is invalid.
     """
     model, at, rest = name[len(ENDPOINT) :].partition("@http")
     if "@" in model or re.search(r":[0-9]{3,5}(/|$)", model):
@@ -573,7 +573,7 @@ def endpoint_model(name: str) -> HostedModel:
     key = _KEY if os.environ.get(_KEY, "").strip() and may_carry_key(address) else None
     try:
         service = ProviderTable(kind="openai-compatible", base_url=address, key_variable=key)
-        # Nothing is known of it: an endpoint that takes no images says so itself.
+        # Abilities are unknown: an endpoint without support for images reports it itself.
         table = ModelTable(provider="endpoint", model=model, abilities=AbilitiesTable(sees=True))
     except ValidationError as error:
         raise _bad_endpoint(model_fault(error), name) from None

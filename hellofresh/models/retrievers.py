@@ -1,4 +1,4 @@
-"""A retriever as a model: it reads a query and answers with documents and scores, so that runs keep and resume it."""
+"""A retriever as a model: it answers a query with documents and scores, so that runs can record and resume it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _PACKAGES = ("numpy", "pystemmer", "onnxruntime", "tokenizers")
 
 
 class RetrieverModel:
-    """A retriever over the corpus that a sample names; its index is opened, or built, with the first query.
+    """A retriever over a sample's corpus; the first query opens or builds its index.
 
     Args:
-        name: as `open_retriever` takes it.
-        workspace: where corpora are.
-        about: what it is, in one sentence; its name where nothing is said.
+        name: as in `open_retriever`.
+        workspace: of the corpora.
+        about: a description in one sentence; its name if left out.
     """
 
     def __init__(self, name: str, workspace: Workspace, about: str = "") -> None:
@@ -47,8 +47,8 @@ class RetrieverModel:
         """Rank the documents for the request's query.
 
         Raises:
-            RunError: if the request is not about a query, or the corpus is another one than the sample's.
-            UsageError: if the corpus or what the retriever needs is not there.
+            RunError: if the request has no query, or the corpus differs from the sample's.
+            UsageError: if the corpus or a requirement of the retriever is missing.
         """
         sample = request.sample
         if not isinstance(sample, EvidenceQuery):
@@ -68,6 +68,6 @@ class RetrieverModel:
 
 
 def _short(name: str) -> str:
-    """A name without the folder of what was trained."""
+    """A name without the folder of the trained model."""
     kind, _, folder = name.partition(":")
     return f"{kind}-{folder.rstrip('/').rsplit('/', 1)[-1]}"[:100] if folder else kind

@@ -1,4 +1,4 @@
-"""Answers from a script: a TOML file of patterns, each with what is said. No model, and never ranked as one.
+"""Answers from a script: a TOML file of patterns with answers. Not a model, and not ranked as one.
 
 ```toml
 about = "Two searches, then a decision."
@@ -10,7 +10,7 @@ turn = 1                            # the first, second ... answer of a conversa
 say = "Let me look.\\nSEARCH: moon"   # \\1 stands for the first group of `asked`, or of `sample` without it
 ```
 
-Of the answers whose conditions all hold, the first is given; where none does, the script says nothing.
+The first answer whose conditions all hold is given; without one, the answer is empty.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hellofresh.core.strict import Strict
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request, Sampling
 
 PREFIX = "scripted:"
-"""What stands before the file in the name of a model that follows it."""
+"""Prefix of the file in the name of a scripted model."""
 _BUNDLED = "scripted.toml"
 
 
@@ -52,7 +52,7 @@ class _AnswerTable(Strict):
     say: str
 
     def reply(self, first: str, last: str, turn: int) -> str | None:
-        """What is said to a conversation, None if a condition does not hold."""
+        """The answer to a conversation, or None if a condition does not hold."""
         asked = re.search(self.asked, last, re.MULTILINE)
         sample = re.search(self.sample, first, re.MULTILINE)
         if asked is None or sample is None or self.turn not in (None, turn):
@@ -60,7 +60,7 @@ class _AnswerTable(Strict):
         return (asked if self.asked else sample).expand(self.say)
 
     def model_post_init(self, _: object) -> None:
-        """Make sure that what is said refers to groups that there are."""
+        """Check that the answer refers to existing groups."""
         groups = re.compile(self.asked or self.sample).groups
         missing = [number for number in re.findall(r"\\(\d+)", self.say) if int(number) > groups]
         if missing:
@@ -74,11 +74,11 @@ class _ScriptFile(Strict):
 
 @dataclass(frozen=True)
 class ScriptedModel:
-    """Follows a script.
+    """Answers from a script.
 
     Attributes:
         name: of the model.
-        script: what the file says.
+        script: content of the file.
         sha256: of the file.
     """
 
@@ -88,7 +88,7 @@ class ScriptedModel:
 
     @classmethod
     def load(cls, file: Path | None = None) -> ScriptedModel:
-        """Read a script, that of the package if none is named.
+        """Read a script, by default that of the package.
 
         Raises:
             ConfigError: if the file cannot be read, or is not a script.
@@ -118,13 +118,13 @@ class ScriptedModel:
             free=True,
             knowledge_cutoff="none",
             smoke_test=True,
-            sees=True,  # as far as a script does: pictures change nothing of what it says
+            sees=True,  # pictures do not change its answers
             image_tokens=0,
             sampling=Sampling.NEVER,
         )
 
     async def ask(self, request: Request) -> Answer:
-        """The first answer whose conditions hold."""
+        """Give the first answer whose conditions hold."""
         first, last = request.messages[0].text, request.messages[-1].text
         turn = 1 + sum(message.role == "assistant" for message in request.messages)
         replies = (table.reply(first, last, turn) for table in self.script.answers)
@@ -132,4 +132,4 @@ class ScriptedModel:
         return Answer(said, Finish.STOP, tokens_in=0, tokens_out=0)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: a script holds no resources."""

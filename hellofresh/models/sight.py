@@ -1,6 +1,6 @@
-"""What a model takes of pictures: how many, how large, and how many tokens each is counted as.
+"""Limits and token counts of pictures for each model.
 
-Sources of the rules are named in docs/models.md. A provider's own count comes with its answer and takes the place of
+docs/models.md names the sources of the rules. A provider's own count comes with its answer and replaces
 these estimates.
 """
 
@@ -15,16 +15,16 @@ from hellofresh.tasks.images import Image
 
 _MIB = 2**20
 PAPER_IMAGE = Image("image/jpeg", "0" * 64, 1568, 1568, b"paper")
-"""The largest picture that our decoder makes, for a dry run that has none at hand."""
+"""The largest picture of our decoder, for a dry run without pictures."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """What one request may hold.
+    """Limits of the pictures in one request.
 
     Attributes:
-        images: most pictures.
-        bytes_each, bytes_together: of their content, before it is written in base 64.
+        images: maximum number of pictures.
+        bytes_each, bytes_together: of their content before base64 encoding.
     """
 
     images: int
@@ -51,7 +51,7 @@ def images_of(request: Request) -> tuple[Image, ...]:
 
 
 def image_tokens(spec: ModelSpec, image: Image) -> int:
-    """Tokens of a request that a picture is taken to be: what the model's table says, else by its provider's rule."""
+    """Tokens that a picture counts as, by the model's table, else by its provider's rule."""
     if spec.kind != "language-model" or not spec.sees:
         return 0
     if spec.image_tokens is not None:
@@ -61,13 +61,13 @@ def image_tokens(spec: ModelSpec, image: Image) -> int:
 
 
 def _by_area(image: Image) -> int:
-    """Anthropic: a token for 750 pixels, of a picture made smaller to 1,568 pixels a side and about 1,600 tokens."""
+    """Anthropic: one token per 750 pixels, after scaling down to 1,568 pixels a side and about 1,600 tokens."""
     scale = min(1.0, 1568 / max(image.width, image.height))
     return min(1600, ceil(image.width * image.height * scale**2 / 750))
 
 
 def _by_crops(image: Image) -> int:
-    """Gemini: 258 tokens, or that many for each crop of a larger picture."""
+    """Gemini: 258 tokens, or 258 for each crop of a larger picture."""
     if max(image.width, image.height) <= 384:
         return 258
     unit = min(768, max(256, floor(min(image.width, image.height) / 1.5)))
@@ -78,7 +78,7 @@ _PATCH, _MOST_PATCHES, _TOKENS_A_PATCH = 32, 1536, 1.62
 
 
 def _by_patches(image: Image) -> int:
-    """OpenAI's smaller models: squares of 32 pixels, at most 1,536, each 1.62 tokens."""
+    """OpenAI's smaller models: 1.62 tokens for each square of 32 pixels, at most 1,536 squares."""
     patches = ceil(image.width / _PATCH) * ceil(image.height / _PATCH)
     if patches > _MOST_PATCHES:
         scale = sqrt(_PATCH**2 * _MOST_PATCHES / (image.width * image.height))
@@ -87,10 +87,10 @@ def _by_patches(image: Image) -> int:
 
 
 def check_images(spec: ModelSpec, request: Request) -> None:
-    """Make sure, before anything is sent, that a model takes the pictures of a request.
+    """Check, before sending, that a model accepts the pictures of a request.
 
     Raises:
-        RunError: if it sees none, or there are too many, or one is too large, or has no content.
+        RunError: if the model accepts no images, or there are too many, or one is too large, or has no content.
     """
     images = images_of(request)
     if not images or spec.kind == "baseline":

@@ -1,6 +1,6 @@
-"""The tables that name providers and models: in the project's `catalogue.toml`, and in a user's `hellofresh.toml`.
+"""The tables of providers and models in the project's `catalogue.toml` and a user's `hellofresh.toml`.
 
-Unknown keys, wrong types and numbers out of range are refused, so that a misspelt one is not passed over in silence.
+Unknown keys, wrong types and numbers out of range are refused, so that a misspelt key is not ignored.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _OURS = {
     *("max_output_tokens", "max_tokens", "messages", "model", "response_logprobs", "seed", "store", "stream", "system"),
     *("automatic_function_calling", "stream_options", "system_instruction", "temperature", "tools", "top_logprobs"),
 }
-"""Fields of requests that say what is asked, and how: a run that others can repeat states them itself."""
+"""Fields of requests that a reproducible run sets itself."""
 _Dollars = Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
 
 
 class LimitsTable(Strict):
-    """How fast may be asked; what is not said stays as the provider's table has it."""
+    """Rate limits; fields that are not set keep the value of the provider's table."""
 
     in_flight: int | None = Field(default=None, ge=1, le=2000)
     requests_per_minute: PositiveInt | None = None
     tokens_per_minute: PositiveInt | None = None
 
     def over(self, limits: Limits) -> Limits:
-        """These limits, with the given ones where nothing is said."""
+        """These limits, completed by the given ones."""
         return Limits(
             in_flight=self.in_flight or limits.in_flight,
             requests_per_minute=self.requests_per_minute or limits.requests_per_minute,
@@ -51,17 +51,17 @@ class LimitsTable(Strict):
 
 
 class ProviderTable(Strict):
-    """A service that answers: what it speaks, where it is, and which environment variable holds the key."""
+    """A service of models: its protocol, its address, and the environment variable of its key."""
 
     kind: ProviderKind
     base_url: str = Field(min_length=1, max_length=500)
     key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
-    """Name of the environment variable; the key itself never stands in a file. None where no key is needed."""
+    """Name of the environment variable, since files must not hold the key itself. None if no key is needed."""
     headers: dict[str, str] = Field(default_factory=dict)
     free: bool = False
-    """Whether asking costs nothing, as on one's own machine."""
+    """Whether requests cost nothing, as on the user's own machine."""
     prices: str | None = Field(default=None, min_length=1, max_length=60)
-    """What the package genai-prices calls it, for models without a price of their own; None for unknown prices."""
+    """Its name in the package genai-prices, for models without their own price; None for unknown prices."""
     timeout_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     limits: LimitsTable = LimitsTable()
 
@@ -81,7 +81,7 @@ class ProviderTable(Strict):
 
 
 class PriceTable(Strict):
-    """What tokens cost, in US dollars a million."""
+    """Prices of tokens, in US dollars per million."""
 
     tokens_in: _Dollars
     tokens_out: _Dollars
@@ -91,19 +91,19 @@ class PriceTable(Strict):
     cache_writes: _Dollars | None = None
 
     def price(self) -> Price:
-        """The price as the rest of the project knows it."""
+        """The prices as `Price`."""
         return Price(**{**self.model_dump(), "as_of": self.as_of.isoformat()})
 
 
 @cache
 def listed_price(provider: str, model: str) -> Price | None:
-    """The price of a model that takes requests of the length of ours, by the offline data of genai-prices.
+    """The price of a model for requests of our usual length, by the offline data of genai-prices.
 
     Args:
-        provider: as the package calls it.
+        provider: its name in the package.
         model: its id at the provider.
     """
-    from genai_prices import Usage, calc_price  # 0.2 s of CPU time, which only prices need
+    from genai_prices import Usage, calc_price  # 0.2 s of CPU time, only needed for prices
 
     def million(**tokens: int) -> float:
         asked = calc_price(Usage(**tokens), model, provider_id=provider)
@@ -128,13 +128,13 @@ class Endpoint:
     """The address of a model.
 
     Attributes:
-        base_url: what stands before `/chat/completions` and the like, without a slash at the end.
+        base_url: the part before `/chat/completions` and the like, without a slash at the end.
         model: the model's id at the service.
-        key: the secret that is sent along, None where none is needed. It is in no representation, message or record.
+        key: the secret to send, None if not needed. It appears in no representation, message or record.
         headers: further headers of every request.
         timeout_s: of one attempt, from the connection to the last byte.
-        options: further fields of every body, of the provider's own.
-        client: of an official SDK, or where one is made (see `providers.sdk`); None for the own wire.
+        options: further, provider-specific fields of every body.
+        client: a client of an official SDK, or where to make one (see `providers.sdk`); None for our own wire.
     """
 
     base_url: str
@@ -147,25 +147,25 @@ class Endpoint:
 
 
 class Abilities(Strict):
-    """What a model takes and gives.
+    """The parameters that a model accepts and the data that it returns.
 
-    A request's parameters that a model does not take are left out, never sent to be refused. Both are kept in
-    `ModelSpec.parameters`, as sorted names with commas between them: `sent_parameters` those of a request's settings
-    that are sent (such as `max_completion_tokens,seed`), `dropped` those that are asked for by requests and left out
-    (such as `temperature`). They follow from the abilities alone, so that they are the same for all requests of a run
-    and a changed ability never meets an old answer.
+    Parameters that a model does not accept are left out of requests. Both kinds are kept in
+    `ModelSpec.parameters`, as sorted names separated by commas: `sent_parameters` are the settings of a request
+    that are sent (such as `max_completion_tokens,seed`), `dropped` those that are left out
+    (such as `temperature`). They depend on the abilities alone, so that they are the same for all requests of a run
+    and answers are not reused after an ability changes.
 
     Attributes:
-        temperature: takes a temperature.
-        seed: takes a seed.
-        logprobs: gives the log-probabilities of the first token's likeliest spellings.
+        temperature: accepts a temperature.
+        seed: accepts a seed.
+        logprobs: returns log-probabilities of the most likely first tokens.
         token_parameter: the name of the cap on an answer's tokens.
-        hidden_tokens: most tokens of hidden reasoning, which the cap counts too: the cap that is sent is the visible
-            tokens asked for plus these.
-        system_messages: takes messages of the role `system`; else their text is put before the first user message.
-        tools: takes tools that it may call.
-        search: searches the web by itself where a request says so, and cites what it found.
-        sees: takes images.
+        hidden_tokens: maximum tokens of hidden reasoning, which count towards the cap: the cap sent is the visible
+            tokens requested plus these.
+        system_messages: accepts messages of the role `system`; else their text goes before the first user message.
+        tools: accepts tools that it may call.
+        search: searches the web by itself on request, and cites its sources.
+        sees: accepts images.
     """
 
     temperature: bool = True
@@ -186,7 +186,7 @@ class Abilities(Strict):
 
     @property
     def sampling(self) -> Sampling:
-        """What makes two answers to the same messages differ."""
+        """What can make two answers to the same messages differ."""
         if not self.temperature:
             return Sampling.OWN
         return Sampling.SEEDED if self.seed else Sampling.UNSEEDED
@@ -198,12 +198,12 @@ class Abilities(Strict):
 
 
 class AbilitiesTable(Abilities):
-    """What a model takes and gives; where nothing is said, what is usual for its provider's kind."""
+    """A model's abilities; fields that are not set have the defaults of its provider's kind."""
 
     image_tokens: int | None = Field(default=None, ge=0, le=200_000)
 
     def abilities(self, kind: ProviderKind) -> Abilities:
-        """What a client goes by."""
+        """The abilities with the defaults of a provider's kind."""
         said = self.model_dump(include=set(Abilities.model_fields))
         seed = self.seed if self._says_seed else kind not in ("anthropic", "openai-responses")
         return Abilities(**{**said, "seed": seed})
@@ -213,7 +213,7 @@ class AbilitiesTable(Abilities):
         return "seed" in self.model_fields_set
 
     def fault(self, kind: ProviderKind) -> str:
-        """Why no model of a provider of this kind can have them, empty if it can."""
+        """The fault of these abilities for a provider of this kind, or ''."""
         if kind in ("anthropic", "openai-responses") and ((self.seed and self._says_seed) or self.logprobs):
             return f"models of the kind {kind} take no seed and give no log-probabilities"
         if not speaks_chat(kind) and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
@@ -222,17 +222,17 @@ class AbilitiesTable(Abilities):
 
 
 def speaks_chat(kind: str) -> bool:
-    """Whether models of a provider of this kind take the fields of chat completions."""
+    """Whether providers of this kind use the fields of chat completions."""
     return kind in ("openai-compatible", "openai-sdk")
 
 
 class ModelTable(Strict):
-    """A model at a provider, or one that a client of OpenAI's SDK asks."""
+    """A model at a provider, or one called through a client of OpenAI's SDK."""
 
     provider: Name = "openai-sdk"
     kind: Literal["openai-sdk"] | None = None
     client: str = Field(default="openai:AsyncOpenAI", pattern=r"^(openai|[^:\x00-\x1f]+\.py):[A-Za-z_]\w*$")
-    """Where the client is made: a class of the SDK, which reads the environment, or FILE.py:FUNCTION."""
+    """The client's source: a class of the SDK, which reads the environment, or FILE.py:FUNCTION."""
     model: str = Field(min_length=1, max_length=200, pattern=r"^[^\s\x00-\x1f\x7f]+$")
     """Its id at the provider."""
     about: str = Field(default="", max_length=300)
@@ -244,7 +244,7 @@ class ModelTable(Strict):
     limits: LimitsTable = LimitsTable()
     abilities: AbilitiesTable = AbilitiesTable()
     options: dict[str, JsonValue] = Field(default_factory=dict)
-    """Further fields of every request, of the provider's own, such as `reasoning_effort`; a part of the identity."""
+    """Further, provider-specific fields of every request, such as `reasoning_effort`; part of the model's identity."""
 
     @field_validator("options", mode="after")
     @classmethod
@@ -275,5 +275,5 @@ class ModelTable(Strict):
 
     @property
     def cutoff(self) -> str:
-        """The knowledge cutoff as the rest of the project knows it: a day (ISO), or `unknown`."""
+        """The knowledge cutoff: a day (ISO), or `unknown`."""
         return self.knowledge_cutoff if isinstance(self.knowledge_cutoff, str) else self.knowledge_cutoff.isoformat()

@@ -1,1 +1,1 @@
-"""What `release run` and `quarter run` do, in order; the command line shows what they say."""
+"""The steps of `release run` and `quarter run`; the command line shows their messages."""

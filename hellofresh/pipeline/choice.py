@@ -1,4 +1,4 @@
-"""The edition and task of an evaluation that names none: the newest at hand, else the bundled sample."""
+"""The default edition and task of an evaluation: the newest available, else the bundled sample."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _BASELINES = ("always-yes", "coin")
 def choose_edition(
     workspace: Workspace, edition: Edition | None, task: str | None, show: Show, *, builds: bool
 ) -> tuple[Edition, str]:
-    """Edition and task where not both are named, and say which.
+    """Choose the edition or task that is not named, and report the choice.
 
-    Of what is released and has its texts at hand, the newest edition whose labels are public, else the newest; where
-    nothing is released, the bundled sample, which is built then if `builds` allows it.
+    Of releases with texts, take the newest edition with public labels, else the newest one; where
+    nothing is released, take the bundled sample, built now if `builds` allows it.
 
     Raises:
         UsageError: if nothing fits.
     """
     if task is not None:
-        get_task(task)  # a mistyped name is reported as such
+        get_task(task)  # reports a mistyped name
     chosen = _newest(workspace, edition, task)
     if chosen is not None:
         public = " with public labels" if labels_are_public(workspace, *chosen) else ""
@@ -82,10 +82,10 @@ def _newest(workspace: Workspace, edition: Edition | None, task: str | None) -> 
 
 
 def build_bundled(workspace: Workspace, show: Show, name: str, baselines: Sequence[str]) -> tuple[Edition, str]:
-    """Build the first quarter of the bundled sample of a task, and have baselines answer it.
+    """Build the first quarter of a task's bundled sample, and run baselines on it.
 
     Raises:
-        UsageError: if the bundled sample has nothing of the task.
+        UsageError: if the bundled sample does not cover the task.
     """
     jobs = [job for job in bundled_jobs(workspace) if job.task.name == name]
     if not jobs:

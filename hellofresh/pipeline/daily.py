@@ -1,7 +1,7 @@
-"""What `quarter run` does: what is due today, step by step. It may be run every day; what is done is not done again.
+"""The steps of `quarter run` that are due today. It may run every day; finished steps are not repeated.
 
-A step that fails is named and leaves the others as they are; only what rests on it is left out. So one broken provider
-keeps no quarter from being revealed.
+A failed step is reported and only the steps that depend on it are skipped, so that one broken provider
+does not delay the reveal of a quarter.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _Item = TypeVar("_Item")
 
 
 class StepState(StrEnum):
-    """What became of a step."""
+    """The outcome of a step."""
 
     DONE = "done"
     FAILED = "failed"
@@ -85,7 +85,7 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step and what became of it; `detail` says why it failed or was left out."""
+    """A step and its outcome; `detail` says why it failed or was skipped."""
 
     name: str
     state: StepState
@@ -97,12 +97,12 @@ class StepResult:
 
 @dataclass(slots=True)
 class Day:
-    """One run of all that is due.
+    """One run of all due steps.
 
     Attributes:
-        steps, settings: where, and how.
-        sample: whether the bundled sample takes the place of sources where none is configured.
-        results: in order.
+        steps, settings: the workspace and output, and the settings.
+        sample: whether to use the bundled sample if no source is configured.
+        results: the outcomes in order.
     """
 
     steps: Steps
@@ -111,25 +111,25 @@ class Day:
     results: list[StepResult] = field(default_factory=list)
 
     def attempt(self, name: str, work: Callable[[], str | object], *, after: bool = True, listed: bool = True) -> bool:
-        """Do one step; whether it is done.
+        """Run one step; returns whether it succeeded.
 
         Args:
-            name: what the step is called.
-            work: does it; a text that it gives back is part of the summary.
-            after: whether what it rests on is done.
-            listed: whether it is among the results though it is done.
+            name: name of the step.
+            work: runs it; a text that it returns becomes part of the summary.
+            after: whether the steps that it depends on succeeded.
+            listed: whether to list it among the results on success.
         """
         if not after:
             self._record(StepResult(name, StepState.LEFT_OUT, "what it rests on failed"))
             return False
         try:
             said = work()
-        except RunStopped:  # by Ctrl+C or SIGTERM: the whole day ends
+        except RunStopped:  # by Ctrl+C or SIGTERM, which end the whole day
             raise
         except (HelloFreshError, OSError) as error:
             self._record(StepResult(name, StepState.FAILED, str(error)))
             return False
-        except Exception as error:  # a fault of one step keeps no other quarter from its day
+        except Exception as error:  # a failed step must not stop other quarters
             traceback.print_exc(file=sys.stderr)
             self._record(StepResult(name, StepState.FAILED, f"a fault of the program, {type(error).__name__}: {error}"))
             return False
@@ -138,7 +138,7 @@ class Day:
         return True
 
     def due(self, name: str, look: Callable[[], Iterable[_Item]]) -> list[_Item]:
-        """What is due of a kind; nothing where looking for it fails, which is a step that failed."""
+        """The due items of a kind; a failure to find them counts as a failed step without items."""
         found: list[_Item] = []
         return found if self.attempt(name, lambda: found.extend(look()), listed=False) else []
 
@@ -149,17 +149,17 @@ class Day:
 
     @property
     def workspace(self) -> Workspace:
-        """Where."""
+        """The workspace of the steps."""
         return self.steps.workspace
 
     def all_steps(self) -> None:
-        """Everything that is due, in order."""
+        """Run all due steps in order."""
         notes, daily = self.settings.sources.x_notes, self.settings.daily
         if notes is None or notes.dump is not None or self._archive(notes.base_url or PUBLIC_URL):
             self._releases()
         for quarter, name in self.due("look for posts", lambda: due_hydrations(self.workspace, self.settings)):
             self.attempt(f"hydrate {name} {quarter}", partial(self._hydrate, quarter, get_task(name)))
-        # What came in before the deadline counts, and after the reveal nothing is taken.
+        # Submissions from before the deadline count, and none is accepted after the reveal.
         if os.environ.get(VARIABLE):
             self.attempt("collect the inbox", self._inbox)
         self._reveals()
@@ -195,7 +195,7 @@ class Day:
             self._record(StepResult(what, StepState.DONE))
 
     def _archive(self, url: str) -> bool:
-        """Take a snapshot of a source that keeps its dumps for days only, unless one is there that is new enough."""
+        """Take a snapshot of a source that keeps its dumps only for days, unless there is a recent one."""
         folder, today = self.workspace.snapshots("x-notes"), now().date()
         configured = self.settings.sources.x_notes
         ratings = configured is not None and configured.ratings
@@ -226,9 +226,9 @@ class Day:
             self.attempt(what, partial(collect_and_build, self.steps, self.settings, job))
 
     def _hydrate(self, quarter: Quarter, task: Task) -> str:
-        """Fill in texts that the release withholds, and learn which posts are gone."""
+        """Fill in texts that the release withholds, and find out which posts are gone."""
         source = configured_notes_source(self.workspace, self.settings)
-        assert source is not None  # else it were not due
+        assert source is not None  # the step is due only with a source
         workdir, quiet = self.workspace.raw(task.name, "hydrate"), lambda _: None
         fill = partial(fill_texts, source=source, workdir=workdir, progress=quiet, warn=self.steps.show.say)
         done = hydrate(self.workspace, quarter, task, fill)
@@ -236,7 +236,7 @@ class Day:
         return f"{len(done.gone)} posts are gone, {len(done.changed)} changed" if done.gone or done.changed else ""
 
     def _inbox(self) -> str:
-        """Accept what came in by the site; what is refused is for a person to look at, and stays in the inbox."""
+        """Accept submissions from the site's inbox; refused ones stay there for a person to check."""
         inbox, due = Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace))
         found, faults = collect_inbox(inbox, due, self.steps.submissions)
         counts = Counter(item.state for item in found)
@@ -251,7 +251,7 @@ class Day:
             raise RunError(what, where=str(report.folder / "errors.jsonl"), code="failed-samples")
 
     def _export(self, folder: Path) -> None:
-        # Only this step needs the site's parts.
+        # Only this step needs the site's modules.
         from leaderboard.export import export_board, is_exported
 
         if not is_exported(self.workspace.board, folder):
@@ -259,14 +259,14 @@ class Day:
 
 
 def _wanted_snapshot(workspace: Workspace, settings: Settings, url: str) -> date | None:
-    """The day of the dump that is due; None where a snapshot is new enough."""
+    """The day of the due dump; None if there is a recent snapshot."""
     newest = newest_snapshot(workspace.snapshots("x-notes"), url)
     wanted = snapshot_day(now().date(), settings.release.calendar.rule, settings.daily.archive_days)
     return wanted if newest is None or date.fromisoformat(newest.name) < wanted else None
 
 
 def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
-    """The steps that are due for the calendar's sake, in order."""
+    """The steps that are due by the calendar, in order."""
     notes = settings.sources.x_notes
     url = notes.base_url or PUBLIC_URL if notes is not None and notes.dump is None else ""
     if url and (wanted := _wanted_snapshot(workspace, settings, url)):
@@ -285,13 +285,13 @@ def steps_due(workspace: Workspace, settings: Settings) -> Iterator[str]:
 
 
 def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
-    """A few lines for a mail or a chat: what failed first, then where each quarter stands."""
+    """A summary for a mail or a chat: failed steps first, then the state of each quarter."""
     failed = [str(result) for result in results if result.state is not StepState.DONE]
     said = [f"{result.name}: {result.detail}" for result in results if result.state is StepState.DONE and result.detail]
     done = len(results) - len(failed)
     head = f"HelloFresh, {utc_text(now())}: {done} of {len(results)} steps done."
     next_steps = []
-    with suppress(HelloFreshError):  # what cannot be read has failed a step already
+    with suppress(HelloFreshError):  # an unreadable state has already failed a step
         for quarter, name in current_quarters(workspace):
             next_steps.append(f"{name} {quarter} {state_of(workspace, quarter, get_task(name), now()).next_step}")
     return "\n".join([head, *failed, *said, *next_steps])
@@ -299,13 +299,13 @@ def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Hydrated:
-    """When the posts of a release were last looked at."""
+    """The time when a release's posts were last looked up."""
 
     at: str
 
 
 def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Quarter, str]]:
-    """The current quarters and tasks of posts on X whose texts are withheld, and were looked at too long ago."""
+    """The current quarters and tasks with withheld posts on X that were last looked up too long ago."""
     notes, wait = settings.sources.x_notes, timedelta(days=settings.daily.hydrate_days)
     if notes is None or not (notes.posts or notes.posts_from):
         return
@@ -317,7 +317,7 @@ def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Q
 
 
 def record_hydration(workspace: Workspace, quarter: Quarter, task: str) -> None:
-    """Remember that the posts of a release were looked at now."""
+    """Record that a release's posts were looked up now."""
     write_json(_record_of(workspace, quarter, task), asdict(_Hydrated(utc_text(now()))))
 
 
@@ -326,12 +326,12 @@ def _record_of(workspace: Workspace, quarter: Quarter, task: str) -> Path:
 
 
 def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evaluation]:
-    """Every configured model and regime, on the quarters that are open or closed and the newest that is revealed.
+    """Evaluations of every configured model and regime on open and closed quarters and the newest revealed one.
 
-    With a budget, a run may cost what the other runs on its quarter have left of it.
+    With a budget, a run may spend what the other runs on its quarter left.
     """
     for quarter, name in current_quarters(workspace):
-        others = REGIMES.keys() - set(regimes_for(get_task(name)))  # they hand back what the task does not ask for
+        others = REGIMES.keys() - set(regimes_for(get_task(name)))  # their outputs do not fit the task
         for regime in (regime for regime in settings.evaluate.regimes if regime not in others):
             for model in settings.evaluate.models:
                 evaluation = Evaluation(quarter, get_task(name), model, regime, limit=settings.evaluate.limit)
@@ -339,7 +339,7 @@ def due_evaluations(workspace: Workspace, settings: Settings) -> Iterator[Evalua
 
 
 def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
-    """Released quarters that have opened, without those before the newest that is revealed."""
+    """Released quarters that have opened, from the newest revealed one on."""
     moment, found = now(), living(workspace)
     phases = {(quarter, name): phase_of(workspace, quarter, get_task(name), moment) for quarter, name in found}
     revealed = max((quarter for (quarter, _), phase in phases.items() if phase is Phase.REVEALED), default=None)
@@ -348,7 +348,7 @@ def current_quarters(workspace: Workspace) -> list[tuple[Quarter, str]]:
 
 
 def is_reveal_due(workspace: Workspace, quarter: Quarter, task: str) -> bool:
-    """Whether labels may be published now; of a quarter whose day has come and that waits for others, they may not."""
+    """Whether labels may be published now; not if the quarter must wait for others, even after its day."""
     if phase_of(workspace, quarter, get_task(task), now()) is not Phase.CLOSED:
         return False
     until = waits(workspace, quarter, task)
@@ -359,8 +359,8 @@ def post_summary(variable: str, summary: str) -> None:
     """Post `{"text": SUMMARY}` to the address that an environment variable holds; the address is a secret.
 
     Raises:
-        ConfigError: if the variable holds no address that a secret may be sent to.
-        SourceError: if the hook does not take it.
+        ConfigError: if the variable does not hold an address that is safe for a secret.
+        SourceError: if the hook refuses the post.
     """
     address = os.environ.get(variable, "")
     if not may_carry_key(address):
@@ -376,7 +376,7 @@ def post_summary(variable: str, summary: str) -> None:
         try:
             reply = await client.send("POST", address, json.dumps({"text": summary}).encode())
         except (UnusableReplyError, aiohttp.ClientError, TimeoutError, OSError) as error:
-            return type(error).__name__  # its words may hold the address
+            return type(error).__name__  # its text may contain the address
         finally:
             await client.close()
         return "" if reply.status < 300 else f"HTTP {reply.status}"

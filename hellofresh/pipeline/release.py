@@ -1,4 +1,4 @@
-"""The whole path from sources to the board: what `make release` runs. Every step is a command of its own too."""
+"""The whole path from sources to the board, run by `make release`. Every step is also a command."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 LEAVES_OUT = {"no-training-labels", "no-texts", "baseline-regime", "no-such-class"}
-"""Errors for which a model is left out with a note: nothing to learn from, samples whose texts are not filled in, or a
-regime that changes only the prompt, which a baseline does not read, or a class that the task does not have."""
+"""Errors for which a model is skipped with a note: no training labels, samples without filled-in texts, a
+regime that changes only the prompt, which baselines ignore, or a class that the task does not have."""
 
 
 def run_release(
@@ -64,15 +64,15 @@ def run_release(
     """Collect, build, evaluate, score, analyse, build the board and publish.
 
     Args:
-        steps, settings: how.
-        sources: where samples come from.
-        models: who is asked.
-        limit: samples a task and quarter; None for the configured number.
-        analyses: whether to make the analyses of scored quarters.
+        steps, settings: the workspace and output, and the settings.
+        sources: the sources of samples.
+        models: the models to evaluate.
+        limit: samples per task and quarter; None for the configured number.
+        analyses: whether to analyse scored quarters.
         datasets: imported data sets to evaluate and score too, by name or by edition.
 
     Raises:
-        HelloFreshError: from the first step that fails; the finished ones need not be repeated.
+        HelloFreshError: from the first step that fails; finished ones are not repeated.
     """
     start, workspace = time.monotonic(), steps.workspace
     named = _named_datasets(workspace, datasets)
@@ -85,13 +85,13 @@ def run_release(
     by_edition: dict[Edition, list[Task]] = defaultdict(list)
     for edition, name in [*((built.quarter, built.task) for built in releases), *named]:
         by_edition[edition].append(get_task(name))
-    # Rules and models of words answer in seconds: a first board stands before a language model is asked.
+    # Baselines answer in seconds, so a first board is ready before language models run.
     baselines = [model for model in models if is_baseline(model)]
     others = [model for model in models if model not in baselines]
     for round_of_models in filter(None, (baselines, others)):
         for edition in sorted(by_edition):
             for task in by_edition[edition]:
-                if task.classes:  # what models write is judged by others
+                if task.classes:  # written responses are judged by others
                     for regime, model in product(settings.evaluate.regimes, round_of_models):
                         ask(steps, Evaluation(edition, task, model, regime, limit=limit), LEAVES_OUT)
             score(steps, edition)
@@ -107,7 +107,7 @@ def run_release(
 
 
 def _say_board(steps: Steps, what: str) -> None:
-    """Build the board from what is scored by now, and say where it is."""
+    """Build the board from the current scores, and report its place."""
     board = build_board(steps.workspace)
     state = "unchanged, skipped" if board.skipped else "written"
     steps.show.say(
@@ -116,7 +116,7 @@ def _say_board(steps: Steps, what: str) -> None:
 
 
 def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Edition, str]]:
-    """The imported editions of data sets that are named, with their tasks."""
+    """The imported editions of the named data sets, with their tasks."""
     imported = [(edition, task) for edition, task in workspace.released() if isinstance(edition, Frozen)]
     found: list[tuple[Edition, str]] = []
     for name in names:
@@ -129,7 +129,7 @@ def _named_datasets(workspace: Workspace, names: Sequence[str]) -> list[tuple[Ed
 
 
 def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
-    """Do a step; one that waits for another witness of the time says so, and keeps no other from being done."""
+    """Run a step; if it waits for another witness of the time, report that and continue with the others."""
     try:
         work()
     except HelloFreshError as error:
@@ -139,10 +139,10 @@ def _or_wait(steps: Steps, work: Callable[[], object]) -> None:
 
 
 def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
-    """Make the labels of a quarter and task public if it is time, and say so; whether it was done.
+    """Reveal the labels of a quarter and task if it is time, and report it; returns whether it was done.
 
     Raises:
-        UsageError: if nothing confirms that it is time (`unconfirmed-time`); the bundled sample has no secrets.
+        UsageError: if nothing confirms the time (`unconfirmed-time`); not for the bundled sample, which has no secrets.
     """
     until = waits(steps.workspace, quarter, name)
     bundled = read_manifest(steps.workspace.release(quarter, name)).bundled
@@ -155,7 +155,7 @@ def reveal_if_due(steps: Steps, quarter: Quarter, name: str) -> bool:
 
 
 def drop_gone(steps: Steps) -> None:
-    """Take down the samples whose posts were found to have been taken away since they were released."""
+    """Take down the samples whose posts were deleted since the release."""
     workspace = steps.workspace
     for quarter, name in living(workspace):
         if workspace.gone(quarter, name).is_file():
@@ -168,7 +168,7 @@ def drop_gone(steps: Steps) -> None:
 
 
 def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
-    """Score the other editions that are revealed or were scored: what came in or was taken down since counts there."""
+    """Score the other revealed or scored editions again, since submissions and takedowns may have changed them."""
     workspace = steps.workspace
     released = workspace.released()
     for edition in sorted({found for found, _ in released} - done):
@@ -178,7 +178,7 @@ def _score_others(steps: Steps, done: AbstractSet[Edition]) -> None:
 
 
 def score_if_any(steps: Steps, edition: Edition, split: str = MAIN) -> bool:
-    """Score a split; False where nobody has answered it."""
+    """Score a split; False if it has no answers."""
     try:
         score(steps, edition, split)
     except DataError as error:
@@ -189,7 +189,7 @@ def score_if_any(steps: Steps, edition: Edition, split: str = MAIN) -> bool:
 
 
 def publish_opened(steps: Steps) -> None:
-    """Publish what is public by now to the workspace's own folder; raises as `confirm_publication`."""
+    """Publish everything public to the workspace's own folder; raises as `confirm_publication`."""
     try:
         confirm_publication(steps.witness)
         steps.show.published(publish_to_folder(steps.workspace, steps.workspace.published, now()))
@@ -200,7 +200,7 @@ def publish_opened(steps: Steps) -> None:
 
 
 def confirm_publication(witness: Witness) -> None:
-    """Raise UsageError if nothing confirms the time by which releases have opened that are not revealed."""
+    """Raise UsageError if nothing confirms the time by which unrevealed releases have opened."""
     for quarter, name in living(witness.workspace):
         folder = witness.workspace.release(quarter, name)
         manifest = read_manifest(folder)
@@ -215,12 +215,12 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
         for quarter in collected_quarters(steps.workspace, sourced, asked):
             try:
                 said = fit_voters(steps, sourced, quarter)
-            except SourceError as error:  # notes need no ratings, and say of their own files what is wrong with them
+            except SourceError as error:  # notes do not need ratings, and faults of their files are reported later
                 said = f"no voters are fitted for {quarter}: {error}"
             if said:
                 steps.show.say(f"note: {said}")
     for job in collection_jobs(steps.workspace, settings, asked):
-        # A task that is collected from another one's source need not have samples there in every quarter.
+        # A task collected from another task's source may lack samples in some quarters.
         named = bool(asked.quarters) and job.task.source == job.task.name
         if built := collect_and_build(steps, settings, job, named=named):
             found.append(built)
@@ -230,16 +230,16 @@ def _collect_and_build(steps: Steps, settings: Settings, asked: SourceRequest) -
 
 
 def fit_voters(steps: Steps, settings: Settings, quarter: Quarter) -> str:
-    """Fit what the ratings of the configured notes say of a quarter, before it is collected; a sentence, if any."""
+    """Fit the rating model of the configured notes to a quarter before its collection; returns a message or ''."""
     with steps.show.progress(f"collect ratings {quarter}") as bar:
         return configured_ratings(steps.workspace, settings, quarter, bar.line)
 
 
 def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, named: bool = False) -> Built | None:
-    """Collect one quarter of one task and build its release; None where the source does not cover it.
+    """Collect one quarter of one task and build its release; None if the source does not cover it.
 
     Raises:
-        DataError: if somebody named the quarter and the source does not cover it.
+        DataError: if the quarter was named and the source does not cover it.
     """
     try:
         with steps.show.progress(f"collect {job.task.name} {job.quarter}") as bar:
@@ -254,7 +254,7 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
                 steps.show.say(f"note: no prospective split: {error}")
         return build(steps.workspace, settings.release, job.quarter, job.task)
     except DataError as error:
-        # A source need not cover a quarter that was not named; what is named must be there.
+        # Only a quarter named by the user must be in the source.
         if named or error.code not in {"no-candidates", "no-recent-changes", "empty-release"}:
             raise
         steps.show.say(f"note: left out: {error}")
@@ -262,7 +262,7 @@ def collect_and_build(steps: Steps, settings: Settings, job: CollectionJob, *, n
 
 
 def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task) -> Built:
-    """Build the release of a quarter and task as the settings say; raises as `build_release`."""
+    """Build the release of a quarter and task by the settings; raises as `build_release`."""
     return build_release(
         workspace,
         quarter,
@@ -277,10 +277,10 @@ def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, tas
 def draw(
     workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, task: Task, say: Callable[[str], None]
 ) -> Prospective:
-    """Draw the prospective split of a quarter and task, and say so.
+    """Draw the prospective split of a quarter and task, and report it.
 
     Raises:
-        ReleaseError: if there is nothing to draw from.
+        ReleaseError: if there are no samples to draw from.
     """
     drawn = build_prospective(
         workspace,
@@ -303,7 +303,7 @@ def draw(
 def resolve_split(
     witness: Witness, quarter: Quarter, task: Task, say: Callable[[str], None], *, final: bool = False
 ) -> ResolutionReport | None:
-    """Resolve one prospective split, and say what became of it; raises as `resolve` and `Witness.confirm`."""
+    """Resolve one prospective split, and report the outcome; raises as `resolve` and `Witness.confirm`."""
     workspace = witness.workspace
     days = load_prospective(workspace, quarter, task).days
     manifest = read_manifest(workspace.release(quarter, task.name, PROSPECTIVE))
@@ -325,7 +325,7 @@ def resolve_split(
 
 
 def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) -> None:
-    """What is due of prospective splits: asks models while it may, within limit and budget, resolves and scores."""
+    """Run the due steps of prospective splits: evaluate models within limit and budget, resolve, and score."""
     workspace = steps.workspace
     for quarter, name in prospective_splits(workspace):
         task = get_task(name)
@@ -341,7 +341,7 @@ def run_lane(steps: Steps, settings: EvaluateSettings, models: Sequence[str]) ->
 
 
 def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: float | None) -> Evaluation:
-    """The evaluation with what the other runs on its quarter have left of a budget; as it is without one."""
+    """The evaluation with the rest of the budget after other runs on its quarter; unchanged without a budget."""
     if budget_usd is None:
         return evaluation
     own = (evaluation.task.name, evaluation.split, evaluation.model, evaluation.regime)
@@ -357,7 +357,7 @@ def within_budget(workspace: Workspace, evaluation: Evaluation, budget_usd: floa
 def ask(
     steps: Steps, evaluation: Evaluation, leaves_out: AbstractSet[str], *, again: bool = True
 ) -> EvaluationReport | None:
-    """Evaluate; None where the model is left out with a note, or all is done and not to be looked at again."""
+    """Evaluate; None if the model is skipped with a note, or the run is complete and `again` is false."""
     try:
         if again or not is_finished(steps.workspace, evaluation):
             return answer(steps.workspace, evaluation, steps.show)

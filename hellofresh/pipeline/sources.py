@@ -1,4 +1,4 @@
-"""Where samples come from: what the command line names, else what the settings name; and when dumps are wanted."""
+"""Sources of samples, from the command line or else the settings, and the days of the dumps they need."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from hellofresh.releases.life.state import QuarterState, state_of
 from hellofresh.tasks import TASKS, get_task
 
 DAYS_WAITED = 3
-"""Days for which a dump is waited for; then the newest takes its place."""
+"""Days to wait for a dump before the newest one replaces it."""
 
 
 def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
-    """The newest day up to today whose dump is wanted.
+    """The newest day up to today whose dump is needed.
 
-    Days are counted back from the last one before each opening, and none follows until the quarter has opened. So the
-    dumps that releases are made of follow from the calendar alone, and not from which day the machine was down or the
+    Days are counted back from the last one before each opening, and the next follows after the quarter opened. So the
+    dumps of releases depend on the calendar alone, and not on days when the machine was down or the
     source late.
 
     Args:
         today: the day.
         rule: the calendar.
-        every: days from one snapshot to the next.
+        every: days between snapshots.
     """
     quarter = Quarter.containing(datetime.combine(today, time(), UTC))
     nearby = (quarter.previous().previous().previous(), quarter.previous().previous(), quarter.previous(), quarter)
@@ -50,14 +50,14 @@ def snapshot_day(today: date, rule: CalendarRule, every: int) -> date:
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """What is to be collected.
+    """The quarters and sources to collect.
 
     Attributes:
-        quarters: empty for the current and the previous one, and those that were missed.
-        named: sources that take the place of the configured ones.
-        settled: whether a wiki is asked about a quarter once all of it is decided, and afresh; else whenever it is run,
-            and what was asked before is not asked again.
-        sample: whether the bundled sample takes the place of sources where none is named or configured.
+        quarters: empty for the current, the previous and the missed ones.
+        named: sources that replace the configured ones.
+        settled: whether to query a wiki about a quarter only once it is decided, and from scratch; else at every run,
+            without repeating earlier queries.
+        sample: whether to use the bundled sample if no source is named or configured.
     """
 
     quarters: tuple[Quarter, ...] = ()
@@ -72,17 +72,17 @@ def collection_jobs(
     request: SourceRequest,
     failed: Callable[[str, HelloFreshError], None] | None = None,
 ) -> list[CollectionJob]:
-    """What is to be collected, quarter by quarter; nothing where no source is named or configured.
+    """The collections to run, by quarter; empty if no source is named or configured.
 
-    Unless quarters are named, these are the current and the previous one, and older ones that were missed.
+    Unless named, the quarters are the current and the previous one, and older ones that were missed.
 
     Args:
-        workspace, settings: where, and from what.
-        request: the sources that are named, which go before the configured ones, and the quarters.
-        failed: called with a source that fails, so that the others are collected; by default its error is raised.
+        workspace, settings: the workspace and the configured sources.
+        request: the named sources, which precede the configured ones, and the quarters.
+        failed: called with a source that fails, so that the others continue; by default its error is raised.
 
     Raises:
-        UsageError: if the bundled sample does not have a quarter that is named.
+        UsageError: if the bundled sample does not have a named quarter.
     """
     settings = settings.model_copy(update={"sources": request.named or settings.sources})
     if not settings.sources.any and not request.sample:
@@ -110,25 +110,25 @@ def collection_jobs(
 
 
 def collected_quarters(workspace: Workspace, settings: Settings, request: SourceRequest) -> Sequence[Quarter]:
-    """The quarters that are collected: those that are named, else the current and the last one and what was missed."""
+    """The quarters to collect: the named ones, else the current, the previous and the missed ones."""
     current, missed = Quarter.containing(now()), missed_quarters(workspace, settings, now())
     return request.quarters or sorted({*(quarter for quarter, _ in missed), current.previous(), current})
 
 
 def living(workspace: Workspace) -> list[tuple[Quarter, str]]:
-    """The released quarters: a frozen data set has no calendar to follow."""
+    """The released quarters, without frozen data sets, which have no calendar."""
     return [(edition, name) for edition, name in workspace.released() if isinstance(edition, Quarter)]
 
 
 def quarter_states(
     workspace: Workspace, settings: Settings, moment: datetime, quarters: Sequence[Quarter] = ()
 ) -> list[QuarterState]:
-    """Where each quarter and task stands, late ones first.
+    """The state of each quarter and task, late ones first.
 
     Args:
-        workspace, settings: where, and how.
-        moment: the time that counts as now.
-        quarters: which; empty for all that are released or should be, and the current one.
+        workspace, settings: the workspace and its settings.
+        moment: the current time.
+        quarters: the quarters; empty for all that are released or should be, and the current one.
     """
     released = set(living(workspace))
     tasks = expected_tasks(workspace, settings) or [task.name for task in TASKS.values() if task.is_living]
@@ -144,14 +144,14 @@ def quarter_states(
 
 
 def expected_tasks(workspace: Workspace, settings: Settings) -> Sequence[str]:
-    """The tasks whose sources are configured; without sources, those that were released before."""
+    """The tasks whose sources are configured; without sources, the released ones."""
     return settings.sources.tasks or sorted({name for _, name in living(workspace)})
 
 
 def missed_quarters(workspace: Workspace, settings: Settings, moment: datetime) -> list[tuple[Quarter, str]]:
-    """The quarters that have ended and have no release, with the tasks that are to be released, in order.
+    """The ended quarters without a release, with the tasks to release, in order.
 
-    Each task is released quarter by quarter from its first release on; the last quarter is due in any case.
+    Each task has a release for every quarter from its first one on; the last quarter is always due.
     """
     released = set(living(workspace))
     last, missed = Quarter.containing(moment).previous(), []

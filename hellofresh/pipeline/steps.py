@@ -1,4 +1,4 @@
-"""What the steps of the pipeline share: where they work, to whom they speak, and the ones that commands do alone."""
+"""Shared parts of the pipeline: its workspace and output, and the steps that are also commands."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from hellofresh.tasks.samples import MAIN, Split
 
 
 class ProgressLine(Protocol):
-    """Shows what is being done, and how far a run has come."""
+    """Shows the current work and the progress of a run."""
 
     def line(self, text: str) -> None: ...
     def tally(self, tally: Tally) -> None: ...
 
 
 class Show(Protocol):
-    """Shows what the steps say, how far they are, and what they have made (releases, scores, runs, publications)."""
+    """Shows messages, progress and results of the steps (releases, scores, runs, publications)."""
 
     def say(self, line: str) -> None: ...
     def progress(self, what: str) -> AbstractContextManager[ProgressLine]: ...
@@ -47,7 +47,7 @@ class Show(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Where steps work (a workspace, and a folder of what others handed in), and to whom they speak."""
+    """The workspace, folder of submissions, and output of the steps."""
 
     workspace: Workspace
     submissions: Path
@@ -60,7 +60,7 @@ class Steps:
 
 
 def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> EvaluationReport:
-    """Evaluate, and say in a line what was judged; in another what failed."""
+    """Evaluate, and report in one line what was judged, and in another what failed."""
     with show.progress(evaluation.title) as bar:
         evaluated = evaluate(workspace, evaluation, bar.tally, lambda note: show.say(f"note: {note}"))
     tally = evaluated.tally
@@ -90,7 +90,7 @@ def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> Evaluati
 
 
 def _taken(evaluated: EvaluationReport) -> str:
-    """Tokens and cost of the whole run, if it took any."""
+    """Tokens and cost of the whole run, if any."""
     if evaluated.tokens_in is None or evaluated.tokens_out is None:
         tokens = "tokens unknown"
     elif evaluated.tokens_in + evaluated.tokens_out == 0:
@@ -113,9 +113,9 @@ def score(steps: Steps, edition: Edition, split: str = MAIN, changes: Sequence[s
 
 
 def analyse_scored(steps: Steps) -> None:
-    """Make the analyses of every scored quarter and task whose labels are public for the board, without PNG.
+    """Make the board's analyses, without PNG, of every scored quarter and task with public labels.
 
-    What was made, skipped, or could not be made and why is said; nothing is raised.
+    Results, skipped and failed analyses are reported; no error is raised.
     """
     workspace, say = steps.workspace, steps.show.say
     try:
@@ -127,7 +127,7 @@ def analyse_scored(steps: Steps) -> None:
         if workspace.is_scored(edition):
             try:
                 if not labels_are_public(workspace, edition, task):
-                    # Analyses show labels: none may stay where these are not public.
+                    # Analyses show labels, so delete them if labels are not public.
                     shutil.rmtree(workspace.analyses(edition, task), ignore_errors=True)
                     say(f"note: no analyses of {task} {edition} yet: its labels are not revealed.")
                     continue

@@ -1,4 +1,4 @@
-"""Taking samples down, and where their texts lie besides their release and how to erase them there."""
+"""Take samples down, and find and erase their texts outside their release."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import MAIN, Sample
 
 _ANSWERS = {"journal.sqlite", "responses.jsonl", "transcripts.jsonl", "traces.jsonl", "errors.jsonl"}
-"""Files of a run whose rows about a sample go with it, whatever they say. Its predictions hold verdicts and no text."""
+"""Files of a run whose rows about a sample are deleted with it. Predictions stay: they hold verdicts and no text."""
 _MADE_ANEW = ("publication.json", "hellofresh-export.json")
-"""Files by which a folder is known that a command makes as a whole, with hashes of all that is in it."""
+"""Files that mark a folder made as a whole by a command, with hashes of all its contents."""
 
 
 def take_down_with_pictures(
     workspace: Workspace, edition: Edition, task: Task, reasons: Mapping[str, str], split: str = MAIN
 ) -> TakedownReport:
-    """Delete the pictures that samples name from the workspace, as long as the samples are there, and take them down.
+    """Delete the samples' pictures from the workspace while the samples still exist, then take the samples down.
 
     Raises:
         DataError: if the samples or the pictures are damaged.
@@ -56,7 +56,7 @@ def take_down_with_pictures(
 
 
 def take_down_all(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]]) -> list[TakedownReport]:
-    """Take down samples in many places, each with its reason; places without samples are passed over."""
+    """Take down samples in many places, each with its reason; skip places without samples."""
     return [
         take_down_with_pictures(workspace, edition, get_task(task), reasons, split)
         for (edition, task, split), reasons in sorted(wanted.items())
@@ -65,7 +65,7 @@ def take_down_all(workspace: Workspace, wanted: Mapping[Place, Mapping[str, str]
 
 
 def score_again(steps: Steps, done: Sequence[TakedownReport], *, everywhere: bool) -> bool:
-    """Score what was scored; whether that failed: a takedown does not wait for it."""
+    """Score again what was scored; returns whether that failed, since a takedown does not wait for it."""
     workspace, failed = steps.workspace, False
     for edition, split in sorted({(item.edition, item.split) for item in done}):
         scored = workspace.is_scored(edition) if split == MAIN else workspace.scores(edition, split).is_file()
@@ -84,8 +84,8 @@ def score_again(steps: Steps, done: Sequence[TakedownReport], *, everywhere: boo
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """Files that hold a text, submissions with words about a sample, files that cannot be looked into, and samples
-    whose texts are not at hand.
+    """Files that contain a text, submissions with texts about a sample, unreadable files, and samples of which the
+    texts are missing.
     """
 
     holding: tuple[Path, ...]
@@ -99,11 +99,11 @@ class Everywhere:
     """The search for the texts of some samples.
 
     Attributes:
-        workspace: where it searches.
-        erasure: what it searches for.
-        submissions: folder of what others handed in, which is searched and stays as it is.
-        besides: folders that are searched, too.
-        unknown: ids of samples whose texts are not at hand.
+        workspace: the workspace to search.
+        erasure: the texts to search for.
+        submissions: folder of submissions, which is searched but not changed.
+        besides: further folders to search.
+        unknown: ids of samples whose texts are missing.
     """
 
     workspace: Workspace
@@ -114,25 +114,25 @@ class Everywhere:
 
     @classmethod
     def of(cls, workspace: Workspace, ids: frozenset[str], submissions: Path, besides: Sequence[Path]) -> Everywhere:
-        """The search for the texts of samples; while they are there: a takedown takes some of them away."""
+        """The search for the texts of samples; make it before the takedown, which removes some texts."""
         texts = {sample.id: get_task(sample.task).own_texts(sample) for sample in _full_samples(workspace, ids)}
         unknown = tuple(sorted(ids - texts.keys()))
         erasure = Erasure(tuple(text for some in texts.values() for text in some), ids)
         return cls(workspace, erasure, submissions, tuple(besides), unknown)
 
     def with_samples(self, others: Mapping[Place, frozenset[str]]) -> Everywhere:
-        """The search that also clears the rows of other samples."""
+        """This search, extended to clear the rows of other samples."""
         return replace(self, erasure=Erasure(self.erasure.texts, self.erasure.ids.union(*others.values())))
 
     def refuse_while_a_run_goes_on(self) -> None:
-        """Raises UsageError: what a run writes while its files are cleared would be lost or come back."""
+        """Raise UsageError during a run, whose writes while its files are cleared would be lost or restore texts."""
         running = [folder.name for folder in sorted(self.workspace.runs.glob("*")) if is_running(folder)]
         if running:
             fix = "Wait until it is finished, or stop it."
             raise UsageError("a run is still in progress", where=", ".join(running), fix=fix, code="run-goes-on")
 
     def others(self) -> dict[Place, frozenset[str]]:
-        """Samples of all releases that hold one of the texts, or its hash, and are not among those that are sought."""
+        """Other samples of all releases that contain one of the texts or its hash."""
         hashes = [sha256_text(text) for text in self.erasure.texts if len(text) >= LEAST]
         sought = Erasure((*self.erasure.texts, *hashes))
         found: dict[Place, set[str]] = defaultdict(set)
@@ -144,26 +144,26 @@ class Everywhere:
         return {place: frozenset(keys - self.erasure.ids) for place, keys in found.items() if keys - self.erasure.ids}
 
     def erase(self) -> None:
-        """Erase rows from all files that allow it and are not made anew as a whole.
+        """Erase rows from all files that allow it and are not rebuilt as a whole.
 
         Raises:
             WorkspaceError: if a file cannot be cleared.
         """
         for folder in sorted(path.parent for path in self.workspace.runs.glob("*/journal.sqlite")):
-            with Journal(folder):  # takes in what a process that was killed left beside the database
+            with Journal(folder):  # recovers what a killed process left beside the database
                 pass
-        # Candidates last: as long as they have the texts, a takedown that was interrupted finds them again.
+        # Candidates last: while they have the texts, an interrupted takedown can find them again.
         candidates = self.workspace.root / "candidates"
         files = sorted(self._files(), key=lambda path: path.is_relative_to(candidates))
         root, runs = self.workspace.root, self.workspace.runs
-        ratings = self.erasure  # with the ids of responses to the samples, under which raters know them
+        ratings = self.erasure  # with the ids of responses to the samples, as used by raters
         for name in ("ratings/*/*.key.parquet", "private/ratings/*/*/key.parquet"):
             for path in root.glob(name):
                 ratings = ratings.about_responses(path)
         for page in root.glob("private/ratings/*/*/raters/*.html"):
-            if ratings.is_named_in(page):  # 'rate serve' makes it anew, of what is left
+            if ratings.is_named_in(page):  # 'rate serve' rebuilds it from the rest
                 remove_file(page)
-        # Figures rest on ratings, and a run has as many predictions as it says: their rows stay, without words.
+        # Results depend on ratings, and a run's record counts its predictions: these rows stay, without texts.
         rated = [side / name for side in (root, root / "private") for name in ("ratings", "judgements")]
         lines = [path for path in files if path.suffix in (".jsonl", ".parquet")]
         kept = [
@@ -176,7 +176,7 @@ class Everywhere:
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])
 
     def _is_to_clear(self, path: Path) -> bool:
-        """Releases have manifests and receipts hold for submissions; boards and publications are made anew."""
+        """Whether to clear a file: not in releases (manifests), submissions (receipts), or rebuilt folders."""
         root = self.workspace.root
         boards = (self.workspace.board, self.workspace.private_board)
         kept = [root / "releases", root / "locks", *boards, self.workspace.published, self.submissions]
@@ -186,13 +186,13 @@ class Everywhere:
         return bool((in_run and self.erasure.is_named_in(path)) or self.erasure.is_held_by(path))
 
     def rebuild(self) -> list[tuple[Path, HelloFreshError]]:
-        """Make the workspace's boards and publication anew, where they are there.
+        """Rebuild the workspace's boards and publication, if they exist.
 
-        What cannot be made anew is removed if it has the samples: that must not wait until scores are sound again.
-        Copies of the site that hold a text are removed too.
+        If rebuilding fails, those with the samples are removed, since this must not wait for sound scores.
+        Copies of the site that contain a text are removed, too.
 
         Returns:
-            The folders that were removed, each with the reason.
+            The removed folders, each with the reason.
         """
         makers: list[tuple[Path, Callable[[], object]]] = [
             (self.workspace.board, lambda: build_board(self.workspace)),
@@ -208,14 +208,14 @@ class Everywhere:
                 if any(self.erasure.has_rows_in(path) for path in find_files([folder])):
                     shutil.rmtree(folder)
                     removed.append((folder, error))
-        for private in (False, True):  # 'board serve' makes them anew, of what is left
+        for private in (False, True):  # 'board serve' rebuilds them from the rest
             site = self.workspace.site(private=private)
             if any(self.erasure.is_held_by(path) for path in find_files([site])):
                 shutil.rmtree(site)
         return removed
 
     def holders(self) -> Holders:
-        """All files that hold one of the texts now."""
+        """All files that still contain one of the texts."""
         held = {path: self.erasure.is_held_by(path) for path in self._files()}
         holding = tuple(path for path, found in held.items() if found)
         handed_in = [path for path in held if path.suffix == ".jsonl" and path.is_relative_to(self.submissions)]
@@ -237,7 +237,7 @@ def _sample_files(workspace: Workspace, edition: Edition, task: str, split: str)
 
 
 def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]:
-    """The samples with their texts, wherever these are at hand, also those that were taken down before."""
+    """The samples with their texts from any place that has them, including samples taken down before."""
     paths = [path for place in places(workspace) for path in _sample_files(workspace, *place)]
     for path in [*paths, *sorted((workspace.root / "candidates").glob("*/*.pending.jsonl"))]:
         for row in read_jsonl(path):
@@ -250,7 +250,7 @@ def _full_samples(workspace: Workspace, ids: frozenset[str]) -> Iterator[Sample]
 
 
 def _parsed(key: str, line: str) -> Iterator[Sample]:
-    """The sample of a line; nothing where the line has hashes in place of texts."""
+    """The sample of a line; nothing if the line has hashes instead of texts."""
     task: Task | None = next((task for task in TASKS.values() if key.startswith(task.id_prefix)), None)
     if task is not None:
         try:

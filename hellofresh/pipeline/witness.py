@@ -1,7 +1,7 @@
-"""A second witness of the time, asked for before a step that cannot be undone: a reveal, a resolution, a publication.
+"""A second witness of the time, required before steps that cannot be undone: reveal, resolution, publication.
 
-A clock that is years ahead would publish the labels of an open quarter for good. Where the workspace has a record that
-is recent by the clock, nothing else is asked.
+A clock that is years ahead would irrevocably publish the labels of an open quarter. If the workspace has a record that
+is recent by the clock, no further witness is needed.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from hellofresh.runs.plan import run_events
 from hellofresh.submissions.receipts import receipt_events
 
 LONGEST_GAP = timedelta(days=45)
-"""From the newest record of a workspace to the time that the clock says."""
+"""Longest gap between the newest record of a workspace and the clock."""
 _NEAR, _TIMEOUT_S = timedelta(days=2), 20.0
 _HUB = "https://huggingface.co"
 
 
 @dataclass(frozen=True, slots=True)
 class _Confirmed:
-    """When the time was last confirmed by more than records."""
+    """The time of the last confirmation by more than records."""
 
     at: str
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """What may confirm the time.
+    """Sources that can confirm the time.
 
     Attributes:
-        workspace, submissions: whose records are looked at.
-        day: the day that somebody says it is, if anybody does.
-        servers: addresses whose replies have a date.
+        workspace, submissions: folders whose records count.
+        day: the current day as stated by the user, if given.
+        servers: addresses whose replies contain a date.
     """
 
     workspace: Workspace
@@ -60,20 +60,20 @@ class Witness:
 
     @classmethod
     def of(cls, workspace: Workspace, submissions: Path, settings: Settings, day: date | None = None) -> Witness:
-        """The witness of a workspace; servers are those that its settings name in any case."""
+        """The witness of a workspace, with the servers of its settings."""
         notes = settings.sources.x_notes
         index = [notes.base_url or PUBLIC_URL] if notes is not None and notes.dump is None else []
         return cls(workspace, submissions, day, [*index, *([_HUB] if settings.daily.hub is not None else [])])
 
     def confirm(self, step: str) -> None:
-        """Raise UsageError if nothing confirms the time that the clock says."""
+        """Raise UsageError if nothing confirms the clock's time."""
         moment, record = now(), self.workspace.root / "private" / "confirmed.json"
         known = read_model(record, _Confirmed).at if record.is_file() else ""
         events = sorted((event for event in self._records() if event.at <= moment), key=lambda event: event.at)
         others = [Event(parse_utc(known), "a witness", str(record))] if known else []
         others += [event for event in self._dumps() if event.at <= moment]
         newest = max(others, key=lambda event: event.at, default=next(iter(events), None))
-        for event in events:  # what follows a gap may be of a clock that was wrong
+        for event in events:  # records after a gap may come from a wrong clock
             if newest is not None and newest.at < event.at <= newest.at + LONGEST_GAP:
                 newest = event
         if newest is not None and moment - newest.at <= LONGEST_GAP:
@@ -91,7 +91,7 @@ class Witness:
         )
 
     def _records(self) -> Iterator[Event]:
-        """Everything in the workspace that has a time of this machine: events, runs and openings of releases."""
+        """All records of the workspace with this machine's time: events, runs and openings of releases."""
         yield from chain(
             receipt_events(self.submissions), release_events(self.workspace), run_events(self.workspace.runs)
         )
@@ -103,7 +103,7 @@ class Witness:
                     yield Event(opens, f"the opening of {manifest.task} {manifest.edition}", str(path))
 
     def _dumps(self) -> Iterator[Event]:
-        """The days of the dumps that were downloaded, by their servers' account."""
+        """The days of the downloaded dumps, as stated by their servers."""
         for folder in sorted(self.workspace.root.glob("raw/*/????-??-??")):
             with suppress(ValueError):
                 day = datetime.combine(date.fromisoformat(folder.name), time(), UTC)
@@ -111,7 +111,7 @@ class Witness:
 
 
 def _said_by(server: str) -> datetime:
-    """The time that a server says it is; the beginning of all time where it does not say."""
+    """The time in a server's reply, or the earliest possible time if it has none."""
 
     async def ask() -> str:
         client = HttpClient("witness", {}, timeout_s=_TIMEOUT_S)

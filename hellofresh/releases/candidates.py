@@ -1,8 +1,8 @@
-"""The file between a collector and a release: candidates as Parquet, and beside it what became of all other rows.
+"""Candidates, the Parquet file that a collector writes and a release reads, and the counts of rows that were dropped.
 
-`candidates/<task>/<quarter>.parquet` has one row a candidate, sorted by id: `id`, `task`, `edition`, `period`, `date`
-(ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (which no release has), then the
-sample's own fields (nested: structs).
+`candidates/<task>/<quarter>.parquet` has one row per candidate, sorted by id: `id`, `task`, `edition`, `period`,
+`date` (ISO 8601, UTC), `group`, `license`, `label`, the task's label facts, its extra columns (not released), then the
+sample's own fields (nested ones as structs).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from hellofresh.tasks.samples import Candidate, Label, Sample, to_json
 
 _Reason = TypeVar("_Reason", bound=str)
 UNKNOWN_LABEL = -1
-"""Stands for both labels together."""
+"""Key of counts over all labels together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """One filter: its short name, what it means, and how many rows it dropped (0 is worth showing)."""
+    """One filter: its short name, its meaning, and how many rows it dropped (0 is shown too)."""
 
     reason: str
     meaning: str
@@ -39,13 +39,13 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """From rows in to candidates kept.
+    """Counts of rows from the source to the candidates kept.
 
     Attributes:
         unit: what is counted, plural, such as `notes` or `paragraph edits`.
         rows_in: rows before the first filter.
         drops: the filters in the order in which they apply; a row counts at the first that drops it.
-        kept: candidates by period and label, as `kept[period][label]`; under `UNKNOWN_LABEL` while labels are secret.
+        kept: number of candidates as `kept[period][label]`; under `UNKNOWN_LABEL` while labels are secret.
         context: other counts worth knowing (pages read, revisions read, rows of a joined file).
     """
 
@@ -86,7 +86,7 @@ class Funnel:
         context: Mapping[str, int],
         only_if_any: Container[str] = (),
     ) -> Self:
-        """A funnel of rows dropped by reason; reasons in the order of their meanings, some only where they occurred."""
+        """A funnel from counts of dropped rows by reason, in the order of `meanings`."""
         drops = tuple(
             Drop(str(reason), meaning, dropped.get(reason, 0))
             for reason, meaning in meanings.items()
@@ -96,7 +96,7 @@ class Funnel:
 
     @staticmethod
     def count_kept(candidates: Iterable[Candidate]) -> dict[str, dict[int, int]]:
-        """Candidates by period and label, labels 0 and 1 always there, periods in order."""
+        """Number of candidates by period, in order, and label; labels 0 and 1 are always present."""
         counts = Counter((item.sample.period, item.label.label) for item in candidates)
         labels = sorted({0, 1, *(label for _, label in counts)})
         return {
@@ -116,15 +116,15 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What a collector found in a source for one quarter.
+    """A collector's result for one quarter of a source.
 
     Attributes:
         candidates: in any order, ids unique.
-        funnel: what became of the rows.
+        funnel: counts of rows kept and dropped.
         parameters: every setting that decided the outcome.
         sources: every file read.
         warnings: sentences for the person who runs it.
-        pending: samples that are still undecided, in any order, ids unique; None where they were not asked for.
+        pending: undecided samples, in any order, ids unique; None where they were not requested.
     """
 
     candidates: Sequence[Candidate]
@@ -136,13 +136,13 @@ class Collection:
 
     @classmethod
     def whole(cls, candidates: Sequence[Candidate], sources: Sequence[SourceFile], *, unit: str = "rows") -> Self:
-        """All rows of a source, nothing dropped."""
+        """A collection of all rows of a source."""
         kept = Funnel.count_kept(candidates)
         return cls(candidates, Funnel(unit, len(candidates), (), kept), {}, sources)
 
 
 def write_candidates(path: Path, task: Task, candidates: Iterable[Candidate]) -> None:
-    """Write candidates, sorted by id; raises DataError if an id is there twice."""
+    """Write candidates sorted by id; raises DataError on a duplicate id."""
     rows = sorted((_row(task, item) for item in candidates), key=lambda row: row["id"])
     for before, after in pairwise(rows):
         if before["id"] == after["id"]:
@@ -159,7 +159,7 @@ def _row(task: Task, item: Candidate) -> dict[str, Any]:
 
 
 def read_candidates(path: Path, task: Task) -> list[Candidate]:
-    """Read candidates back; raises DataError if the file is missing, no Parquet, or not of this task."""
+    """Read candidates; raises DataError if the file is missing, not Parquet, or of another task."""
     if not path.is_file():
         raise DataError("no candidates", where=str(path), code="missing-file", fix="Run 'hellofresh collect' first.")
     try:

@@ -1,4 +1,4 @@
-"""Running a collector and keeping what it found: candidates, and beside them what became of every other row."""
+"""Running a collector and storing its result: the candidates and an account of all other rows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _LEFT_OUT = {
     EXPOSED: "of a group that another release has: its labels would tell",
     LINEAGE: "of a lineage that another candidate has: it would show what became of it",
 }
-"""The funnel's reasons for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
+"""Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 
 
 class CollectionFacts(BaseModel):
-    """Files, settings, and what became of the rows."""
+    """Source files, settings and funnel of a collection."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
     sources: tuple[SourceFile, ...]
@@ -50,7 +50,7 @@ class CollectionFacts(BaseModel):
 
 
 class CollectionAccount(CollectionFacts):
-    """All of the account: of which task and quarter, of what kind of source, and SHA-256 of the files written."""
+    """The account of a collection: task, quarter, kind of source, facts, and SHA-256 of the files written."""
 
     task: str
     quarter: str
@@ -58,10 +58,10 @@ class CollectionAccount(CollectionFacts):
     files: dict[str, str] = {}
 
     def facts_without(self, left_out: Mapping[str, Sequence[Sample]]) -> CollectionFacts:
-        """What a release says of it: nothing that is computed from labels.
+        """The facts that a release publishes, without anything computed from labels.
 
         Args:
-            left_out: candidates that the release leaves out by reason; the funnel's last filters drop them.
+            left_out: candidates that the release leaves out, by reason; they are added as the funnel's last filters.
         """
         gone = Counter(sample.period for samples in left_out.values() for sample in samples)
         kept = {name: {UNKNOWN_LABEL: sum(labels.values()) - gone[name]} for name, labels in self.funnel.kept.items()}
@@ -70,7 +70,7 @@ class CollectionAccount(CollectionFacts):
         return CollectionFacts(sources=self.sources, parameters=self.parameters, funnel=funnel, warnings=self.warnings)
 
     def write(self, path: Path) -> None:
-        """Write it to its file, with the hash of its content: a damaged account would be copied into a release."""
+        """Write the account with a hash of its content, so that a damaged one is not copied into a release."""
         content = self.model_dump(mode="json")
         write_json(path, content | {_CHECKSUM: _checksum(content)}, mode=0o600)
 
@@ -102,10 +102,10 @@ class CollectionJob:
     """A collector with its source and settings, ready to run for a quarter.
 
     Attributes:
-        source: `dump`, or the name that releases use for the bundled sample sources.
+        source: `dump`, or the name of the bundled sample sources in releases.
         files: every file that it will read.
         parameters: every setting that decides the outcome.
-        collect: does the work; may call back with lines of progress.
+        collect: runs the collector; may report lines of progress.
     """
 
     task: Task
@@ -118,7 +118,7 @@ class CollectionJob:
 
 @dataclass(frozen=True, slots=True)
 class CollectionReport:
-    """What became of a job: its funnel and warnings, and whether it could be skipped."""
+    """The result of a job: its funnel and warnings, and whether it was skipped."""
 
     task: str
     quarter: Quarter
@@ -130,10 +130,10 @@ class CollectionReport:
 def collect_quarter(
     workspace: Workspace, job: CollectionJob, *, force: bool = False, progress: Progress
 ) -> CollectionReport:
-    """Run a job unless nothing has changed since it last ran.
+    """Run a job, or skip it if nothing has changed since its last run.
 
     Raises:
-        SourceError: if the sources are faulty, or hold no candidate of the quarter.
+        SourceError: if the sources are faulty, or have no candidate of the quarter.
         WorkspaceError: if another process collects for the same task and quarter, or files cannot be written.
     """
     inputs = {
@@ -153,7 +153,7 @@ def _collect_alone(
     if not force and stage.is_current():
         stored = read_account_file(account)
         return CollectionReport(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
-    # Reading a dump again that had none may take hours; what an API says is not known by its files.
+    # Skips a dump without candidates, which takes hours to read again; an API's answers are not known from files.
     without = Stage(workspace, f"{stage.name}/none", stage.key)
     if job.files and not force and without.is_current():
         raise _no_candidates(job, "as when this source was last read")
@@ -174,7 +174,7 @@ def _collect_alone(
 
 
 def _write(workspace: Workspace, job: CollectionJob, found: Collection, account: Path) -> list[Path]:
-    """Write candidates, undecided samples and the account of them; gives the files."""
+    """Write candidates, undecided samples and their account; returns the files."""
     table, pending = (place(job.task.name, job.quarter) for place in (workspace.candidates, workspace.pending))
     write_candidates(table, job.task, found.candidates)
     pending.unlink(missing_ok=True)
@@ -203,7 +203,7 @@ def _no_candidates(job: CollectionJob, why: str) -> SourceError:
 
 
 def stamp(path: Path) -> list[str | int]:
-    """Name, size and time of a source file; hashing gigabytes only to learn that nothing changed would take long."""
+    """Name, size and time of a source file, to detect changes without hashing gigabytes."""
     try:
         status = path.stat()
     except OSError as error:
@@ -221,16 +221,16 @@ def _where_they_went(funnel: Funnel) -> str:
 
 
 def _hashes(workspace: Workspace, task: str, quarter: Quarter) -> dict[str, str]:
-    """SHA-256 of the files of candidates that there are, by name."""
+    """SHA-256 of the existing files of candidates, by name."""
     files = (workspace.candidates(task, quarter), workspace.pending(task, quarter))
     return {file.name: sha256_file(file) for file in files if file.is_file()}
 
 
 def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> CollectionAccount:
-    """The account of a collection, after checking that the candidates beside it are those that it is about.
+    """Read the account of a collection and check its hashes of the candidates beside it.
 
     Raises:
-        ReleaseError: if they are not, such as after a collection that was stopped between its files.
+        ReleaseError: if a hash differs, such as after a collection that was interrupted between its files.
         DataError: if the account is missing or damaged.
     """
     path = workspace.collection(task.name, quarter)
@@ -247,7 +247,7 @@ def read_account(workspace: Workspace, task: Task, quarter: Quarter) -> Collecti
 
 
 def amend_account(workspace: Workspace, task: str, quarter: Quarter) -> Path:
-    """Write the present hashes of the candidates into their account, after rows were erased; gives its file."""
+    """Update the hashes of candidates in their account after rows were erased; returns the account's path."""
     path = workspace.collection(task, quarter)
     read_account_file(path).model_copy(update={"files": _hashes(workspace, task, quarter)}).write(path)
     return path

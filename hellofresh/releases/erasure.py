@@ -1,8 +1,7 @@
-"""Finding texts in files of all the kinds that a workspace has, and erasing the rows that hold them.
+"""Find texts in all kinds of files of a workspace, and erase the rows that hold them.
 
-A takedown uses it to reach what lies beside the release: candidates, runs with their journals and kept pages, exports.
-A text is found as it is written in JSON, in JSON within JSON, in HTML, with other line breaks, and in compressed cells
-of a database.
+Takedowns use it for files beside the release: candidates, runs with journals and stored pages, exports. A text is found
+in JSON, in JSON within JSON, in HTML, with other line breaks, and in compressed cells of a database.
 """
 
 from __future__ import annotations
@@ -33,30 +32,30 @@ from hellofresh.core.parquet import write_parquet
 from hellofresh.core.texts import clean
 
 LEAST = 16
-"""Characters of the shortest text that is looked for: shorter ones stand in many texts that are somebody else's."""
+"""Shortest text, in characters, that is searched for; shorter ones also occur in unrelated texts."""
 _CHUNK = 1 << 23
 _BETWEEN = (
     rb"(?:[\s\x1c-\x1f>]|&nbsp;|\\+(?:[nrtfv]|u[0-9a-fA-F]{4})|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]"
     rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
 )
-"""What may stand between two words, however a text was wrapped or written."""
+"""Pattern of what may separate two words in any way of wrapping or escaping."""
 _UNREAD = {".7z", ".zst"}
 _DATABASES = {".sqlite", ".db"}
 _KEYS = {"id", "sample"}
 """Columns that name a sample."""
 _NAMING = {*_KEYS, "response"}
-"""Columns that name a sample, or a response to it."""
+"""Columns that name a sample or a response."""
 _CONTENT = {"text", "parts", "rationale", "comment", "sources", "address", "media"}
-"""Columns with what somebody wrote, or with where it is from."""
+"""Columns with a person's words or their source."""
 
 
 @dataclass(frozen=True)
 class Erasure:
-    """What is to be erased.
+    """The texts and samples to erase.
 
     Attributes:
-        texts: texts that no file may hold; those that are shorter than `LEAST` are not looked for.
-        ids: samples whose rows are erased with the texts in files that are erased row by row.
+        texts: texts that no file may hold; those shorter than `LEAST` are ignored.
+        ids: samples whose rows are erased too, in files that are erased row by row.
     """
 
     texts: tuple[str, ...]
@@ -64,7 +63,7 @@ class Erasure:
 
     @cached_property
     def _patterns(self) -> list[tuple[bytes, re.Pattern[bytes]]]:
-        """For each text a word that stands in it however it is written, and the pattern of the whole."""
+        """For each text, a word that is the same in every form, and the pattern of the whole text."""
         found = []
         for text in dict.fromkeys(item.strip() for item in self.texts):
             if len(text) >= LEAST:
@@ -74,7 +73,7 @@ class Erasure:
 
     @property
     def _overlap(self) -> int:
-        """Bytes that are enough for any of the texts in any form."""
+        """Upper bound of the length, in bytes, of any of the texts in any form."""
         return 14 * max((len(text) for text in self.texts), default=0) + 64
 
     def is_in(self, content: bytes) -> bool:
@@ -82,7 +81,7 @@ class Erasure:
         return any(word in content and pattern.search(content) for word, pattern in self._patterns)
 
     def is_held_by(self, path: Path) -> bool | None:
-        """Whether a file holds one of the texts; None where it cannot be looked into.
+        """Whether a file holds one of the texts; None if its kind cannot be searched.
 
         Raises:
             WorkspaceError: if it cannot be read.
@@ -105,7 +104,7 @@ class Erasure:
         return self._is_in_stream(_opened(path))
 
     def _is_in_stream(self, stream: IO[bytes]) -> bool:
-        """Whether a text is in what is read piece by piece, also across two pieces."""
+        """Whether a text is in a stream that is read in pieces, also across two pieces."""
         before = b""
         with stream:
             while piece := stream.read(_CHUNK):
@@ -115,21 +114,21 @@ class Erasure:
         return False
 
     def has_rows_in(self, path: Path) -> bool:
-        """Whether a file holds one of the texts, or is a table with a row about one of the samples."""
+        """Whether a file holds one of the texts, or is a table with a row of one of the samples."""
         if path.suffix != ".parquet":
             return bool(self.is_held_by(path))
         return any(self._hits(pl.read_parquet(path), by_id=True))
 
     def about_responses(self, path: Path) -> Erasure:
-        """The same with the ids of the responses to the samples, which a table names."""
+        """This erasure extended by the ids of responses to the samples, which are read from a table."""
         rows = pl.read_parquet(path, columns=["response", "sample"])
         found = rows.filter(pl.col("sample").is_in(list(self.ids)))["response"]
         return replace(self, ids=self.ids.union(found))
 
     def blank(self, path: Path) -> bool:
-        """Empty what is written in the rows about one of the samples, which stay; whether there was anything.
+        """Blank the texts in rows of these samples, keeping the rows; return whether any row changed.
 
-        Ratings and predictions are numbers that figures rest on; like labels they stay, and hold no content then.
+        Ratings and predictions stay, like labels: results depend on these numbers, which hold no content.
         """
         if path.suffix == ".parquet":
             table = pl.read_parquet(path)
@@ -161,19 +160,19 @@ class Erasure:
         return found
 
     def has_words_in(self, path: Path) -> bool:
-        """Whether a JSONL file has words of somebody in a row about one of the samples."""
+        """Whether a JSONL file has texts in a row of one of the samples."""
         rows = (
             json.loads(line) for line in path.read_bytes().split(b"\n") if any(key.encode() in line for key in self.ids)
         )
         return any(isinstance(row, dict) and row.get("id") in self.ids and _blanked(row) != row for row in rows)
 
     def is_named_in(self, path: Path) -> bool:
-        """Whether a file names one of the samples."""
+        """Whether a file contains the id of one of the samples."""
         with path.open("rb") as file:
             return any(key.encode() in line for line in file for key in self.ids)
 
     def erase(self, path: Path) -> bool:
-        """Erase the rows of a file that hold a text or are of one of the samples; whether the kind of file allows it.
+        """Erase rows of a file that hold a text or are of these samples; return whether the kind of file allows it.
 
         Raises:
             WorkspaceError: if the file cannot be read or written.
@@ -208,7 +207,7 @@ class Erasure:
         return isinstance(row, dict) and any(row.get(name) in self.ids for name in _KEYS)
 
     def _erase_cells(self, path: Path) -> None:
-        """A row of a CSV file may have several lines."""
+        """Erase rows of a CSV file; a row may span several lines."""
         text = path.read_text(encoding="utf-8")
         rows = csv.reader(io.StringIO(text, newline=""))
         kept = [row for row in rows if not any(cell in self.ids or self.is_in(cell.encode()) for cell in row)]
@@ -221,7 +220,7 @@ class Erasure:
         write_parquet(path, table.filter(~self._hits(table, by_id=True)), mode=path.stat().st_mode & 0o777)
 
     def _hits(self, table: pl.DataFrame, *, by_id: bool) -> pl.Series:
-        """The rows that hold a text, or, where that is asked for, are of one of the samples."""
+        """Mask of the rows that hold a text or, with `by_id`, are of one of the samples."""
         found = pl.Series("hit", [False] * table.height, dtype=pl.Boolean)
         for name, dtype in table.schema.items():
             cells = _as_text(table, name, dtype)
@@ -232,8 +231,8 @@ class Erasure:
         return found
 
     def _rows_of_database(self, path: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
-        """Table and primary key, or row number, of the rows that hold a text or are of one of the samples."""
-        # Where it has no log, no process writes to it: read as it lies, it leaves no files of SQLite's own behind.
+        """Table and primary key (or row number) of each row that holds a text or is of one of the samples."""
+        # Without a log no process writes to the database, and reading it as immutable makes SQLite create no files.
         how = "mode=ro" if path.with_name(f"{path.name}-wal").is_file() else "immutable=1"
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True)) as database:
             for table, key in _tables(database):
@@ -256,7 +255,7 @@ class Erasure:
             return self.is_in(cell)
 
     def _erase_database(self, path: Path) -> None:
-        """Delete rows and leave nothing of them in free pages or in the log."""
+        """Delete rows so that no trace is left in free pages or in the log."""
         rows = list(self._rows_of_database(path))
         with closing(sqlite3.connect(path, isolation_level=None)) as database:
             database.execute("PRAGMA secure_delete = ON")
@@ -269,7 +268,7 @@ class Erasure:
 
 
 def _blanked(value: object) -> object:
-    """The same with empty texts and lists wherever somebody's words may stand."""
+    """The value with all texts and lists in content fields emptied."""
     if not isinstance(value, dict):
         return value
     empty = {name: type(item)() for name, item in value.items() if name in _CONTENT and isinstance(item, str | list)}
@@ -277,7 +276,7 @@ def _blanked(value: object) -> object:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """A file's content, unpacked where it is compressed."""
+    """A file's content, decompressed if needed."""
     if path.suffix == ".gz":
         return io.BufferedReader(gzip.GzipFile(path))
     if path.suffix == ".bz2":
@@ -286,13 +285,13 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def find_files(folders: Iterable[Path]) -> list[Path]:
-    """All plain files below folders, in order; links are not followed."""
+    """All plain files below folders, sorted; links are not followed."""
     found = {path for folder in folders for path in folder.rglob("*") if path.is_file() and not path.is_symlink()}
     return sorted(found)
 
 
 def _forms(text: str) -> set[bytes]:
-    """Patterns of a text in each way in which it may be written."""
+    """Patterns of a text in each form in which it may be written."""
     writings: list[Callable[[str], str]] = [
         lambda word: word,
         lambda word: word.replace('"', '""'),
@@ -304,7 +303,7 @@ def _forms(text: str) -> set[bytes]:
         html.escape,
         lambda word: html.escape(word, quote=False),
     ]
-    # Prompts hold a text as `clean` leaves it, with spaces in what looks like a control token.
+    # Prompts hold a text as changed by `clean`, with spaces in apparent control tokens.
     return {
         _BETWEEN.join(re.escape(write(word).encode("utf-8", "surrogatepass")) for word in words)
         for words in (text.split(), clean(text).split())
@@ -317,7 +316,7 @@ def _json(text: str, *, ascii_only: bool = False) -> str:
 
 
 def _as_text(table: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Series | None:
-    """A column's texts, a nested one's as JSON; None where it has none."""
+    """A column as texts, with nested values as JSON; None if it cannot hold texts."""
     if dtype == pl.String:
         return table[name]
     if isinstance(dtype, pl.Struct):
@@ -328,7 +327,7 @@ def _as_text(table: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.Series | 
 
 
 def _tables(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Each table with the columns that tell its rows apart."""
+    """Each table with the columns that identify its rows."""
     names = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     found = []
     for name in names:

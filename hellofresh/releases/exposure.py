@@ -1,16 +1,15 @@
-"""The ledger of exposure: which groups have a public label or will have one, over all tasks, editions and splits.
+"""The ledger of exposure: the groups whose labels are or will be public, over all tasks, editions and splits.
 
-Two samples tell of each other's labels where they have the same id or group, or where a text of theirs is near-equal
-(of tasks whose groups do not tell, `Task.groups_tell`: where they are near-equal as a whole, or have a mark in common,
-see `marks`; in one split, too, only one sample of a lineage is). So no such group is in two splits: a draw leaves out
-what another split has. Where two splits share one all the same (an earlier version drew them, or a text was not at
-hand), the labels of one wait until predictions on the other are closed. The labels of the bundled sample are not
-secret, so its splits stand apart.
+Two samples reveal each other's labels if they share an id or group, or have near-equal texts. (For tasks without
+`Task.groups_tell`: if they are near-equal as a whole, or share a mark, see `marks`; one split then has only one sample
+per lineage.) No such group may be in two splits: a draw leaves out the groups of other splits. If two splits share a
+group anyway (drawn by an earlier version, or with a text that was unavailable), the labels of one wait until the
+deadline of the other. The labels of the bundled sample are public, so its splits are separate.
 
-`private/exposure.parquet` has a row for each group, or name of a lineage, and label: `group`, `sample`, `task`,
-`edition`, `split`, and `since`, the time from which the label is public (UTC; null where a later collection will
-decide). It follows from the releases, but for samples that were taken down: who kept them still knows their groups.
-Their texts are gone, so that `private/taken-down.parquet` keeps a sketch of each by which near-equal ones are found
+`private/exposure.parquet` has a row for each group (or name of a lineage) and label: `group`, `sample`, `task`,
+`edition`, `split`, and `since`, the time from which the label is public (UTC; null while a later collection will decide
+it). It can be derived from the releases, except for samples that were taken down, since readers may have kept them.
+Their texts are deleted; `private/taken-down.parquet` keeps a sketch of each to find near-equal ones
 (`duplicates.sketch`).
 """
 
@@ -38,12 +37,12 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample, Split
 Place = tuple[Edition, str, Split]
 """Edition, task and split."""
 _LONG = 8
-"""Words from which a text tells of a sample, if it is not the first of its texts: shorter ones stand in many."""
+"""Fewest words by which a text, other than the first, identifies a sample; shorter texts occur in many samples."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ExposedLabel:
-    """A row of the ledger: the label of a sample, its group and split, and since when it is public (UTC), if known."""
+    """A row of the ledger: a sample's group and split, and the time from which its label is public (UTC), if known."""
 
     group: str
     sample: str
@@ -55,7 +54,7 @@ class ExposedLabel:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TakenDownText:
-    """What is left of a text of a sample that was taken down: a sketch, by shingles of one word or of three."""
+    """The sketch of a text of a sample that was taken down, by shingles of one word or of three."""
 
     sample: str
     task: str
@@ -71,7 +70,7 @@ _EXPOSURE, _TAKEN_DOWN = "private/exposure.parquet", "private/taken-down.parquet
 
 
 def places(workspace: Workspace) -> list[Place]:
-    """Every split that was drawn or imported, main splits first, in order."""
+    """All splits that were drawn or imported, main splits first, in order."""
     found = []
     for path in (workspace.root / "releases").glob(f"*/*/**/{MANIFEST}"):
         edition, task, *split = path.parent.relative_to(workspace.root / "releases").parts
@@ -82,7 +81,7 @@ def places(workspace: Workspace) -> list[Place]:
 
 @dataclass(frozen=True)
 class _Exposed:
-    """One split of the ledger, and its manifest."""
+    """One split of the ledger with its manifest."""
 
     workspace: Workspace
     place: Place
@@ -90,27 +89,27 @@ class _Exposed:
 
     @classmethod
     def all_of(cls, workspace: Workspace) -> list[_Exposed]:
-        """All splits whose labels are secret at first, or public and of another source than the bundled sample."""
+        """All splits except those of the bundled sample."""
         found = [cls(workspace, place, read_manifest(workspace.release(*place))) for place in places(workspace)]
         return [split for split in found if not split.manifest.bundled]
 
     @property
     def folder(self) -> Path:
-        """Of its release."""
+        """The folder of its release."""
         return self.workspace.release(*self.place)
 
     def is_final(self, moment: datetime) -> bool:
-        """Whether its samples are public at a moment, so that they are not drawn again."""
+        """Whether its samples are public at a moment, so that the draw is final."""
         return self.manifest.has_labels or calendar_of(self.manifest, self.folder).opens <= moment
 
     @property
     def deadline(self) -> datetime | None:
-        """Until when predictions are taken; None where its labels are public."""
+        """The deadline of its predictions; None if its labels are public."""
         return None if self.manifest.has_labels else calendar_of(self.manifest, self.folder).deadline
 
     @property
     def since(self) -> str | None:
-        """Since when its labels are public, or from when on they will be."""
+        """The time from which its labels are or will be public, if known."""
         if self.manifest.dataset is not None:
             return self.manifest.dataset.published
         if self.place[2] == PROSPECTIVE:
@@ -119,13 +118,13 @@ class _Exposed:
 
     @property
     def hash_at_opening(self) -> str:
-        """What tells it from other draws, whatever is taken down later."""
+        """Hash of its samples at the opening, which later takedowns do not change."""
         stated = self.manifest.file("samples.jsonl")
         return self.manifest.samples_at_opening or (stated.sha256 if stated else "")
 
     @cached_property
     def rows(self) -> list[ExposedLabel]:
-        """The labels of its samples, as they are published."""
+        """The ledger's rows for its published samples."""
         edition, task, split = self.place
         return [
             ExposedLabel(str(group), str(row["id"]), task, str(edition), str(split), self.since)
@@ -135,24 +134,24 @@ class _Exposed:
 
     @cached_property
     def samples(self) -> Sequence[Sample]:
-        """Its samples, with the texts that are at hand."""
+        """Its samples, with the texts that are available."""
         edition, task, split = self.place
         return load_release(self.workspace, edition, get_task(task), split).samples if task in TASKS else ()
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """The texts that are at hand of its samples."""
+        """The available texts of its samples."""
         return _texts(get_task(self.place[1]), self.samples) if self.samples else iter(())
 
     def marks(self) -> Iterator[str]:
-        """The marks of its samples, where the task has lineages."""
+        """The marks of its samples, if the task has lineages."""
         for sample in self.samples:
             yield from marks(get_task(self.place[1]), sample)
 
 
 def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
-    """The texts that tell of samples, where they are at hand, each with the sample's id and a number.
+    """The available texts that identify samples, each with the sample's id and a number.
 
-    These are the first of each sample and long ones; where groups do not tell, the sample as a whole.
+    These are the first text of each sample and long ones; without `Task.groups_tell`, the sample as a whole.
     """
     for sample in samples:
         if isinstance(sample, task.sample_type):
@@ -166,10 +165,10 @@ def _names(lineage: object) -> list[object]:
 
 
 def marks(task: Task, sample: Sample) -> frozenset[str]:
-    """What two samples have in common where one shows what became of the other; none where a task has no lineages.
+    """Marks that two samples share if one reveals the outcome of the other; empty if the task has no lineages.
 
-    These are the names of its lineage, and all its eight words in a row within its group: another source of the same
-    history may begin it elsewhere, and then gives other names.
+    They are the names of its lineage, and all its sequences of eight words within its group, since another source of
+    the same history may start elsewhere and then gives other names.
     """
     if task.lineage is None or not isinstance(sample, task.sample_type):
         return frozenset()
@@ -179,9 +178,9 @@ def marks(task: Task, sample: Sample) -> frozenset[str]:
 
 
 def repeated(task: Task, samples: Sequence[Sample], key: str) -> frozenset[str]:
-    """The ids of those samples that give way to another of their lineage: the one with the smallest keyed hash stays.
+    """Ids of all samples but one per lineage: the one with the smallest keyed hash stays.
 
-    Labels have no part in it: it must be done before they are looked at.
+    Labels must not matter, so this is done before they are read.
     """
     gone, taken = set(), set[str]()
     for sample in sorted(samples, key=lambda sample: sha256_text(f"{key}:lineage:{sample.id}")):
@@ -195,24 +194,24 @@ def repeated(task: Task, samples: Sequence[Sample], key: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class ExposureLedger:
-    """What some splits expose."""
+    """The groups, texts and marks that some splits expose."""
 
     workspace: Workspace
     splits: tuple[_Exposed, ...]
 
     @classmethod
     def before(cls, workspace: Workspace, place: Place, moment: datetime, *, bundled: bool) -> ExposureLedger:
-        """The splits whose groups a draw leaves out that is made at a moment, or opens before it.
+        """The splits whose groups are left out by a draw that is made at a moment, or opens before it.
 
-        A main split may be drawn again until it opens, and until then gives way to those that precede it. A prospective
-        split is public at once and drawn once, so that all others come before it.
+        A main split may be drawn again until it opens; until then it leaves out the groups of preceding splits. A
+        prospective split is public at once and drawn once, so all other splits precede it.
 
         Raises:
             DataError, ReleaseError: if the manifest of a split is damaged.
         """
         others = [] if bundled else [split for split in _Exposed.all_of(workspace) if split.place != place]
         if place[2] == MAIN:
-            # Earlier quarters are drawn first, then tasks in their order.
+            # Earlier quarters precede later ones, then tasks by their order.
             turn = {name: number for number, name in enumerate(TASKS)}
             mine = place[0].sort_key, turn.get(place[1], -1)
             turns = ((split, (split.place[0].sort_key, turn.get(split.place[1], -1))) for split in others)
@@ -224,7 +223,7 @@ class ExposureLedger:
         return {" ".join(map(str, split.place)): split.hash_at_opening for split in self.splits}
 
     def known(self, task: Task, samples: Sequence[Sample]) -> frozenset[str]:
-        """The ids of those samples whose group one of the splits has, near-equal texts counted as one group.
+        """Ids of the samples whose group is in one of the splits; near-equal texts count as one group.
 
         Raises:
             DataError, ReleaseError: if one of the splits is damaged.
@@ -237,7 +236,7 @@ class ExposureLedger:
         ids |= {key for key, found in own.items() if not found.isdisjoint(shown)}
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
         earlier = (pair for split in self.splits for pair in split.texts())
-        # A claim is too short for shingles of several words.
+        # Claims are too short for shingles of several words.
         texts, words = dict(_texts(task, samples)), 1 if task.track == "statements" else 3
         mine = {(str(edition), name, str(split)) for edition, name, split in (split.place for split in self.splits)}
         kept = (row for row in _read(self.workspace.root / _TAKEN_DOWN, _SKETCHES) if row.words == words)
@@ -250,9 +249,9 @@ class ExposureLedger:
 
 
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
-    """Take back the main splits that have not opened and share a group with a split that was drawn now.
+    """Withdraw the unopened main splits that share a group with a split that was just drawn.
 
-    What would be public of them is removed, so that they are drawn again before they open; gives which.
+    Their public files are removed, so that they are drawn again before they open. Returns the withdrawn splits.
     """
     task, gone = get_task(place[1]), []
     for split in _Exposed.all_of(workspace):
@@ -265,10 +264,10 @@ def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], mome
 
 
 def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> datetime | None:
-    """Until when nothing may be published that follows from the labels of a split; None where they are public.
+    """The time until which a split's labels must stay secret; None if they are public.
 
-    Whatever shows labels, or figures that follow from them, asks this: a reveal, a resolution, ratings, reports. A time
-    that has passed says that the labels may be published, and are not yet.
+    Everything that publishes labels or results derived from them checks this: reveals, resolutions, ratings, reports.
+    A time in the past means that the labels may be published but are not public yet.
 
     Raises:
         DataError, ReleaseError: if the split is missing, or it or one that shares a group with it is damaged.
@@ -292,7 +291,7 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
 
 
 def _with_taken_down(workspace: Workspace, splits: Iterable[_Exposed]) -> Iterator[list[ExposedLabel]]:
-    """The rows of each split; those of samples that were taken down are in the file alone."""
+    """The rows of each split, with rows of samples that were taken down, which only the file still has."""
     kept = defaultdict(list)
     for row in _read(workspace.root / _EXPOSURE, _LEDGER):
         kept[row.edition, row.task, row.split].append(row)
@@ -306,7 +305,7 @@ _Row = TypeVar("_Row", ExposedLabel, TakenDownText)
 
 
 def _read(path: Path, table: Table[_Row]) -> list[_Row]:
-    """The rows of one of the ledger's two files; none before it is written."""
+    """The rows of one of the ledger's two files; empty before it is written."""
     if not path.is_file():
         return []
     try:
@@ -321,11 +320,11 @@ def _read(path: Path, table: Table[_Row]) -> list[_Row]:
 
 
 def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> None:
-    """Keep sketches of the texts of samples that are about to be taken down; those that are kept already stay."""
+    """Store sketches of the texts of samples that are about to be taken down, in addition to the stored ones."""
     edition, task, split = place
     path = workspace.root / _TAKEN_DOWN
     rows = _read(path, _SKETCHES)
-    # A takedown that was interrupted may have removed texts, after their sketches were written.
+    # An interrupted takedown may have removed texts after their sketches were written.
     new = set(ids) - {row.sample for row in rows if (row.edition, row.task, row.split) == (str(edition), task, split)}
     if new and task in TASKS:
         texts: dict[str, list[str]] = {key: [] for key in new}
@@ -334,7 +333,7 @@ def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> N
         except ReleaseError as error:
             if error.code != "bad-hash":
                 raise
-            samples = ()  # an earlier version's takedown was interrupted, and kept no sketch
+            samples = ()  # an interrupted takedown of an earlier version, which wrote no sketch
         for key, text in _texts(get_task(task), samples):
             texts.get(key.rsplit(" ", 1)[0], []).append(text)
         rows += [
@@ -347,6 +346,6 @@ def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> N
 
 
 def record(workspace: Workspace) -> None:
-    """Write the ledger as it is now; what was taken down stays in it."""
+    """Write the current ledger; rows of samples that were taken down stay in it."""
     rows = {row for split in _with_taken_down(workspace, _Exposed.all_of(workspace)) for row in split}
     write_parquet(workspace.root / _EXPOSURE, _LEDGER.frame(sorted(rows)), mode=0o600)

@@ -1,4 +1,4 @@
-"""Fetching a release over the web into a folder: what it names is untrusted, and what it sends is bounded."""
+"""Download a release into a folder; its names are untrusted, and the amount of data is bounded."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def fetch_release(url: str, folder: Path, *, timeout_s: float = 1800.0, quiet_s:
     Args:
         url: http or https address of the release's folder, or of its manifest.
         folder: an empty folder.
-        quiet_s: longest wait for the next bytes.
+        quiet_s: longest wait for the next bytes, in seconds.
 
     Raises:
-        UsageError: if it is not an address.
-        ReleaseError: if something cannot be had, is larger than it says, or is named in a way that leaves the folder.
+        UsageError: if `url` is not an address.
+        ReleaseError: if a file is unavailable, larger than its entry says, or has a path outside the folder.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
@@ -59,7 +59,7 @@ async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> N
         _check(newer, base)
         for entry in newer["files"]:
             await take(entry["path"], entry["size"])
-        # The manifests before it, as far as each is the one that the next names; checking names where it is not.
+        # Download earlier manifests while each matches the hash in the next; the later check reports a mismatch.
         oldest = newer["version"] - MAX_VERSIONS
         files.left = min(files.left, MAX_HISTORY_BYTES)
         while newer["version"] > max(1, oldest - 1) and newer["previous"] is not None:
@@ -70,7 +70,7 @@ async def _fetch(base: str, folder: Path, timeout_s: float, quiet_s: float) -> N
 
 
 def _check(manifest: Manifest, base: str) -> None:
-    """Refuse what must not be fetched at all."""
+    """Refuse a manifest with unsafe paths or too much data."""
     files = manifest["files"]
     wrong = [fault for entry in files if (fault := bad_path(entry["path"]))]
     total = sum(entry["size"] for entry in files)

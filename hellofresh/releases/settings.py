@@ -14,12 +14,12 @@ from hellofresh.tasks import TASKS
 
 
 class CalendarSettings(Strict):
-    """When quarters open, close and are revealed; a release that was built keeps the days that it was built with."""
+    """The calendar of quarters; a built release keeps the calendar of its build."""
 
     opens_after_days: int = Field(default=21, ge=1, le=90)
     deadline_before_reveal_days: int = Field(default=7, ge=0, le=60)
     deadlines: dict[str, datetime] = Field(default_factory=dict)
-    """Other deadlines for single quarters."""
+    """Deadlines of single quarters that differ from the rule."""
 
     @field_validator("deadlines", mode="after")
     @classmethod
@@ -35,11 +35,11 @@ class CalendarSettings(Strict):
 
     @property
     def rule(self) -> CalendarRule:
-        """How a quarter's days follow from the quarter."""
+        """The rule that gives a quarter's days."""
         return CalendarRule(self.opens_after_days, self.deadline_before_reveal_days)
 
     def of(self, quarter: Quarter) -> Calendar:
-        """The days of a quarter that is built now.
+        """The calendar of a quarter that is built now.
 
         Raises:
             ReleaseError: if its deadline is not between opening and reveal.
@@ -48,27 +48,27 @@ class CalendarSettings(Strict):
 
 
 class ProspectiveSettings(Strict):
-    """The prospective split: samples that are undecided yet, asked about for a few days."""
+    """Settings of the prospective split: undecided samples with a deadline a few days after publication."""
 
     enabled: bool = False
     """Whether `make release` collects undecided samples and draws such a split."""
     days: int = Field(default=5, ge=1, le=30)
-    """From the drawing to the last prediction."""
+    """Days from the draw to the deadline."""
 
 
 class ReleaseSettings(Strict):
-    """How a release is drawn from its candidates."""
+    """Settings of the draw of a release."""
 
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
-    """Most samples a class and period by task; the task's own cap where nothing is said."""
+    """Most samples per class and period, by task; the task's own cap by default."""
     calendar: CalendarSettings = CalendarSettings()
     prospective: ProspectiveSettings = ProspectiveSettings()
     x_notes_texts: bool = False
-    """Whether public samples from X hold the texts of posts and notes; X's terms forbid it to most people."""
+    """Whether public samples from X hold the texts of posts and notes, which X's terms mostly forbid."""
 
     def texts(self, task: str) -> bool:
-        """Whether a release of the task may hold texts that are withheld by default."""
+        """Whether a release of the task may publish texts that are withheld by default."""
         return task in TASKS and TASKS[task].source == "x-notes" and self.x_notes_texts
 
     @field_validator("caps", mode="after")

@@ -49,14 +49,14 @@ def build_panel(
     *,
     private: bool = False,
 ) -> Panel:
-    """Read a release, its labels and all that was said about it; submissions only after the deadline.
+    """Read a release, its labels and all outputs on it; submissions only after the deadline.
 
     Args:
-        workspace: where releases and runs are.
-        edition, task: of which release.
-        submissions: folder of what was handed in.
-        moment: the time that counts as now.
-        private: whether labels that are not public may be used.
+        workspace: the workspace with releases and runs.
+        edition, task: those of the release.
+        submissions: folder of submissions.
+        moment: the time to use as now.
+        private: whether secret labels may be used.
 
     Raises:
         ReleaseError: if the release does not exist, or its labels are not public.

@@ -1,8 +1,7 @@
-"""Whether the probabilities that systems state are true: computed here for the board and for the analysis.
+"""Calibration of systems' stated probabilities, for the board and the analysis.
 
-Of two classes the probability of label 1 is judged, which says everything. Of more, the probability of each class for
-itself, and that of the class that was chosen (top label): is it right as often as stated? A stated certainty is of the
-chosen class, too.
+With two classes, the probability of label 1 is judged. With more, the probability of each class separately, and that of
+the chosen class (top label): is it right as often as stated? A stated certainty is a probability of the chosen class.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from hellofresh.stats.calibration import Calibration, calibrate
 from hellofresh.stats.intervals import few_clusters
 
 LEAST_STATED = 10
-"""Fewer stated probabilities say nothing about how true they are."""
+"""Fewest stated probabilities for an estimate of calibration."""
 _RESAMPLES, _MANY, _FEWER_RESAMPLES = 1_000, 50, 300
-"""From so many curves on, fewer resamples are drawn."""
+"""Resamples, the number of curves from which fewer are drawn, and that smaller number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class StatedConfidence:
         headline: whether this prompt stands for the system.
         subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
-        few_clusters: whether these are too few for intervals that hold what they promise.
-        found: how true they are; None where there are fewer than `LEAST_STATED`.
+        few_clusters: whether these are too few for intervals with nominal coverage.
+        found: their calibration; None with fewer than `LEAST_STATED`.
     """
 
     system: System

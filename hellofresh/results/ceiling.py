@@ -1,10 +1,10 @@
-"""Out of what? The score of an oracle that knows all voters, but not which of them happened to vote.
+"""Ceiling of a score: that of an oracle that knows all voters, but not which of them happened to vote.
 
-Of each sample, ratings tell how often samples of voters who decide find it helpful, and how sure that is
-(`hellofresh.stats.bridging.chance_if_decided`). The oracle knows this share: it states it as its probability, and
-chooses the likelier class. Shares are drawn as ratings leave them open (beta distributions); each draw gives the
-oracle's score against the labels as they are, and the interval is that of the draws. So a ceiling is what is lost to
-who happened to vote, and to nothing else: not to labels that are wrong, nor to what no text tells.
+For each sample, ratings give the share of voter samples whose decision would be helpful, and its uncertainty
+(`hellofresh.stats.bridging.chance_if_decided`). The oracle states this share as its probability and chooses the
+likelier class. Shares are drawn from beta distributions; each draw gives the oracle's score against the actual labels,
+and the interval is that of the draws. The ceiling thus reflects only the random choice of voters, not wrong labels or
+missing information in texts.
 
 `publish_ceiling` writes it with the labels, `releases/<edition>/ratings/<task>.ceiling.jsonl`.
 """

@@ -1,4 +1,4 @@
-"""Is first place real? Systems compared item by item: means, ranks and all pairs, and how far the data carry them.
+"""Is first place real? Compare systems item by item: means, ranks, all pairs, and their robustness.
 
 A score is a mean over items. Complete tables are compared as a board's are (`hellofresh.stats.ranking`). Where cells
 are missing, systems are not averaged over different items: an effect of each item and of each system is fitted by least
@@ -41,20 +41,20 @@ _MANY_CELLS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ScoreComparison:
-    """What a table of scores says, and what it does not.
+    """The result of comparing systems on a table of scores.
 
     Attributes:
-        sentence: who leads, over whom that is significant, and over whom not.
-        said: what was read as what.
-        notes: how far the lead carries, and what to beware of.
+        sentence: the leader, and the systems over which its lead is and is not significant.
+        said: how columns were interpreted.
+        notes: robustness of the lead, and caveats.
         table: one row a system, the best first: `rank` with the best and the worst that the data allow, `tie_group`,
             `mean` with its 95% interval, `first` (probability of being first), `items` that it has a score on.
         pairs: one row a pair: `difference` of means with an interval that holds for all pairs together, `p_value`, and
             `adjusted` for all pairs (step-down max-t).
-        detectable: the true difference that is found with a power of 80%, in the median of the pairs.
-        needed: items that the leader's lead over the next would need for that; None without a lead.
-        to_lose: so few items carry the lead: without them it is gone.
-        halves: how often two random halves of the items agree on who leads.
+        detectable: true difference that is detected with a power of 80%, median over pairs.
+        needed: number of items for 80% power at the leader's lead over the second; None without a lead.
+        to_lose: smallest number of items without which the lead is lost.
+        halves: how often two random halves of the items have the same leader.
     """
 
     sentence: str
@@ -100,7 +100,7 @@ class _Fit:
 
 
 def compare_scores(scores: ItemScores, *, baseline: str = "", lower_is_better: bool = False) -> ScoreComparison:
-    """Compare all systems, or each with one.
+    """Compare all systems with each other, or each with a baseline.
 
     Args:
         scores: see `hellofresh.results.score_files`.
@@ -119,7 +119,7 @@ def compare_scores(scores: ItemScores, *, baseline: str = "", lower_is_better: b
             raise UnknownNameError("system", baseline, scores.systems)
         own = np.array(scores.systems) == baseline
         families = np.where(own[:, None] ^ own, 0, -1)
-    scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # one system alone compares nothing
+    scores = _kept(scores, np.isfinite(scores.values).sum(axis=0) > 1)  # an item with one system compares nothing
     check_size(*scores.values.shape)
     tables = _tables(scores, metric)
     whole = np.asarray(np.isfinite(scores.values).all(axis=0))

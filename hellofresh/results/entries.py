@@ -1,7 +1,7 @@
-"""The systems that a quarter's scores are about: finished runs and checked submissions, in one form.
+"""Entries: finished runs and checked submissions in one form, for scoring.
 
-A run stands for its system if it judged the samples that are released now; of several runs of one system the one that
-judged most stands, the newest among equals. What is left out is named with the reason.
+A run represents its system if it judged the current samples of the release; of several runs of a system, the one with
+most judged samples counts, then the newest. Runs that are left out are reported with the reason.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Entry(SystemId):
     """A system's outputs for the samples of one release.
 
     Attributes:
-        outputs: by prompt, then by sample id; the first prompt is the one that stands for the system.
+        outputs: by prompt, then by sample id; the first prompt is the system's headline.
         numbers: by prompt, metric and sample id: the value of the output and its weight, for metrics that are means.
-        cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
-        receipt: of a submission that was handed in.
-        repeated: as `outputs`, of further repetitions; those that are copies of an earlier one are left out.
+        cost_usd, tokens_in, tokens_out: of the whole run, None if unknown.
+        receipt: receipt of a submission.
+        repeated: outputs of further repetitions, without copies of an earlier one.
     """
 
     outputs: Mapping[str, Outputs] = field(repr=False)
@@ -57,7 +57,7 @@ class Entry(SystemId):
 
     @property
     def published(self) -> Mapping[str, Outputs]:
-        """The outputs as they may be published: of what others handed in without reasons and sources."""
+        """The publishable outputs: those of submissions lack rationales and sources."""
         if self.kind != "submission":
             return self.outputs
         return {
@@ -80,7 +80,7 @@ def run_records(workspace: Workspace, release: Release, split: str) -> tuple[lis
             continue
         regime = REGIMES.get(record.regime.name)
         if regime is not None and regime.gives not in (Output, release.task.output):
-            continue  # what is rated, not scored
+            continue  # responses are rated instead of scored
         if record.samples_sha256 != release.samples_sha256:
             notes.append(f"{folder.name} was run on other samples than are released now, and is left out")
             continue
@@ -112,7 +112,7 @@ def unscored_runs(workspace: Workspace, edition: Edition, scored: Collection[str
 
 
 def entries_of_runs(workspace: Workspace, release: Release, *, split: str = MAIN) -> tuple[list[Entry], list[str]]:
-    """The runs on a split that stand for their systems, and sentences about those that do not.
+    """The runs on a split that represent their systems, and sentences about the others.
 
     Raises:
         RunError: if a file of a run is damaged.
@@ -178,7 +178,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 
 def _settings(record: RunRecord) -> str:
-    """What was chosen besides model and regime: agent, options of models, search, unusual settings, roles, domains."""
+    """Settings besides model and regime: agent, model options, search, non-default settings, roles, domains."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
     usual = {} if regime is None else dict(regime.settings)
     settings = sorted(record.settings.items())
@@ -214,9 +214,9 @@ def _read_outputs(folder: Path, record: RunRecord) -> list[dict[str, dict[str, O
 
 
 def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[str, dict[str, Output]]:
-    """The vote of repetitions on each sample, by prompt, with their forecast where the number of classes is given.
+    """The majority vote of repetitions on each sample, by prompt, with a forecast if `classes` is given.
 
-    What is not a choice, or was not judged each time, is as in the first.
+    Outputs that are not choices, or are missing in a repetition, are taken from the first.
     """
     voted: dict[str, dict[str, Output]] = {}
     for prompt, by_sample in repetitions[0].items():
@@ -233,7 +233,7 @@ def _voted(repetitions: Sequence[Mapping[str, Outputs]], classes: int) -> dict[s
 def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
     """The prompts' outputs and, over the samples that every prompt judged, the vote of their choices.
 
-    Without choices nothing is voted on, and the first prompt stands for the system.
+    Without choices there is no vote, and the first prompt is the headline.
     """
     everywhere = set.intersection(*(set(by_sample) for by_sample in outputs.values()))
     votes: dict[str, Output] = {}
@@ -248,9 +248,8 @@ def _with_majority(outputs: Mapping[str, Outputs]) -> Mapping[str, Outputs]:
 def plurality(choices: Sequence[Choice]) -> Choice:
     """The vote of several prompts on one sample.
 
-    Only classes have a vote; of the classes with most votes there must be one. A tie is silence. Without a vote it is
-    blocked if every choice was blocked, else none. Where all choices state probabilities, the vote states their mean,
-    unless it is a tie.
+    Only classes are counted, and a tie counts as no answer. Without votes the result is blocked if every choice was
+    blocked, else none. If all choices state probabilities, the vote states their mean, unless it is a tie.
     """
     stated = [choice.probabilities for choice in choices if choice.probabilities]
     means = tuple(fmean(some) for some in zip(*stated, strict=True)) if len(stated) == len(choices) else ()
@@ -263,11 +262,11 @@ def plurality(choices: Sequence[Choice]) -> Choice:
 
 
 def forecast_of(choices: Sequence[Choice], classes: int) -> tuple[float, ...]:
-    """The probabilities of the classes that several answers to one question come to: the mean of what each says.
+    """The class probabilities of several answers to one question: the mean of their forecasts.
 
-    An answer says the probabilities that it states; else that its class has the certainty that it states, and the other
-    classes the rest in equal parts; else that its class is certain. So answers without either count by their shares.
-    One without a class and without probabilities says nothing; where all are such, a forecast is missing.
+    The forecast of an answer is its stated probabilities; else its stated certainty for its class, with the rest
+    divided equally among the others; else 1 for its class. Answers without class and probabilities are left out; if
+    all are, the forecast is empty.
     """
     said = []
     for choice in choices:

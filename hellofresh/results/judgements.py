@@ -1,4 +1,4 @@
-"""What every scored system said of every sample: rankings, comparisons and the site's answers are made of it.
+"""Outputs of every scored system on every sample, the input of rankings, comparisons and the site's answers.
 
 `judgements/<quarter>.parquet` has one row for each task, system, prompt and sample, and `judgements/<quarter>.receipts.
 parquet` one for each task and submission; `judgements/<quarter>.numbers.parquet` has the numbers that metrics are means
@@ -34,21 +34,21 @@ from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import MAIN
 
 Part = Literal["", "receipts", "numbers", "waiting"]
-"""Which of a quarter's files: what was said, receipts, numbers, or who waits for the deadline (of the main split)."""
+"""Kind of a quarter's file: outputs, receipts, numbers, or submissions that wait for the deadline (main split)."""
 _TABLES: Mapping[Part, Table[Any]] = {"": JUDGEMENTS, "receipts": RECEIPTS, "numbers": NUMBERS, "waiting": WAITING}
 
 
 def judgements_file(
     workspace: Workspace, edition: Edition, split: str = MAIN, part: Part = "", *, private: bool = False
 ) -> Path:
-    """The quarter's file of a split, of tasks whose labels are public or of the others; who waits is private."""
+    """The quarter's file of a split, for tasks with public or with secret labels; the waiting list is private."""
     folder = workspace.side(private=private) / "judgements"
     path = (folder if split == MAIN else folder / split) / f"{edition}.parquet"
     return path.with_suffix(f".{part}.parquet") if part else path
 
 
 def write_waiting(workspace: Workspace, edition: Edition, waiting: Mapping[str, Sequence[Entry]]) -> Path:
-    """Write who waits, by task; gives the file."""
+    """Write the waiting submissions by task; returns the file."""
     path, found = judgements_file(workspace, edition, part="waiting", private=True), [WAITING.schema.to_frame()]
     for task, entries in waiting.items():
         received = [utc_text(entry.receipt.received) if entry.receipt else "" for entry in entries]
@@ -69,7 +69,7 @@ def write_judgements(
     *,
     private: bool = False,
 ) -> list[Path]:
-    """Write what the systems said, by task, and their receipts; gives the files."""
+    """Write the systems' outputs, by task, and their receipts; returns the files."""
     said = [
         JUDGEMENTS.frame(_answers(entry, prompt), task=task)
         for task, systems in entries.items()
@@ -103,7 +103,7 @@ def _answers(entry: Entry, prompt: str) -> Iterator[AnswerRow]:
 
 
 def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
-    """The outputs of one entry again, by prompt and sample id, the prompt that stands for it first."""
+    """The outputs of one entry from its rows, by prompt and sample id, the headline prompt first."""
     found: dict[str, dict[str, Output]] = {}
     for row in JUDGEMENTS.rows(said.sort("headline", descending=True, maintain_order=True)):
         found.setdefault(row.prompt, {})[row.id] = _output(row)
@@ -122,7 +122,7 @@ def _output(row: AnswerRow) -> Output:
 
 
 def entry_numbers(rows: pl.DataFrame) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
-    """The numbers of one entry again, by prompt, metric and sample id."""
+    """The numbers of one entry from its rows, by prompt, metric and sample id."""
     found: dict[str, dict[str, dict[str, tuple[float, float]]]] = {}
     for row in NUMBERS.rows(rows):
         found.setdefault(row.prompt, {}).setdefault(row.metric, {})[row.id] = (row.value, row.weight)
@@ -145,9 +145,9 @@ def _receipts(entries: Iterable[Entry]) -> Iterator[ReceiptRow]:
 
 
 def scan_kept(workspace: Workspace, edition: Edition, split: str, part: Part, task: str) -> pl.LazyFrame:
-    """What one of these files holds of a task, public or private: after a reveal it moves with the next scoring.
+    """The rows of a task in one of these files, public or private: after a reveal they move with the next scoring.
 
-    It is checked now and read when it is asked for: millions of judgements need not be in memory at once.
+    The file is checked now and read lazily, since millions of judgements may not fit in memory.
 
     Raises:
         DataError: if a file is damaged, or of an earlier version.

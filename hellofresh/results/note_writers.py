@@ -1,4 +1,4 @@
-"""Who writes notes on X, and how well: a board that needs no model call.
+"""A board of the writers of notes on X, which needs no model calls.
 
 Programs that write by the API are a row each, people are one row, and so are collaborative notes. Shares of helpful
 notes do not compare writers, since different people see different notes. So ranks rest on raters who rated notes of
@@ -31,13 +31,13 @@ from hellofresh.tasks import TASKS
 
 _SOURCE = "x-notes"
 LEAST_POSTS = 30
-"""With fewer posts shared with others a writer is listed without a rank."""
+"""Fewest posts shared with others for a writer to be ranked."""
 _INTERCEPT = mean("intercept", (-2.0, 2.0))
 _SIDES = ("difference", "standard_error", "low", "high", "p_value", "adjusted")
 
 
 class WriterKind(StrEnum):
-    """Who writes."""
+    """Kind of a writer."""
 
     MACHINE = "machine"
     PEOPLE = "people"
@@ -46,7 +46,7 @@ class WriterKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteWriter:
-    """A writer in a quarter.
+    """The statistics of a writer in a quarter.
 
     Attributes:
         writer, kind: the name, such as `Writer 3` or `People`, and a `WriterKind`.

@@ -1,7 +1,7 @@
-"""Systems that met different quarters, on one scale: the headline metric adjusted for how hard each quarter was.
+"""Compare systems from different quarters on one scale: the headline metric adjusted for each quarter's difficulty.
 
-Baselines, controls and smoke tests take no part: a rule that always gives one answer has the same score in an easy
-quarter as in a hard one, and would hide that they differ. A system's adjusted score is given only where the data
+Baselines, controls and smoke tests are excluded: a rule that always gives one answer has the same score in easy and
+hard quarters and would hide the difference. A system's adjusted score is given only where the data
 identify it and its error: it took part in two quarters at least, and a chain of shared quarters links it to the other
 systems. Limits are made on the logit, so that they stay between those of the metric.
 
@@ -30,13 +30,13 @@ BEYOND = "the model of system and quarter expects a value that the metric cannot
 
 @dataclass(frozen=True, slots=True)
 class AdjustedScore:
-    """A system over its quarters.
+    """The adjusted score of a system over its quarters.
 
     Attributes:
         latest: the system's score in its latest quarter.
         quarters: those that it took part in.
-        score, low, high: the metric expected in the mean quarter, with its 95% interval; None where it is refused.
-        reason: why it is refused, else empty.
+        score, low, high: the metric expected in the mean quarter, with its 95% interval; None if not identified.
+        reason: why it is not identified, else empty.
     """
 
     latest: QuarterScore
@@ -48,7 +48,7 @@ class AdjustedScore:
 
     @property
     def shown(self) -> float:
-        """The adjusted score, or that of the latest quarter where there is none."""
+        """The adjusted score, or else the score of the latest quarter."""
         return self.latest.value if self.score is None else self.score
 
 

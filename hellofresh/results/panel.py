@@ -2,7 +2,7 @@
 
 Scores, standings, calibration, analyses and board tables are functions of a panel. It holds no path and reads no file;
 `hellofresh.results.build` makes one of entries.
-Names that others chose are made fit to be shown: one line, nothing invisible, not endless, no two alike.
+Names chosen by others are made displayable: one line, visible characters only, bounded length, all different.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Fact, Sample, to_json
 
 ALL_PERIODS = "all"
-"""Stands where a period's name would, for all samples of the split."""
+"""Name in place of a period for all samples of the split."""
 MAJORITY = "majority"
 """Prompt name of the majority vote of all prompts."""
 SINGLE = "single"
-"""Prompt name where there is one prediction a sample and no choice of prompts: baselines and submissions."""
+"""Prompt name of baselines and submissions, which have one prediction per sample."""
 BLOCKED = -2
-"""Stands in a row of answers for a refusal, which `hellofresh.stats.metrics.NO_ANSWER` does for other silence."""
+"""Code of a refusal among answers; `hellofresh.stats.metrics.NO_ANSWER` is that of other missing answers."""
 NOT_ASKED = -3
-"""Stands in a row of answers where the system was not asked about the sample."""
+"""Code among answers for samples that the system was not asked about."""
 CONTROLS = frozenset({"placebo"})
-"""Regimes that exist to be compared with: what they gain is not a gain of a system."""
+"""Regimes that are only controls for comparisons."""
 
 
 class EntrySection(StrEnum):
-    """What an entry is to the ranking. Systems are ranked; the others are compared with them."""
+    """Role of an entry in the ranking. Systems are ranked; the others are compared with them."""
 
     SYSTEM = "system"
     CONTROL = "control"
@@ -63,7 +63,7 @@ def section_of(kind: str, regime: str, *, smoke_test: bool) -> EntrySection:
 
 @dataclass(frozen=True, slots=True)
 class PromptOutputs:
-    """What one system said with one prompt.
+    """One system's outputs with one prompt.
 
     Attributes:
         prompt: the prompt, `majority` or `single`.
@@ -72,7 +72,7 @@ class PromptOutputs:
         probabilities: shape (n, classes), as stated, nan where none were.
         certainty: shape (n,), stated chance that the answer is right, nan where none was.
         numbers: by metric, shape (n, 2): the value of each output, nan where it is missing, and its weight.
-        repeated: the same of further repetitions.
+        repeated: outputs of further repetitions.
     """
 
     prompt: str
@@ -125,14 +125,14 @@ class PromptOutputs:
 
 @dataclass(frozen=True, slots=True)
 class System(SystemId):
-    """A system under one regime; what names it is made fit to be shown.
+    """A system under one regime, with displayable names.
 
     Attributes:
         name: the short name, without control and bidi characters; no two systems of a panel share one.
-        label: what figures and tables call all of its regimes; different for different models.
+        label: name of the model in figures and tables, the same for all its regimes.
         model: the same for one system under several regimes, different for different systems.
-        said: by prompt; the first stands for the system.
-        cost_usd, tokens_in, tokens_out: of the whole run, None where not known.
+        said: outputs by prompt; the first is the headline.
+        cost_usd, tokens_in, tokens_out: of the whole run, None if unknown.
     """
 
     name: str
@@ -145,7 +145,7 @@ class System(SystemId):
 
     @property
     def headline(self) -> PromptOutputs:
-        """What stands for the system."""
+        """The outputs that represent the system."""
         return self.said[0]
 
     @property
@@ -160,7 +160,7 @@ class System(SystemId):
 
     @property
     def section(self) -> EntrySection:
-        """What it is to the ranking."""
+        """Its role in the ranking."""
         return section_of(self.kind, self.regime, smoke_test=self.smoke_test)
 
 
@@ -181,7 +181,7 @@ class QuarterScore:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The same for one system in several quarters."""
+        """Identity of a system across quarters."""
         return self.system.model, self.system.regime, self.system.settings
 
 
@@ -194,13 +194,13 @@ class Panel:
         samples: the samples, with texts where they are at hand.
         without_texts: shape (n,), where they are not.
         labels: shape (n,), the class of each sample; 0 where the task has no classes.
-        facts: what only the label side knows, one mapping a sample.
+        facts: facts of labels, one mapping per sample.
         periods: shape (n,), names of months or weeks.
         groups: shape (n,), equal for samples that belong together.
         systems: in the order of label and regime.
-        notes: what was left out.
-        past: scores of the quarters before.
-        private: whether labels that are not public are in it: what is made of it stays in private.
+        notes: sentences about what was left out.
+        past: scores of earlier quarters.
+        private: whether it contains secret labels, so that results made from it must stay private.
     """
 
     task: Task
@@ -237,14 +237,14 @@ class Panel:
 
     @property
     def models(self) -> Sequence[Sequence[System]]:
-        """The systems, those of one model under its several regimes together."""
+        """The systems grouped by model."""
         found: dict[str, list[System]] = {}
         for system in self.systems:
             found.setdefault(system.model, []).append(system)
         return list(found.values())
 
     def statistics(self, said: PromptOutputs, where: NDArray[np.bool_], metric: Metric) -> NDArray[np.float64]:
-        """What a metric adds up of some samples, shape (samples, k)."""
+        """A metric's statistics of some samples, shape (samples, k)."""
         if metric.fact:  # ranks are those among the samples that are asked for
             return metric.statistics(self.known(metric.fact)[where], said.chances[where])
         if metric.of_forecasts:
@@ -270,7 +270,7 @@ class Panel:
     def tables(
         self, said: Sequence[PromptOutputs], where: NDArray[np.bool_], metric: Metric | None = None
     ) -> NDArray[np.float64]:
-        """The same of several systems or prompts, shape (number of them, g, k)."""
+        """Tables of several systems or prompts, shape (number of them, g, k)."""
         return np.stack([self.table(one, where, metric) for one in said])
 
     def part(self, said: PromptOutputs, where: NDArray[np.bool_], part: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -279,14 +279,14 @@ class Panel:
         return cluster_tables(statistics, self.groups[where])
 
     def is_one_class(self, where: NDArray[np.bool_]) -> bool:
-        """Whether all these samples are of one class, so that the headline would only say of which."""
+        """Whether all these samples are of one class, so that the headline is meaningless."""
         return bool(self.task.classes) and np.unique(self.labels[where]).size < 2
 
     def only(self, names: Sequence[str]) -> Panel:
-        """The same with these systems alone.
+        """The panel with only these systems.
 
         Raises:
-            UnknownNameError: if a system of such a name does not exist.
+            UnknownNameError: if a name is unknown.
         """
         known = {system.label for system in self.systems}
         for name in names:
@@ -297,7 +297,7 @@ class Panel:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that analyses are made from."""
+        """Hash of all inputs of analyses."""
 
         def described(said: PromptOutputs) -> object:
             stated = [part.tolist() for part in (said.probabilities, said.certainty)]
@@ -335,9 +335,9 @@ def cutoff_end(text: str) -> datetime | None:
 
 
 def exposure(cutoff: str, since: datetime, split: str) -> Exposure:
-    """What the cutoff says about a split: knowledge from after `since` may hold its outcomes.
+    """Exposure to a split's outcomes by a knowledge cutoff: knowledge from after `since` may include them.
 
-    The outcomes of a prospective split could not be known; `none` is the cutoff of what knows nothing.
+    The outcomes of a prospective split cannot be known; `none` is the cutoff of systems without knowledge.
     """
     if split == PROSPECTIVE:
         return Exposure.IMPOSSIBLE
@@ -400,7 +400,7 @@ def short_names(systems: Sequence[SystemId]) -> list[str]:
 
 
 def _alike(names: Sequence[str]) -> list[list[int]]:
-    """Positions of the names that more than one has."""
+    """Groups of positions whose names are equal except for case."""
     found: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(names):
         found[name.casefold()].append(number)

@@ -1,4 +1,4 @@
-"""People beside systems: how well one person, and the vote of three, predict the samples that people were asked about.
+"""People compared with systems: scores of one person and of the vote of three on the samples given to people.
 
 All rows of a table are about the same samples, those that three people or more judged, and each sample weighs the same.
 A single person's value is the metric over all their answers; its interval is over other samples and other people. Who
@@ -103,7 +103,7 @@ def _with_figures(row: PeopleRow, figures: tuple[float, float, float]) -> People
 
 
 def _missing(panel: Panel, where: NDArray[np.bool_], people: int) -> str:
-    """What there is too little of for figures; empty where there is enough."""
+    """Which data are too few for results; empty if they suffice."""
     samples = int(where.sum())
     missing = [f"{people} people of at least {LEAST_PEOPLE}"] if people < LEAST_PEOPLE else []
     if samples < LEAST_SAMPLES:

@@ -1,4 +1,4 @@
-"""What a reveal has published stays as it is: no predictions go, change or are added without being named."""
+"""Protect published predictions: none may be removed, changed or added unless a maintainer names the entry."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _System = tuple[str, str]
 
 
 def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str) -> None:
-    """Refuse entries with which predictions that were published would go or change, or submissions be added.
+    """Refuse entries that would remove or change published predictions, or add submissions.
 
-    A run may be followed by another run of the same system. Samples that were taken down since are left aside.
+    A run may be replaced by another run of the same system. Samples that were taken down since are ignored.
 
     Args:
-        folder: where the split is published.
-        entries: all that would be published of it now.
-        allowed: entries that a maintainer has named: they may go, change or be added.
+        folder: folder of the published split.
+        entries: all entries that would be published now.
+        allowed: entries named by a maintainer, which may be removed, changed or added.
         redo: the command to which the maintainer adds the entry's name.
 
     Raises:
-        ReleaseError: naming each such entry and what would become of it.
+        ReleaseError: with each such entry and its change.
     """
     path = folder / "predictions.jsonl"
     if not path.is_file():
@@ -69,7 +69,7 @@ class _PublishedPrediction:
 
 
 def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """Entries that would not be as they are published, and what would become of them."""
+    """Entries that differ from their published state, with the change."""
     ids, quotes = set(read_ids(folder / "samples.jsonl")), not read_manifest(folder).withheld
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
     systems: dict[str, _System] = {}

@@ -1,4 +1,4 @@
-"""Where systems whose responses were rated stand: by criterion, and by part of the samples.
+"""Standings of systems by ratings of their responses, by criterion and part of the samples.
 
 `publish_ratings` writes what is public of a closed study in `releases/<edition>/ratings/`, so that a stranger computes
 its figures again.
@@ -47,13 +47,13 @@ from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import Label, Sample
 
 PARTS = ("modality", "domain")
-"""Fields of samples by which the board is split."""
+"""Fields of samples by which the board divides them."""
 _RESAMPLES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class RatedStanding:
-    """Where a system stands on one criterion, on all samples or on a part of them.
+    """A system's standing on one criterion, on all samples or on a part of them.
 
     Attributes:
         kind: whose ratings.
@@ -103,7 +103,7 @@ def samples_of_study(study: RatedStudy) -> list[Sample]:
 def rated_standings(
     study: RatedStudy, task: Task, samples: Sequence[Sample], kind: JudgeKind = JudgeKind.PERSON
 ) -> list[RatedStanding]:
-    """Where every system stands: by the overall criterion on all samples and on each part, then by each criterion.
+    """Standings of all systems: by the overall criterion on all samples and on each part, then by each criterion.
 
     Args:
         study: the rated study.
@@ -163,7 +163,7 @@ _RATING_COLUMNS = ("sample", "response", "link", "judge", "criterion", "value", 
 
 
 def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[Path]:
-    """Write what a closed study of a release publishes, where there is one; gives the files.
+    """Write the public files of a release's closed study, if it has one; returns the files.
 
     Raises:
         DataError: if a file of the study is damaged.

@@ -1,4 +1,4 @@
-"""What a reveal publishes besides labels: everybody's predictions and the scores, in the release's own folder.
+"""Publish all predictions and scores in the release's folder at a reveal.
 
 Of a prospective split they are published as soon as it is resolved, for the samples that were decided.
 
@@ -37,7 +37,7 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
 @dataclass(frozen=True, slots=True)
 class RevealReport:
-    """What was published of a quarter and task: rows, and the manifest's version that lists them."""
+    """The result of publishing a quarter and task: rows, and the manifest's version that lists them."""
 
     edition: Edition
     task: str
@@ -48,7 +48,7 @@ class RevealReport:
 
 
 def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealReport]:
-    """Write predictions and scores of what is revealed or resolved, in a new version of the manifest, where other.
+    """Write predictions and scores of revealed or resolved splits, with a new version of the manifest if they changed.
 
     The same entries and scores give the same bytes; where those are published already, nothing is written.
 
@@ -67,7 +67,7 @@ def publish_results(workspace: Workspace, scored: ScoredSplit) -> list[RevealRep
         mine.sort(key=lambda score: (score.origin, score.prompt, score.period, order[score.metric]))
         names = [item.name for item in fields(Score) if item.name not in OVER_REPETITIONS]
         scores = [{name: getattr(score, name) for name in names} for score in mine]
-        released = set(read_ids(folder / "samples.jsonl"))  # without those that were taken down since
+        released = set(read_ids(folder / "samples.jsonl"))  # without samples that were taken down since
         if not main:
             released &= {str(row["id"]) for row in read_jsonl(folder / OUTCOMES) if row["label"] is not None}
         quotes = not read_manifest(folder).withheld

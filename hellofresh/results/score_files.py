@@ -54,7 +54,7 @@ class ColumnNames:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemScores:
-    """What is compared.
+    """The scores to compare.
 
     Attributes:
         systems: their names.
@@ -62,7 +62,7 @@ class ItemScores:
         values: shape (systems, items), the mean over repetitions; nan where a system has no score.
         clusters: shape (items,), equal for items that belong together; None if all stand for themselves.
         limits: the ends of the scale, or of what was seen.
-        said: what was read as what.
+        said: how columns were interpreted.
     """
 
     systems: Sequence[str]
@@ -265,7 +265,7 @@ def _clusters(long: pl.DataFrame, items: pl.Series) -> NDArray[np.int64]:
 
 
 def check_size(systems: int, items: int) -> None:
-    """Refuse what nothing can be said of.
+    """Refuse too few systems or items.
 
     Raises:
         DataError: if there are fewer than two systems, or fewer than five items.

@@ -49,12 +49,12 @@ from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
 
 VERSION = 13
-"""Raised whenever the same predictions would be scored otherwise, so that old scores are made again."""
+"""Version of scoring, raised whenever the same predictions would get other scores, which recomputes old ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredSplit:
-    """What scoring a split of a quarter came to.
+    """The result of scoring a split of a quarter.
 
     `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
     names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
@@ -81,8 +81,8 @@ def score_quarter(
 ) -> ScoredSplit:
     """Score all runs and submissions on a split of a quarter.
 
-    Submissions to the main split are scored after the deadline only, so that none can be a probe. The prospective split
-    is scored once it is resolved, on the samples that were decided.
+    Submissions to the main split are scored only after the deadline, so that they cannot probe labels. The prospective
+    split is scored once it is resolved, on the decided samples.
 
     Args:
         submissions: folder of what was handed in.
@@ -90,7 +90,7 @@ def score_quarter(
         changes: entries whose published predictions may go, change or be added.
 
     Raises:
-        ReleaseError: if the quarter has no release, or published predictions would not stay as they are.
+        ReleaseError: if the quarter has no release, or published predictions would change.
         DataError: if there is nothing to score, or a file of a run or release is damaged.
     """
     read = _read_main if split == MAIN else _read_prospective
@@ -127,7 +127,7 @@ _HOW = {
 
 
 def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Path:
-    """Where a split is published."""
+    """Folder of a published split."""
     release = workspace.release(edition, task)
     return release if split == MAIN else release / split
 
@@ -135,7 +135,7 @@ def _folder(workspace: Workspace, edition: Edition, task: str, split: str) -> Pa
 def write_scores(workspace: Workspace, scored: ScoredSplit) -> list[Path]:
     """Write scores and judgements, those of tasks whose labels are not public below `private/`; gives the files.
 
-    Where one side has no task any more, its files are removed: after a reveal nothing stays in private.
+    Files of a side without tasks are removed, so that no private files stay after a reveal.
     """
     written = []
     if any(scored.waiting.values()):
@@ -273,7 +273,7 @@ class _Read:
 
 
 def _key(found: _Read, public: Iterable[str]) -> str:
-    """Hash of what decides the scores."""
+    """Hash of all inputs of the scores."""
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
     inputs: list[object] = [
         sorted(public),
@@ -324,7 +324,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     releases = [load_prospective(workspace, edition, task) for task in resolved]
     handed_in: Mapping[str, Sequence[Entry]] = {}
     if resolved:
-        # No truth: the samples without an outcome would look like errors that all have in common.
+        # Without truth, since samples without an outcome would look like common errors.
         due = due_in(workspace, edition, PROSPECTIVE)
         handed_in, about = entries_of_submissions(submissions, due, moment, {}, workspace)
         notes += about

@@ -1,4 +1,4 @@
-"""Who is ahead on a split. There is one rule, and it is here.
+"""Standings of systems on a split, by a single rule.
 
 - Ranked are systems; baselines, controls (`hellofresh.results.panel.CONTROLS`) and smoke tests are compared with them.
 - A system takes part if it judged at least half as many samples as the system that judged most. Ranks, and pairs of
@@ -29,16 +29,16 @@ from hellofresh.stats.ranking import Differences, all_differences, halves_agree,
 
 _RESAMPLES = 10_000
 _MANY, _FEWER_RESAMPLES = 100, 2_000
-"""From so many systems on, fewer resamples are drawn."""
+"""Number of systems from which fewer resamples are drawn, and that number of resamples."""
 _RIVALS = 10
-"""Of so many systems, the nearest to the first, it is asked how many samples keep them behind."""
+"""Number of nearest rivals for which the robustness of the first place is computed."""
 _MOST_BY_PERIOD = 40
-"""With more entries than this, pairs are compared on the whole split only."""
+"""Most entries whose pairs are also compared by period."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a ranked system stands.
+    """The standing of a ranked system.
 
     Attributes:
         origin: the system's.
@@ -46,10 +46,10 @@ class Standing:
         first: probability of being first.
         tie_group: 1 for all that are not separable from the best, and so on.
         n, clusters: samples and groups of samples that the comparison rests on.
-        few_clusters: whether these are too few for intervals that hold what they promise.
-        to_lose: of the first, so many samples are enough that it is not ahead without them, see
-            `hellofresh.stats.samples_to_overtake`; None for others, and where it is the last.
-        halves: of the first, how often two random halves of the samples agree on who is first; None for others.
+        few_clusters: whether these are too few for intervals with nominal coverage.
+        to_lose: for the first, the number of samples without which it is not ahead, see
+            `hellofresh.stats.samples_to_overtake`; None for others, and if no number suffices.
+        halves: for the first, how often two random halves of the samples agree on the first; None for others.
     """
 
     origin: str
@@ -97,7 +97,7 @@ class Pair:
     same: int
 
     def turned(self) -> Pair:
-        """The second against the first."""
+        """The pair with its entries exchanged."""
         return replace(self, one=self.two, two=self.one, difference=-self.difference, low=-self.high, high=-self.low,
                        one_right=self.two_right, two_right=self.one_right)  # fmt: skip
 
@@ -107,12 +107,12 @@ PAIRS = Table(Pair)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standings:
-    """Who stands where, and how any two compare.
+    """The standings of systems and the comparison of all pairs.
 
     Attributes:
         ranked: in the order of ranks.
         pairs: of all entries that take part, a row of `PAIRS` each, first on the whole split, then by period.
-        notes: who does not take part, and why.
+        notes: entries that do not take part, with reasons.
         detectable: the true difference that would be found with a power of 80% between two ranked systems, in the
             median of the pairs, each tested alone; None without a pair, or where there is one cluster only.
     """
@@ -125,7 +125,7 @@ class Standings:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Entries that are compared, and the samples on which: all of these judged all of those.
+    """Compared entries and their common samples, which all of them judged.
 
     Attributes:
         systems: the entries.
@@ -142,7 +142,7 @@ class Field:
 
 
 def fields_of(panel: Panel) -> tuple[Field, Field]:
-    """Those who are ranked on their common samples; and all who are compared, on theirs."""
+    """The field of ranked entries, and the field of all compared entries, each with its common samples."""
     ranked = _complete([system for system in panel.systems if system.section is EntrySection.SYSTEM])
     others = [system for system in panel.systems if system.section is not EntrySection.SYSTEM]
     everywhere = np.ones(panel.labels.shape, dtype=np.bool_)
@@ -156,7 +156,7 @@ def fields_of(panel: Panel) -> tuple[Field, Field]:
 
 
 def _complete(systems: Sequence[System]) -> list[System]:
-    """Those who judged at least half as many samples as the one who judged most."""
+    """The systems that judged at least half as many samples as the one that judged most."""
     asked = [int(system.headline.asked.sum()) for system in systems]
     most = max(asked, default=0)
     return [system for system, n in zip(systems, asked, strict=True) if 2 * n >= most > 0]
@@ -225,7 +225,7 @@ def _standings(panel: Panel, field: Field, found: Differences, resamples: int | 
 
 
 def _with_fragility(panel: Panel, field: Field, tables: NDArray[np.float64], first: Standing) -> Standing:
-    """The first with what its place hangs on, by the nearest of the others."""
+    """The first system's standing with its robustness against the nearest others."""
     metric, origins = panel.task.headline, [system.origin for system in field.systems]
     own = origins.index(first.origin)
     order = np.argsort(-metric.sign * metric.value(tables.sum(axis=1)), kind="stable")

@@ -1,5 +1,5 @@
-"""Rows of the scores, and of the files beside them: what systems said, receipts, who waits for the deadline,
-and people beside systems."""
+"""Row types of the scores and the files beside them: outputs of systems, receipts, waiting submissions, and
+people compared with systems."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Score(SystemId):
     """One metric of a system with one prompt in one period, with its interval at 95%.
 
     Attributes:
-        edition, task, prompt, period, bundled: what is scored.
-        headline: whether the prompt is the one that stands for the system.
-        n, n_split: samples that were judged, and samples there are.
+        edition, task, prompt, period, bundled: identify what is scored.
+        headline: whether the prompt is the system's headline.
+        n, n_split: number of judged samples, and of all samples.
         clusters, effective_clusters: groups of samples, and as many of one size as would weigh as much; of a mean over
             classes those of its rarest class where these are fewer than 12, of the log score an eighth where these
             are fewer than 96.
@@ -59,15 +59,15 @@ SCORES = Table(Score)
 """A quarter's file of scores."""
 
 OVER_REPETITIONS = ("repetitions", "mean", "mean_low", "mean_high")
-"""What is not published: it follows from more than the published predictions."""
+"""Unpublished fields, which need more than the published predictions."""
 
 WITHOUT_LABELS = (*IDENTITY, "prompt", "period", "headline", "bundled", "n", "n_split", "none", "blocked")
-"""The fields of a score, besides quarter and task, that are the same whatever the labels are."""
+"""The fields of a score, besides quarter and task, that do not depend on labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """What a system said of a sample with one prompt.
+    """A system's output on a sample with one prompt.
 
     Attributes:
         id: of the sample.
@@ -140,7 +140,7 @@ class ReceiptRow:
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """Who handed predictions in that may not be used yet; what they predict is not in it."""
+    """A submission that may not be used yet, without its predictions."""
 
     origin: str
     system: str
@@ -181,7 +181,7 @@ class PeopleRow:
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """What an oracle of the voters reaches, see `hellofresh.results.ceiling`.
+    """The score of an oracle of the voters, see `hellofresh.results.ceiling`.
 
     Attributes:
         metric: its name.
@@ -198,7 +198,7 @@ class CeilingRow:
 
 
 PEOPLE_NAMES = {"people/single": "One person", "people/vote": "Vote of three people"}
-"""What rows of people are called, by their origin."""
+"""Names of the rows of people, by origin."""
 
 JUDGEMENTS = Table(AnswerRow, {"task": str})
 NUMBERS = Table(NumberRow, {"task": str})

@@ -1,4 +1,4 @@
-"""Rewards: how good a response to a claim is, in numbers, for those that judge, choose among, or learn from responses.
+"""Rewards: numeric scores of responses to claims, for judging, choosing among, or learning from responses.
 
-Here is what applies a reward; `training` makes reward models, and nothing here needs it.
+This package applies rewards; `training` makes reward models and is not needed here.
 """

@@ -1,11 +1,11 @@
-"""What a reward model is, what it judges and learns from, its card, and the equation that puts rewards together.
+"""The types of reward models, their cases, data and card, and the equation that combines rewards.
 
-That is equation 2 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) on arrays, in which
-f is the relevance that the retriever's encoder gives:
+It is equation 2 of "Evidence-Driven Retrieval Augmented Response Generation" (RARG, section 3.3) on arrays, in which
+f is the relevance by the retriever's encoder:
 
     R(x, y) = refutation + factuality + politeness + alpha * (f(x, y) + max over evidence e of f(e, y))
 
-The card, `reward.json`, says what a model was trained for, on what, and what it reaches on held-out data.
+The card, `reward.json`, states a model's criterion, its training data, and its results on held-out data.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from hellofresh.core.strict import Strict
 
 FloatArray = NDArray[np.float64]
 CRITERIA = ("refutation", "factuality", "politeness")
-"""What a reward model can be trained for: criteria of the rubric evidence-5."""
+"""The criteria of the rubric evidence-5 for which a reward model can be trained."""
 
 
 class Beside(StrEnum):
-    """What a reward model reads beside the response."""
+    """The text that a reward model reads beside the response."""
 
     CLAIM = "claim"
     EVIDENCE = "evidence"
@@ -39,11 +39,11 @@ class Beside(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RewardCase:
-    """A response and what it is judged by.
+    """A response with its claim and evidence.
 
     Attributes:
-        claim: what it responds to.
-        evidence: the texts that it was to rest on, the best first; may be empty.
+        claim: the claim that it responds to.
+        evidence: the texts it should be based on, the best first; may be empty.
         response: the response.
     """
 
@@ -52,19 +52,19 @@ class RewardCase:
     response: str
 
     def beside(self, what: Beside) -> tuple[str, ...]:
-        """The texts that are read beside the response, each in turn; an empty one where nothing is."""
+        """The texts to read beside the response one at a time; a single empty text if there are none."""
         texts = {Beside.CLAIM: (self.claim,), Beside.EVIDENCE: self.evidence, Beside.NOTHING: ("",)}
         return texts[what]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledResponse:
-    """A response of which it is known whether it meets a criterion.
+    """A response with a label for a criterion.
 
     Attributes:
         case: the response.
-        label: 1 if it does, else 0.
-        group: responses of one group are not independent, such as those to one claim.
+        label: 1 if it meets the criterion, else 0.
+        group: responses of one group are dependent, such as those to one claim.
     """
 
     case: RewardCase
@@ -73,27 +73,27 @@ class LabelledResponse:
 
 
 class RewardModel(Protocol):
-    """Something that scores responses; equation 2 as a whole is one as well."""
+    """Scores responses; equation 2 as a whole is one, too."""
 
     @property
     def name(self) -> str:
-        """Of its criterion, such as `politeness`."""
+        """Name of its criterion, such as `politeness`."""
 
     def score(self, cases: Sequence[RewardCase]) -> FloatArray:
-        """The reward of each, shape (n,); the higher, the better. A criterion's is a probability, 0 to 1."""
+        """The reward of each case, shape (n,), higher is better; a criterion's reward is a probability, 0 to 1."""
 
 
 _CARD = "reward.json"
 
 
 class RewardData(Strict):
-    """One file that was learnt from.
+    """A file of training data.
 
     Attributes:
         name, sha256: of the file.
-        importer: how it was read.
-        rows, positives: how many responses were used, and how many of them meet the criterion.
-        note: what its labels stand for, where they are no judgements of responses.
+        importer: name of its reader.
+        rows, positives: number of responses used, and of those that meet the criterion.
+        note: meaning of its labels, if they are not judgements of responses.
     """
 
     name: str
@@ -105,13 +105,13 @@ class RewardData(Strict):
 
 
 class RewardMeasure(Strict):
-    """One metric on held-out responses with its 95% interval, and against always choosing the usual class.
+    """One metric on held-out responses with its 95% interval, and compared with always choosing the majority class.
 
     Attributes:
         metric: its name.
         value, low, high: with its interval.
-        usual: what always choosing the usual class reaches.
-        difference, difference_low, difference_high: by how much the model is better, paired.
+        usual: the value for always choosing the majority class.
+        difference, difference_low, difference_high: the model's paired advantage over it.
     """
 
     metric: str
@@ -125,16 +125,16 @@ class RewardMeasure(Strict):
 
 
 LEAST = 0.9
-"""Share of claims in which a reward places the refutation above all probes; below it the reward is weak."""
+"""Least share of claims with the refutation above all probes; a reward below it is weak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """How a reward did.
+    """A reward's results on probes.
 
     Attributes:
-        claims: that it was probed with.
-        shares: of the claims in which the refutation is above a probe, by probe, and above all (`all`).
+        claims: number of claims.
+        shares: share of claims with the refutation above a probe, by probe, and above all of them (`all`).
     """
 
     claims: int
@@ -142,26 +142,26 @@ class Probed:
 
     @property
     def is_weak(self) -> bool:
-        """Whether the refutation is first too seldom."""
+        """Whether the refutation is first too rarely."""
         return self.shares["all"] < LEAST
 
 
 class RewardCard(Strict):
-    """See above.
+    """The card of a reward model.
 
     Attributes:
         format: of this file.
-        criterion: what it scores.
-        form: a head on frozen vectors, or a whole encoder.
-        beside: what it reads beside the response.
-        encoder: parameters of the encoder whose vectors a head reads, or name of the model that was trained whole.
+        criterion: the criterion that it scores.
+        form: whether it is a head on frozen vectors or a whole encoder.
+        beside: the text that it reads beside the response.
+        encoder: parameters of a head's encoder, or name of the model trained as a whole.
         training: the recipe.
-        data: the files.
-        versions: of what the outcome depends on.
+        data: the training files.
+        versions: of the packages that affect the result.
         rows: responses by part: train, selection and test.
-        epoch: the one that was kept.
-        measures: on the test part.
-        probes: how often refutations of the test part are placed above replies that refute nothing; for refutation.
+        epoch: the selected epoch.
+        measures: metrics on the test part.
+        probes: for refutation, how often refutations of the test part score above replies that refute nothing.
         sha256: of the weights.
     """
 
@@ -183,7 +183,7 @@ class RewardCard(Strict):
         """The measure of that name.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: if there is no such measure.
         """
         return {measure.metric: measure for measure in self.measures}[metric]
 
@@ -197,7 +197,7 @@ def read_card(folder: Path) -> RewardCard:
     """Read a card.
 
     Raises:
-        DataError: if there is none in the folder, or it is damaged.
+        DataError: if the card is missing or damaged.
     """
     path = folder / _CARD
     if not path.is_file():
@@ -218,8 +218,8 @@ def summed_reward(
     Args:
         criteria: scores of each criterion, each of shape (n,).
         claim_relevance: f(x, y), shape (n,).
-        evidence_relevance: f(e, y) of the evidence that fits best, shape (n,); 0 where there is no evidence.
-        alpha: what relevance is worth.
+        evidence_relevance: f(e, y) of the best evidence, shape (n,); 0 without evidence.
+        alpha: weight of relevance.
     """
     summed: FloatArray = np.sum(criteria, axis=0, initial=0.0) + alpha * (claim_relevance + evidence_relevance)
     return summed

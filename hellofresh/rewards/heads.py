@@ -1,17 +1,17 @@
-"""Rewards from frozen vectors: the features and weights of a head, and the relevance of a response.
+"""Rewards from frozen vectors: features and weights of a head, and the relevance of a response.
 
-A head is a logistic regression on the vectors of a pair of texts, and their words in a fixed number of columns:
+A head is a logistic regression on the vectors of a pair of texts, and on their words in a fixed number of columns:
 
     [u, v, |u - v|, u * v, relation, words]   u: vector of the text beside the response; v: of the response
-    [v, words]                                where nothing is read beside it
+    [v, words]                                without a text beside it
 
-The relation is what tells a reply that is about the text and says something of its own from an echo and from what is
-off the topic: the cosine, the share of the response's words that are new, that of the text's words that are said again,
-the lesser and the product of the first two, and the cosine's square.
+The relation distinguishes a reply that is on topic and adds something from an echo and from a reply that is
+off topic: the cosine, the share of the response's words that are new, the share of the text's words it repeats,
+the minimum and the product of the first two, and the square of the cosine.
 
-Words and pairs of words are hashed with a sign into columns and divided by their length (Weinberger et al., Feature
-Hashing for Large Scale Multitask Learning, ICML 2009). A word of the response is another one than a word that only the
-other text has.
+Words and word pairs are hashed with a sign into columns and divided by their length (Weinberger et al., Feature
+Hashing for Large Scale Multitask Learning, ICML 2009). Words of the response and words that only the other text has
+get different columns.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from hellofresh.rewards.base import Beside, FloatArray, RewardCard, RewardCase
 
 WORD_COLUMNS = 2048
 _TIMES = 20
-"""Columns of each number of the relation, so that it is held down less than one dimension of a vector is."""
+"""Copies of each number of the relation, so that the penalty shrinks it less than a dimension of a vector."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*|[?!.]")
 
 
 def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, FloatArray]) -> FloatArray:
-    """The features of a pair, or of a response alone; each text comes with its vector."""
+    """The features of a pair, or of a response alone; each text is given with its vector."""
     said, unsaid = _WORD.findall(response[0].lower()), _WORD.findall(beside[0].lower()) if beside is not None else []
     pairs = (f"{first} {second}" for first, second in pairwise(said))
     hashed = np.zeros(WORD_COLUMNS)
@@ -57,18 +57,18 @@ def pair_features(beside: tuple[str, FloatArray] | None, response: tuple[str, Fl
 
 
 def unique_vectors(encoder: Encoder, texts: Sequence[str]) -> dict[str, FloatArray]:
-    """The vector of each text, each made once, by text."""
+    """The vectors by text, each computed once."""
     unique = list(dict.fromkeys(texts))
     return dict(zip(unique, encoder.passages(unique).astype(np.float64), strict=True))
 
 
 @dataclass(frozen=True)
 class ResponseRelevance:
-    """f of equation 2: the cosine of two vectors, or what a trained head makes of them.
+    """f of equation 2: the cosine of two vectors, or a trained head's score.
 
     Attributes:
         encoder: makes vectors.
-        head: trained for documents that fit claims; None for the encoder itself.
+        head: trained to match documents with claims; None for the cosine.
     """
 
     encoder: Encoder
@@ -96,9 +96,9 @@ class RewardWeights:
     """The numbers of a head.
 
     Attributes:
-        middle, spread: by which features are centred and scaled, shape (width,).
+        middle, spread: centre and scale of the features, shape (width,).
         weights: shape (width,).
-        bias: added.
+        bias: the intercept.
     """
 
     middle: FloatArray
@@ -107,7 +107,7 @@ class RewardWeights:
     bias: float
 
     def logits(self, features: FloatArray) -> FloatArray:
-        """Of n responses, from features of shape (n, width)."""
+        """Logits of n responses, from features of shape (n, width)."""
         found: FloatArray = (features - self.middle) / self.spread @ self.weights + self.bias
         return found
 
@@ -119,7 +119,7 @@ def chances(logits: FloatArray) -> FloatArray:
 
 
 def read_weights(path: Path, sha256: str) -> RewardWeights:
-    """Read the weights of a head; raises DataError if they are missing or others."""
+    """Read the weights of a head; raises DataError if they are missing or have another hash."""
     with np.load(checked_weights(path, sha256), allow_pickle=False) as stored:
         return RewardWeights(stored["middle"], stored["spread"], stored["weights"], float(stored["bias"]))
 
@@ -152,7 +152,7 @@ class HeadReward:
         return self.card.criterion
 
     def score(self, cases: Sequence[RewardCase]) -> FloatArray:
-        """Of several texts of evidence the one that supports the response best counts; without any the score is 0."""
+        """Score by the evidence that supports the response best; 0 without evidence."""
         beside = self.card.beside
         texts = [text for case in cases for text in (*case.beside(beside), case.response)]
         vectors = unique_vectors(self.encoder, texts)

@@ -1,4 +1,4 @@
-"""Whole encoders as reward models, equation 2 as one, and opening them by the folders that training writes."""
+"""Whole encoders and equation 2 as reward models, opened from the folders that training writes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 TOKENS = 256
-"""Of a pair that an encoder reads."""
+"""Maximum tokens of a pair that an encoder reads."""
 
 
 @dataclass(frozen=True)
 class EncoderReward:
-    """Scores responses by an encoder that was trained whole, with a classifier on top.
+    """Scores responses by an encoder trained as a whole, with a classifier on top.
 
     Attributes:
-        card: what it was trained with.
-        model: as sentence-transformers loads it.
+        card: its card.
+        model: loaded by sentence-transformers.
     """
 
     card: RewardCard
@@ -47,7 +47,7 @@ class EncoderReward:
         except ImportError as error:
             raise missing_extra("this reward model", error.name or "sentence-transformers", "train") from None
         weights = checked_weights(folder / "model" / "model.safetensors", card.sha256)
-        # Local files only: nothing is fetched, whatever the folder's files name.
+        # Local files only: nothing is downloaded, whatever the folder's files refer to.
         loading = {"local_files_only": True, "trust_remote_code": False}
         return cls(card, CrossEncoder(str(weights.parent), max_length=TOKENS, device="cpu", **loading))
 
@@ -57,7 +57,7 @@ class EncoderReward:
         return self.card.criterion
 
     def score(self, cases: Sequence[RewardCase]) -> FloatArray:
-        """As a head: the best of several texts of evidence counts, and without any the score is 0."""
+        """Score as a head does: by the best evidence; 0 without evidence."""
         read = [(n, (text, case.response)) for n, case in enumerate(cases) for text in case.beside(self.card.beside)]
         found = np.zeros(len(cases))
         if read:
@@ -68,7 +68,7 @@ class EncoderReward:
 
 @dataclass(frozen=True, slots=True)
 class RewardParts:
-    """What the rewards of n responses are made of.
+    """The parts of the rewards of n responses.
 
     Attributes:
         criteria: scores by criterion, each of shape (n,).
@@ -88,8 +88,8 @@ class CombinedReward:
 
     Attributes:
         models: one for each criterion.
-        relevance: f; without it, relevance counts nothing.
-        alpha: what relevance is worth.
+        relevance: f; None leaves relevance out.
+        alpha: weight of relevance.
     """
 
     models: Sequence[RewardModel]
@@ -111,15 +111,15 @@ class CombinedReward:
 
 
 def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
-    """The reward model of a folder.
+    """Open the reward model in a folder.
 
     Args:
-        folder: with its card and weights.
-        encoder: whose vectors a head reads; the one that it was trained with if left out.
+        folder: of its card and weights.
+        encoder: makes the vectors for a head; the one that it was trained with if left out.
 
     Raises:
-        DataError: if there is none, or it is damaged.
-        UsageError: if what it needs is not installed.
+        DataError: if the model is missing or damaged.
+        UsageError: if a required package is not installed.
     """
     card = read_card(folder)
     if card.form == "encoder":
@@ -132,17 +132,17 @@ def open_reward(folder: Path, encoder: Encoder | None = None) -> RewardModel:
 def open_combined(
     folders: Sequence[Path], *, alpha: float = 1.0, head: Path | None = None, encoder: Encoder | None = None
 ) -> CombinedReward:
-    """Equation 2 from the folders of its criteria's models.
+    """Open equation 2 from the folders of its criteria's models.
 
     Args:
-        folders: one for each criterion.
-        alpha: what relevance is worth; with 0 no vectors are made for it.
-        head: folder of a trained reranker, whose f is taken; else that of the encoder itself.
+        folders: one per criterion.
+        alpha: weight of relevance; with 0 no vectors are computed for it.
+        head: folder of a trained reranker to use as f; else the encoder's cosine.
         encoder: makes vectors; MiniLM if left out.
 
     Raises:
         DataError: if a folder has no reward model.
-        UsageError: if two are for one criterion, or what they need is not installed.
+        UsageError: if two are for one criterion, or a required package is not installed.
     """
     vectors = encoder or open_encoder(MINILM)
     models = [open_reward(folder, vectors) for folder in folders]

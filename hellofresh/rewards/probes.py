@@ -1,7 +1,7 @@
-"""Responses that refute nothing, which a reward must place below a refutation, and which heads learn as negatives.
+"""Probes: responses that refute nothing, which a reward must score below a refutation; heads train on such negatives.
 
-A policy that is tuned by a reward finds what the reward likes. So before one is optimised, each of a sample of claims
-gets a refutation and five replies that say nothing of their own; the reward has to place the refutation first.
+Tuning by a reward exploits its weaknesses. So before a reward is optimised, each of a sample of claims
+gets a refutation and five replies without content of their own; the reward must rank the refutation first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hellofresh.core.files import sha256_text
 from hellofresh.rewards.base import LEAST, LabelledResponse, Probed, RewardCase, RewardModel
 
 MOST = 100
-"""Claims that a reward is probed with before it is optimised."""
+"""Number of claims in the probe before a reward is optimised."""
 _AHEAD = (0, 7, 13, 29)
 _THANKS = (
     "Thank you so much for sharing this, what a wonderful post!",
@@ -23,7 +23,7 @@ _THANKS = (
 
 
 def probes_of(claim: str, other: str) -> dict[str, str]:
-    """The responses by name; `other` is a refutation of another claim."""
+    """The probes by name; `other` is a refutation of another claim."""
     return {
         "echo": claim,
         "echo with thanks": f"Thank you. {claim} Thank you, please take care.",
@@ -34,9 +34,9 @@ def probes_of(claim: str, other: str) -> dict[str, str]:
 
 
 def negatives_of(examples: Sequence[LabelledResponse]) -> list[LabelledResponse]:
-    """For each response to a claim, one that does not refute it, and for each refutation some of other claims.
+    """Negatives: for each response one that does not refute its claim, and for each refutation some of other claims.
 
-    The kinds come in turn, by a hash of the claim. What is off the topic is the hardest to tell, and comes most often.
+    Kinds alternate by a hash of the claim. Off-topic replies are the hardest to recognise, and the most frequent.
     """
     known = [item for item in examples if item.case.claim.strip()]
     found = []
@@ -51,7 +51,7 @@ def negatives_of(examples: Sequence[LabelledResponse]) -> list[LabelledResponse]
 
 
 def _off_topic(examples: Sequence[LabelledResponse], ahead: int = 0) -> list[str]:
-    """For each response a refutation of another group, the next after so many; empty where there is none."""
+    """For each response a refutation of another group, `ahead` places on, or ''."""
     refuting = [item for item in examples if item.label]
     return [
         next((one.case.response for one in (*refuting[(n + ahead) % max(len(refuting), 1) :], *refuting)
@@ -61,11 +61,11 @@ def _off_topic(examples: Sequence[LabelledResponse], ahead: int = 0) -> list[str
 
 
 def probe(reward: RewardModel, refutations: Sequence[LabelledResponse]) -> Probed | None:
-    """Hold a reward's scores of refutations against those of the probes; None where there are none with a claim.
+    """Compare a reward's scores of refutations with those of probes; None without refutations that have a claim.
 
     Args:
-        reward: to be probed.
-        refutations: responses that refute the claims that they are responses to.
+        reward: the reward to probe.
+        refutations: responses that refute their claims.
     """
     known = [item for item in refutations if item.case.claim.strip()]
     if not known:
@@ -80,7 +80,7 @@ def probe(reward: RewardModel, refutations: Sequence[LabelledResponse]) -> Probe
 
 
 def refutation_of(claim: str, evidence: Sequence[str], written: str) -> LabelledResponse:
-    """What a reward is probed with: the response that people wrote, or else a plain refutation by the evidence."""
+    """The refutation for a probe: the response that people wrote, else a plain refutation by the evidence."""
     found = f" Studies found this: {evidence[0]}" if evidence else " Studies and health authorities say the opposite."
     response = written or f"Thank you for your question. That is false and misleading, and there is no proof.{found}"
     return LabelledResponse(RewardCase(claim, tuple(evidence), response), 1, claim)
@@ -90,7 +90,7 @@ def refuse_weak(reward: RewardModel, refutations: Sequence[LabelledResponse], *,
     """Probe a reward before it is optimised.
 
     Raises:
-        UsageError: if it is weak, and that is not allowed.
+        UsageError: if the reward is weak and `allowed` is false.
     """
     found = probe(reward, sorted(refutations, key=lambda item: sha256_text(item.case.claim))[:MOST])
     if found is not None and found.is_weak and not allowed:

@@ -1,1 +1,1 @@
-"""Asking, and losing nothing: evaluations, the runner with its pace and journal, and what a finished run leaves."""
+"""Running evaluations: the runner with its pace and durable journal, and the files of a finished run."""

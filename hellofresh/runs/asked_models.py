@@ -1,4 +1,4 @@
-"""Who is asked in a run: the opened models, what they may learn from, and what earlier runs have asked them already."""
+"""The models of a run: opening them, their training samples, and answers shared with earlier runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *,
     """The model of each role.
 
     Raises:
-        UsageError: if one is unknown, does not fit the regime or cannot give the repetitions that are asked for.
+        UsageError: if one is unknown, does not fit the regime or cannot give the requested repetitions.
     """
     edition, task = evaluation.edition, evaluation.task
     context = ModelContext(
@@ -47,7 +47,7 @@ def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *,
 
 
 def _check_kind(spec: ModelSpec, regime: Regime) -> None:
-    """Retrievers alone rank documents; a baseline reads no prompt, so that no regime changes its answers."""
+    """Only retrievers rank documents; a baseline reads no prompt, so regimes do not apply to it."""
     if spec.kind == "baseline" and (regime.name != "zero-shot" or regime.parameters):
         what = f"the regime {regime.name!r}" if regime.name != "zero-shot" else "a setting"
         raise UsageError(
@@ -64,10 +64,10 @@ def _check_kind(spec: ModelSpec, regime: Regime) -> None:
 
 
 def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> None:
-    """Make sure that repetitions can differ, and that the temperature (None where nothing was chosen) can be kept.
+    """Check that repetitions can differ, and that the models accept the temperature (None if not chosen).
 
     Raises:
-        UsageError: if the repetitions would be copies of each other, or no model takes the temperature.
+        UsageError: if the repetitions would be copies of each other, or no model accepts the temperature.
     """
     if repeat < 1:
         raise UsageError(f"{repeat} repetitions", expected="at least 1", code="bad-repeat")
@@ -99,7 +99,7 @@ def check_repetitions(specs: Mapping[str, ModelSpec], repeat: int, temperature: 
 
 
 def sampling_notes(specs: Mapping[str, ModelSpec], repeat: int, temperature: float | None) -> Iterator[str]:
-    """A sentence on each model that ignores a part of what was chosen."""
+    """A sentence on each model that ignores a chosen setting."""
     by_name = {spec.name: spec.sampling for spec in specs.values()}
     for name, sampling in sorted(by_name.items()):
         if sampling is Sampling.UNSEEDED and (repeat > 1 or temperature):
@@ -111,10 +111,10 @@ def sampling_notes(specs: Mapping[str, ModelSpec], repeat: int, temperature: flo
 
 
 def _training(workspace: Workspace, edition: Edition, task: Task) -> list[TrainingSample]:
-    """Labelled samples of all revealed quarters before this one, of sources of the same kind.
+    """Labelled samples of all earlier revealed quarters with the same kind of source.
 
-    Answers are public, so nothing may be learnt from labels that are not. For a frozen data set, those of its other
-    versions, without the samples that this version has and those of the same groups.
+    Answers become public, so secret labels must not be learnt from. For a frozen data set, these are the samples of its
+    other versions, without samples and groups of this version.
     """
     training: dict[tuple[Edition | None, str], TrainingSample] = {}
     release = load_release(workspace, edition, task)
@@ -135,7 +135,7 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
         found, labels = load_release(workspace, other, task), load_labels(workspace, other, task)
         for sample in found.with_texts() if not edition.is_living or found.bundled == release.bundled else ():
             if sample.id not in ids and sample.group not in groups:
-                # Of a data set's versions, a sample counts once.
+                # A sample may be in several versions of a data set, and counts once.
                 version = other if edition.is_living else None
                 training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())
@@ -143,10 +143,10 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
 
 @dataclass(slots=True)
 class SharedAnswers:
-    """What finished runs have asked already, by a hash of model and request, and how much of it was used so far.
+    """Answers of finished runs by a hash of model and request, with the number of uses so far.
 
-    So an answer is paid for once in a sweep. Of several, that of the first run counts, and within a run the one that
-    stands first in its order. It is stored in the new run's journal like any other, so that a run never needs another.
+    An answer is thus paid for once in a sweep. Of several answers, the first of the first run counts. It is copied to
+    the new run's journal, so that a run never depends on another.
     """
 
     known: Mapping[str, Answer]
@@ -181,7 +181,7 @@ def _key(model: str, request: str) -> str:
 
 @dataclass(slots=True)
 class SharedModel:
-    """A model that is asked only what no earlier run has asked it."""
+    """A model that first looks for an answer in earlier runs."""
 
     model: Model
     answers: SharedAnswers

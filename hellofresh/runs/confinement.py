@@ -1,9 +1,9 @@
-"""A strange program, run by bubblewrap in a root of its own: it sees the system's libraries, itself and the endpoint.
+"""Run an untrusted program by bubblewrap in its own root, where it sees system libraries, itself and the endpoint.
 
-Nothing else of this machine is there: no home, workspace, submissions, process, device, socket or network. It can write
-to `/tmp` and `/dev/shm` alone, which are memory and gone afterwards. What namespaces do not part, a filter of system
-calls refuses: keyrings, sockets of other families (such as vsock, to the machine's host), memory that is of no file and
-no process. Sources: bubblewrap's manual, `bwrap(1)`; `seccomp(2)`.
+Nothing else is visible: no home, workspace, submissions, processes, devices, sockets or network. It can write only to
+`/tmp` and `/dev/shm`, which are in memory and temporary. A seccomp filter refuses what namespaces do not isolate:
+keyrings, sockets of other families (such as vsock, to the machine's host), and anonymous memory files.
+Sources: bubblewrap's manual, `bwrap(1)`; `seccomp(2)`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from hellofresh.tasks.outputs import Choice, Status
 
 _HOME, _RELAY, _SOCKET = "/tmp/program", "/run/relay.py", "/run/endpoint"  # noqa: S108 - within the confinement
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl/certs")
-"""What programs need of the system; nothing there is of a user."""
+"""System folders that programs need, without user data."""
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _POLL_S = 0.1
 _FAMILIES = (1, 2, 10, 16)
-"""Families of sockets that namespaces part: Unix, IPv4, IPv6, netlink."""
+"""Families of sockets that namespaces isolate: Unix, IPv4, IPv6, netlink."""
 _CALLS = {
     "x86_64": (0xC000003E, (41, 53), (29, 248, 249, 250, 298, 304, 319, 321, 323, 425, 447)),
     "aarch64": (0xC00000B7, (198, 199), (194, 217, 218, 219, 241, 265, 279, 280, 282, 425, 447)),
@@ -47,13 +47,13 @@ request_key, keyctl, perf_event_open, open_by_handle_at, memfd_create, bpf, user
 
 @dataclass(frozen=True, slots=True)
 class ProcessLimits:
-    """What a confined program may use.
+    """Resource limits of a confined program.
 
     Attributes:
         seconds: wall time.
-        processes: at once.
-        memory: bytes, of each process and of all together; the rest of the machine keeps a twentieth of its own.
-        disk: bytes in `/tmp`, in `/dev/shm`, and in what it prints.
+        processes: most processes at once.
+        memory: bytes, of each process and of all together; a twentieth of the machine's memory stays free.
+        disk: bytes in `/tmp`, in `/dev/shm`, and of its output.
     """
 
     seconds: float = 3600.0
@@ -63,10 +63,10 @@ class ProcessLimits:
 
 
 def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
-    """Refuse a program that cannot be started or confined, or whose own files would show a hidden folder.
+    """Refuse a program that cannot be started or confined, or whose files would expose a hidden folder.
 
     Raises:
-        UsageError: says which, and what to install.
+        UsageError: with the reason and what to install.
     """
     if not command or shutil.which(command[0]) is None:
         what = f"no such program: {command[0][:200]!r}" if command else "no program is named"
@@ -95,24 +95,24 @@ def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
 
 
 def _absolute(command: Sequence[str]) -> list[str]:
-    """The command as it can be started from an empty folder: the program and the files among its words by full path."""
+    """The command with full paths of the program and of files, so that it starts from any folder."""
     start = Path(shutil.which(command[0]) or command[0]).absolute()
     return [str(start), *(str(Path(word).absolute()) if is_path(word) else word for word in command[1:])]
 
 
 def is_path(word: str) -> bool:
-    """Whether a word of a command names a file, or a folder by a path with a slash."""
+    """Whether a word of a command names an existing file, or a folder by a path with a slash."""
     return Path(word).is_file() or ("/" in word and Path(word).is_dir())
 
 
 def _shown(command: Sequence[str]) -> Iterator[Path]:
-    """What the program sees besides the system: its interpreter, and the files and folders that its command names."""
+    """Paths that the program sees besides the system: its interpreter, and files and folders in its command."""
     yield from _interpreter(Path(command[0]))
     yield from (Path(word) for word in command if is_path(word))
 
 
 def _interpreter(program: Path) -> Iterator[Path]:
-    """The folders of a Python: a virtual environment, and the installation that it was made of."""
+    """The folders of a Python: a virtual environment and its base installation."""
     if (program.parent.parent / "pyvenv.cfg").is_file():
         yield program.parent.parent
         program = program.with_name("python")
@@ -126,7 +126,7 @@ def _refused_calls() -> IO[bytes]:
     machine, sockets, refused = _CALLS[platform.machine()]
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
     refuse, allow = 0x50000 | errno.ENOSYS, 0x7FFF0000
-    # What to do, with which value, and where to go on if it is so, and if not; without a place, at the next line.
+    # Operation, value, and the targets if true and if false; without a target, the next line.
     lines = [(load, 4, "", ""), (equal, machine, "", "refuse"), (load, 0, "", ""), (at_least, 1 << 30, "refuse", "")]
     lines += [(equal, call, "refuse", "") for call in refused] + [(equal, call, "family", "") for call in sockets]
     lines.append((give, allow, "", ""))
@@ -145,12 +145,12 @@ def _refused_calls() -> IO[bytes]:
 
 
 def _bwrap(shown: Sequence[Path], limits: ProcessLimits, calls: int, *more: str) -> list[str]:
-    """The words before those of a program: an empty root, read-only parts of the system, what is shown, refused calls.
+    """The bubblewrap command: an empty root, read-only parts of the system, shown paths, refused system calls.
 
     Args:
-        shown: files and folders.
-        limits: what a process may use.
-        calls: number of the open file of `_refused_calls`.
+        shown: files and folders to show.
+        limits: resource limits of a process.
+        calls: file descriptor of `_refused_calls`.
         more: further words.
     """
     words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
@@ -165,15 +165,15 @@ def _bwrap(shown: Sequence[Path], limits: ProcessLimits, calls: int, *more: str)
     tops = [path for path in {*shown} if not any(path != other and path.is_relative_to(other) for other in shown)]
     words += [word for path in sorted(map(str, tops)) for word in ("--ro-bind", path, path)]
     words += [*more, "--dir", _HOME, "--chdir", _HOME]
-    # /proc, too: who replays as root would let the program write the kernel's settings.
+    # /proc too: for root, the program could otherwise write the kernel's settings.
     words += [word for name in ("/", "/dev", "/home", "/proc", "/run", "/var") for word in ("--remount-ro", name)]
-    # Limits that a process cannot raise; those of all together are watched from outside, since the kernel exempts root.
+    # Hard limits per process; limits of all together are watched from outside, since the kernel exempts root.
     most = (f"--nproc={limits.processes}", f"--as={limits.memory}", f"--fsize={limits.disk}", "--core=0")
     return [*words, "nice", "-n", "19", "prlimit", *most]
 
 
 class ConfinedProgram:
-    """A program while the endpoint is open; samples that it leaves without an output have no answer."""
+    """A running program while the endpoint is open; samples without an output count as unanswered."""
 
     def __init__(self, command: Sequence[str], log: Path, limits: ProcessLimits) -> None:
         self._command, self._log, self._limits = _absolute(command), log, limits
@@ -182,11 +182,11 @@ class ConfinedProgram:
         """The limit that ended it, if one did."""
 
     def start(self, server: EndpointServer) -> None:
-        """Start it in the loop that runs; it ends with that."""
+        """Start the program in the running event loop; it is ended with the loop."""
         self._task = asyncio.get_running_loop().create_task(self._live(server))
 
     def _words(self, server: EndpointServer, calls: int) -> list[str]:
-        """The whole command that starts it."""
+        """The whole command, including bubblewrap."""
         binds = ["--ro-bind", str(relay.__file__), _RELAY, "--ro-bind", str(server.socket), _SOCKET]
         own = Path(sys.executable)
         shown = [*_shown(self._command), *_interpreter(own)]
@@ -196,7 +196,7 @@ class ConfinedProgram:
     async def _live(self, server: EndpointServer) -> None:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("wb") as log, _refused_calls() as calls:
-            # A plain process, which is waited for after the loop has been closed, too.
+            # Not an asyncio process, since it is also waited for after the loop has closed.
             process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by who replays
                 self._words(server, calls.fileno()),
                 stdin=subprocess.DEVNULL,
@@ -214,7 +214,7 @@ class ConfinedProgram:
                 if self.over:
                     process.kill()  # and with it all processes of its namespace
                 if self.over or process.poll() is not None:
-                    for session in list(server.sessions.values()):  # also those that open only now
+                    for session in list(server.sessions.values()):  # including sessions that are just opening
                         session.give_up(Choice(status=Status.NONE))
                 await asyncio.sleep(_POLL_S)
         finally:
@@ -222,7 +222,7 @@ class ConfinedProgram:
             process.wait()
 
     def _environment(self, server: EndpointServer) -> Mapping[str, str]:
-        """What the program gets: where to ask; no key and no setting of this machine."""
+        """The program's environment: the endpoint's address, without keys or settings of this machine."""
         proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), server.origin)
         direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost")
         asked = {"OPENAI_BASE_URL": f"{server.origin}/v1", "OPENAI_API_KEY": server.token}
@@ -231,7 +231,7 @@ class ConfinedProgram:
         return {**plain, **proxies, **direct, **asked, "HELLOFRESH_ENDPOINT": server.origin}
 
     def check_end(self) -> None:
-        """Raises RunError if the program could not be started, or a limit ended it."""
+        """Raise RunError if the program could not be started, or a limit ended it."""
         with self._log.open(encoding="utf-8", errors="replace") as log:
             first = log.readline(300).strip()
         if first.startswith("bwrap: "):
@@ -247,22 +247,22 @@ class ConfinedProgram:
 
 
 def _over(outer: int, limits: ProcessLimits) -> str:
-    """What all processes of a program use too much of, if anything.
+    """The limit that a program's processes together exceed, or ''.
 
-    They are read in the `/proc` of its own namespace, which lists no others and stays quick however many there are:
-    the kernel exempts root from limits of processes.
+    This is needed since the kernel exempts root from limits of processes. The `/proc` of the program's namespace lists
+    only its processes, so reading it stays fast.
     """
     memory = 0
     try:
         (first, *_) = Path(f"/proc/{outer}/task/{outer}/children").read_text(encoding="ascii").split() or [""]
         inside = Path("/proc", first, "root/proc")
-        if not first or inside.stat().st_dev == Path("/proc").stat().st_dev:  # it has no root of its own yet
+        if not first or inside.stat().st_dev == Path("/proc").stat().st_dev:  # its root is not set up yet
             return ""
         own = [path for path in inside.iterdir() if path.name.isdigit()]
         if len(own) > limits.processes:
             return "processes"
         for path in own:
-            with suppress(OSError):  # it has just ended
+            with suppress(OSError):  # the process has just ended
                 memory += int((path / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # the program has just ended
         return ""

@@ -1,9 +1,9 @@
-"""What a run may take, before it asks: a ceiling, and what is expected by the answers that the journal has.
+"""Estimate the cost of a run in advance: a ceiling, and an expectation from the answers in the journal.
 
-Nothing is written, fetched or asked. For the ceiling the regime has its longest conversation: each answer is as long
-as it may be, hidden reasoning uses its cap, and every character of a page is a token, as in scripts without spaces; all
-requests beyond it, up to the regime's ceiling, cost as much as the dearest. Expected is what the
-run's own answers took on average; while there are too few of them, the ceiling is all that is known.
+Nothing is written, fetched or asked. For the ceiling the regime has its longest conversation: each answer has its
+maximal length, hidden reasoning uses its cap, and every character of a page is a token, as in scripts without spaces;
+further requests up to the regime's ceiling cost as much as the most expensive one. The expectation is the average of
+the run's own answers; while there are too few of them, only the ceiling is known.
 
 `preview` shows a regime's whole conversation about a sample, without a model or the web.
 """
@@ -33,21 +33,21 @@ from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import Sample
 
 SECONDS_A_CALL = 1.0
-"""How long an answer is taken to need."""
+"""Assumed time of an answer."""
 _MOST_RESULTS = 50
 _WORDS_A_PAGE = 1_000
 _LONGEST_WORD = "\u8a9e" * 11
-"""With the space after it, as long as a word may be where texts are cut by words."""
+"""With the following space, the longest word that cutting by words permits."""
 _ASCII_A_TOKEN = 2.5
 _MOST_A_MESSAGE = 8
 _ENOUGH = 20
-"""From so many answers on, their mean says what the next ones will take."""
+"""Fewest answers whose mean predicts the next ones."""
 _FILLING = re.compile(r"(?:\bword\b ?){4,}")
 
 
 @dataclass(frozen=True, slots=True)
 class RoleForecast:
-    """What is to come for one role: what is expected, and ceilings; costs are None where the price is not known."""
+    """Expected and maximal requests, tokens and cost of one role; costs are None if the price is unknown."""
 
     model: str
     calls: int
@@ -60,14 +60,14 @@ class RoleForecast:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is to come.
+    """The forecast of a run.
 
     Attributes:
-        samples, repetitions: to judge.
-        known: requests whose answers the journal has; they are in no other number.
-        measured: whether what is expected comes from the journal's answers; else it is the ceiling.
-        roles: by role.
-        seconds: expected, at a second a call and by the models' limits.
+        samples, repetitions: numbers to judge.
+        known: requests with an answer in the journal, which the other numbers exclude.
+        measured: whether the expectation comes from the journal's answers; else it is the ceiling.
+        roles: forecast by role.
+        seconds: expected time, at one second per call and by the models' limits.
     """
 
     samples: int
@@ -89,17 +89,17 @@ class Forecast:
 
     @property
     def cost_usd(self) -> float | None:
-        """Expected; None where a price is not known."""
+        """Expected cost; None if a price is unknown."""
         return sum_known(role.cost_usd for role in self.roles.values())
 
     @property
     def most_usd(self) -> float | None:
-        """Ceiling; None where a price is not known."""
+        """Maximal cost; None if a price is unknown."""
         return sum_known(role.most_usd for role in self.roles.values())
 
 
 def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal | None = None) -> Forecast:
-    """Estimate what a run will take. The assignment's web is not used."""
+    """Estimate the requests and cost of a run. The assignment's web is not used."""
     entries = [] if journal is None else list(journal.entries())
     had = Counter((entry.sample, entry.repetition) for entry in entries)
     asked: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
@@ -107,7 +107,7 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
         asked[entry.sample, entry.repetition].add(entry.prompt)
     prompts = {prompt.id for prompt in assignment.prompts}
     whole = {item for item, found in asked.items() if assignment.regime.one_prompt or prompts <= found}
-    # Nothing more is asked about those of them that have a transcript.
+    # Samples with a transcript are finished.
     traced = set() if journal is None else {(sample, repetition) for sample, repetition, _ in journal.traces()}
     items = [item for item in assignment.items(samples) if (item.sample.id, item.repetition) not in whole & traced]
     most = asyncio.run(_ceilings(assignment, items, had))
@@ -146,7 +146,7 @@ def _seconds(usual: Ledger) -> float:
 
 
 def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
-    """So many times what a role took, at most the ceiling; the ceiling where its model does not say what it takes."""
+    """`times` the role's usage, at most the ceiling; the ceiling if its model does not report usage."""
     counted = taken.answers - taken.unreported
     if not counted:
         return most if taken.answers else Ledger(most.spec)
@@ -156,10 +156,10 @@ def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
 
 
 async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[tuple[str, int], int]) -> Ledgers:
-    """The most that is still to be asked about all items; `had` are the answers at hand, by sample and repetition."""
+    """Maximal remaining usage for all items; `had` is the number of known answers by sample and repetition."""
     most, ceiling = Ledgers(assignment.specs), assignment.regime.ceiling(len(assignment.prompts))
     samples = {item.sample.id: item.sample for item in items}
-    if Need.WEB in assignment.regime.needs and samples:  # long pages take long: the longest sample stands for all
+    if Need.WEB in assignment.regime.needs and samples:  # long pages are slow: the longest sample stands for all
         longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, assignment.slots(item).values())))
         samples = dict.fromkeys(samples, longest)
     played = {sample.id: sample for sample in samples.values()}
@@ -177,9 +177,9 @@ async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[
 
 
 async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
-    """What the questions about one sample take if answers and pages are as long as they may be.
+    """Usage of one sample's requests if answers and pages have their maximal length.
 
-    Up to the regime's ceiling, each request is of the dearest kind, with one more answer before it.
+    Up to the regime's ceiling, each further request costs as much as the most expensive, plus one more answer.
     """
     ledgers = Ledgers(assignment.specs)
     largest = dict.fromkeys(assignment.specs, Estimate(0, 0))
@@ -211,7 +211,7 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
 
 
 def _count(ledger: Ledger, request: Request) -> Estimate:
-    """Add the most that a request may take to a ledger."""
+    """Add a request's maximal usage to a ledger."""
     texts = (part for message in request.messages for part in message.parts)
     tokens_in = sum(map(_most_tokens, texts)) + _MOST_A_MESSAGE * (1 + len(request.messages))
     tokens_in += sum(image_tokens(ledger.spec, image) for image in images_of(request))
@@ -226,9 +226,9 @@ def _most_tokens(text: str) -> int:
 
 
 def _paper_images(assignment: Assignment, sample: Sample) -> Sequence[Image]:
-    """Paper of the size of the sample's pictures, and of the largest size for each that would have to be fetched.
+    """Blank pictures in the sizes of the sample's pictures, or the largest size for each that must be fetched.
 
-    Paper is not read: that takes seconds a picture.
+    Blank pictures are not read by OCR, which takes seconds for each.
     """
     pictures = assignment.pictures
     if pictures is None or Need.IMAGES not in assignment.regime.needs:
@@ -239,12 +239,12 @@ def _paper_images(assignment: Assignment, sample: Sample) -> Sequence[Image]:
     return [replace(image, content=PAPER_IMAGE.content) for image in images if image is not None]
 
 
-# Previews: a regime's whole conversation about a sample, to be looked at
+# Previews: a regime's whole conversation about a sample
 
 
 @dataclass(frozen=True, slots=True)
 class PaperWeb:
-    """A web on which every search finds the same, and every page has one title and text; `steps` takes each call."""
+    """A fake web with the same results for every search and the same text on every page; `steps` records calls."""
 
     results: Sequence[SearchResult]
     title: str
@@ -265,12 +265,12 @@ class PaperWeb:
         return ""
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedQuestion:
-    """One question that a regime asks, and what it was answered with; without a prompt, the step serves all of them."""
+    """A question of a regime with its example answer; without a prompt, the step serves all prompts."""
 
     step: str
     prompt: str
@@ -281,14 +281,14 @@ class PlannedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class OutsideCall:
-    """A search, or a page that is read: `kind` says which, `text` is the query or the address."""
+    """A search or a reading of a page, by `kind`; `text` is the query or the address."""
 
     kind: str
     text: str
 
 
 async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[PlannedQuestion | OutsideCall]:
-    """All that a regime asks, searches and reads, in order; answers are usual ones, one page is all that is found.
+    """All questions, searches and pages of a regime in order, with typical answers and a single page found.
 
     Raises:
         PromptError: if the prompts cannot be filled.
@@ -317,7 +317,7 @@ async def _converse(
     say: Callable[[PlannedQuestion, Request, str], str],
     known: Callable[[str, int], str],
 ) -> None:
-    """Have a regime work on a case; `say` answers each question, also from what the regime knows of its answer."""
+    """Run a regime on a case; `say` answers each question, given the regime's example answer from `known`."""
     turns = Counter[tuple[str, str]]()
 
     async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:

@@ -1,9 +1,9 @@
-"""Asking a model about a released edition: the run's folder, which samples, and the outputs that come out.
+"""Evaluate a model on a released edition.
 
-`runs/<run id>/` holds `plan.json` (what the run is to do, written before the first question), `journal.sqlite` (every
-answer, as it came) and what `export` makes of it when all has been asked. The id is a hash of model, parameters,
-regime, web, prompt set and samples: asking for more samples, prompts or repetitions later goes on with the same run,
-and a changed model or prompt starts another.
+`runs/<run id>/` holds `plan.json` (the plan, written before the first question), `journal.sqlite` (every raw answer)
+and the files that `export` makes at the end. The id is a hash of model, parameters, regime, web, prompt set and
+samples: asking for more samples, prompts or repetitions later continues the same run, and a changed model or prompt
+starts a new one.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ def evaluate(
     release: Release | None = None,
     watch: Callable[[str], None] = lambda _: None,
 ) -> EvaluationReport:
-    """Judge the samples of a release, or go on with the run that was started earlier.
+    """Evaluate a model on the samples of a release, or resume the run.
 
     Args:
-        workspace: where releases and runs are.
-        evaluation: what is asked of whom.
-        progress: receives how far it is.
-        tell: receives sentences that should be read before much has been asked.
-        release: the samples, where they are at hand.
-        watch: receives the step of each question before it is asked, or its answer recalled.
+        workspace: the workspace with releases and runs.
+        evaluation: the evaluation to run.
+        progress: called with the current tally.
+        tell: called with notes that should be read early in the run.
+        release: the samples, if already loaded.
+        watch: called with the step of each question before it is asked or recalled.
 
     Raises:
-        UsageError: if a name is unknown, or something that the model needs is missing.
+        UsageError: if a name is unknown, or a requirement of the model is missing.
         DataError: if the release or the prompts are faulty, or the model cannot answer.
     """
     prepared = prepare(workspace, evaluation, release=release)
     with Journal(prepared.folder) as journal:
         if evaluation.drop_damaged:
             journal.drop_damaged()
-        # A web that cannot be opened leaves no plan behind: nothing was begun.
+        # Opened before the plan is written, so that a failure leaves no plan behind.
         web = None if prepared.web is None else prepared.web.open(prepared.folder)
         for note in _notes_before(workspace, prepared, evaluation):
             tell(note)
-        before = read_plan(prepared.folder)  # again: now that the run is locked, no other process writes it
+        before = read_plan(prepared.folder)  # again, since no other process can write it now that the run is locked
         if before is not None:
             refuse_changes(prepared.folder.name, before.identity, prepared.identity)
         plan = RunPlan(
@@ -81,7 +81,7 @@ def evaluate(
 
 
 def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evaluation) -> Iterator[str]:
-    """What should be read before much has been asked."""
+    """Notes that should be read early in the run."""
     specs = prepared.assignment.specs
     yield asked_at(specs)
     if prepared.plan is None:
@@ -96,7 +96,7 @@ def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evalu
 
 
 def asked_at(specs: Mapping[str, ModelSpec]) -> str:
-    """Which models are asked at which hosts, in a sentence."""
+    """A sentence with the models and their hosts."""
     places: dict[str, dict[str, None]] = {}
     for spec in specs.values():
         address = str(spec.parameters.get("base_url", ""))
@@ -106,26 +106,26 @@ def asked_at(specs: Mapping[str, ModelSpec]) -> str:
 
 
 def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
-    """Whether this very evaluation was finished without a failed sample; nothing is asked, and no key is needed.
+    """Whether this evaluation was finished without failed samples; asks nothing and needs no key.
 
     Raises:
-        UsageError, DataError: as `evaluate`, if it could not begin.
+        UsageError, DataError: like `evaluate`, if it could not begin.
     """
     prepared = prepare(workspace, evaluation, only_known=True)
     done, wanted = prepared.done, prepared.evaluation
     if done is None or done.failed or not (prepared.folder / "predictions.jsonl").is_file():
         return False
-    # What is asked for is taken together with what was done: equal only where nothing is added.
+    # The prepared evaluation includes finished work, so it equals the record only if nothing new is requested.
     had = done.evaluation
     same = (wanted.limit, wanted.repeat, wanted.prompts) == (had.limit, had.repeat, had.prompts)
     return same and len(prepared.samples) == done.judged
 
 
 def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
-    """What `evaluate` would ask; nothing is asked, fetched or written, and no key is needed.
+    """Forecast of `evaluate`; asks, fetches and writes nothing and needs no key.
 
     Raises:
-        UsageError, DataError: as `evaluate`, if it could not begin.
+        UsageError, DataError: like `evaluate`, if it could not begin.
     """
     prepared = prepare(workspace, evaluation, only_known=True)
     assignment = prepared.equipped(workspace, None)
@@ -137,9 +137,9 @@ def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
 
 
 def resumed(workspace: Workspace, name: str) -> Evaluation:
-    """The evaluation that an earlier run was started with, to go on with it.
+    """The evaluation of an earlier run, to resume it.
 
-    Its name is its id, or the only beginning or end of one.
+    `name` is the run's id, or a unique prefix or suffix of it.
 
     Raises:
         UnknownNameError: if the run is unknown.

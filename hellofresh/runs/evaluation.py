@@ -1,8 +1,8 @@
-"""What is asked of whom: one type for the command line, for `hf.evaluate`, for `plan.json` and for `run.json`.
+"""The settings of an evaluation: one type for the command line, `hf.evaluate`, `plan.json` and `run.json`.
 
-A new option of a run is a field of `Evaluation`, with its words, and the place that uses its meaning. The options of
-commands, the signature of `hf.evaluate` and what both files store follow from the fields. Nothing is imported here but
-the standard library, so that help and completion come at once.
+A new option of a run is a field of `Evaluation`, with its help, and the code that uses it. Command line options, the
+signature of `hf.evaluate` and both files follow from the fields. Only the standard library is imported here, so that
+help and completion are fast.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebAccess:
-    """The outside world for a run, not opened yet.
+    """Web access of a run, not opened yet.
 
     Attributes:
-        parameters: all that decides what is found, as of the opened web.
-        open: opens it, keeping all that comes back in the folder of the run.
-        user_agent: how this program introduces itself where pages come from the network; empty where none do.
+        parameters: all settings that determine results, as for the opened web.
+        open: opens it; all responses are stored in the folder of the run.
+        user_agent: the user agent for fetching pages; empty if no pages come from the network.
     """
 
     parameters: Mapping[str, str | int | float | bool]
@@ -38,19 +38,19 @@ class WebAccess:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """How a field of `Evaluation`, or of the settings of a collector, is given.
+    """The command line option of a field of `Evaluation` or of a collector's settings.
 
     Attributes:
-        help: what it means.
-        flag: on the command line; `--` and the field's name where it is empty.
-        metavar: what stands for its value; empty for a switch.
-        parse: makes a value of one word of the command line.
+        help: its help text.
+        flag: its flag; `--` and the field's name if empty.
+        metavar: placeholder of its value in help; empty for a switch.
+        parse: parses one word of the command line.
         many: whether the option may be repeated.
         several: whether it takes several values at once.
-        choices: the only values.
-        read: makes the field's value of what the command line or Python give.
-        stored: whether it says what is asked of whom, and not how this process goes about it.
-        group: title under which help shows it, if not the general one.
+        choices: the allowed values, if limited.
+        read: converts a value from the command line or Python to the field's value.
+        stored: whether it belongs to the evaluation itself rather than to how this process runs it.
+        group: title of its group in help, if not the general one.
     """
 
     help: str
@@ -69,7 +69,7 @@ class Option:
 
 
 def _split(value: object) -> tuple[str, ...]:
-    """Words of a list, each of which may hold several with commas between them."""
+    """Words of a list whose items may hold several words separated by commas."""
     given = [value] if isinstance(value, str) else cast("Iterable[str]", value)
     return tuple(word for text in given for word in text.split(",") if word)
 
@@ -79,7 +79,7 @@ def _joined(value: object) -> str:
 
 
 def _pairs(value: object) -> tuple[str, ...]:
-    """NAME=VALUE of a list of such texts, or of a mapping."""
+    """Texts NAME=VALUE from a list of them or from a mapping."""
     if isinstance(value, Mapping):
         return tuple(f"{name}={said}" for name, said in value.items())
     return tuple(cast("Iterable[str]", value))
@@ -97,12 +97,11 @@ def _by_role(value: object) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What is asked of whom, and how this process goes about it.
+    """The settings of an evaluation, and how this process runs it.
 
-    What each field with an `Option` means stands there. The others are for code: `resumes` is the id of a run that this
-    must be the same as; `web` the way to the outside world, where it is not the configured one; `patience` says how
-    often failed questions are asked again; `earlier` are folders of runs whose answers and pages are given where the
-    same is asked for.
+    Fields with an `Option` are explained there. The others are for code: `resumes` is the id of the run that this must
+    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again;
+    `earlier` are folders of runs whose answers and pages are reused for the same requests.
     """
 
     edition: Edition
@@ -170,22 +169,22 @@ class Evaluation:
 
     @property
     def prompt_ids(self) -> Sequence[str]:
-        """Ids of the prompts, of a run that was begun."""
+        """Ids of the prompts of a run that has begun."""
         return self.prompts.split(",")
 
 
 _NAMED = {"Edition": str, "Task": str, "Patience": object, "WebAccess": object}
-"""What files hold in place of objects: their names."""
+"""Types in files for fields whose objects are stored by name."""
 HINTS = get_type_hints(Evaluation, localns=_NAMED, include_extras=True)
-"""The fields' types as files have them, each with its `Option`, if it has one."""
+"""The fields' types in files, with their `Option` if they have one."""
 OPTIONS: Mapping[str, Option] = {
     name: hint.__metadata__[0] for name, hint in HINTS.items() if hasattr(hint, "__metadata__")
 }
-"""How each field is given, by its name."""
+"""The option of each field, by name."""
 STORED = ("edition", *(name for name, option in OPTIONS.items() if option.stored))
 """Names of the fields that `plan.json` and `run.json` hold."""
 
 
 def given_values(given: Mapping[str, object]) -> dict[str, object]:
-    """The fields among what a command line or Python gives, in the form that `Evaluation` has them."""
+    """The given values that are fields, converted to the types of `Evaluation`."""
     return {name: option.read(given[name]) for name, option in OPTIONS.items() if name in given}

@@ -1,9 +1,9 @@
-"""What a run leaves when all has been asked: everything here is made from its journal.
+"""The files of a finished run, all made from its journal.
 
-`run.json` says who was asked, how and how much, `prompts.json` in which words; `responses.jsonl` holds all answers,
-`predictions.jsonl` an output for each sample, prompt and repetition, `transcripts.jsonl` what a regime did besides, if
-it did, and `errors.jsonl` the samples that could not be judged, if there are any. None of it tells when, how fast or in
-which order answers came, so that an interrupted run ends with the same bytes.
+`run.json` is the record, `prompts.json` the wordings, `responses.jsonl` all answers, `predictions.jsonl` an output for
+each sample, prompt and repetition, `transcripts.jsonl` the events of a regime, if any, and `errors.jsonl` the failed
+samples, if any. None depends on the time, speed or order of answers, so that an interrupted run ends with the same
+bytes.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ _NUMBERS = re.compile(r"(?:-\d+)+$")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """What a run has come to.
+    """The result of an evaluation.
 
     Attributes:
         run_id: name of the run's folder.
         folder: the run's folder.
         judged: samples judged so far.
         of: samples in the release.
-        tally: what was asked now, and what the journal knew.
-        verdicts: by prompt, how often each class, `none` and `blocked` came out, of the first repetition.
-        failed: samples that could not be judged; they are asked about again by the same command.
-        unsearched: samples (repetitions apart) that were judged without pages because the search itself failed.
-        tokens_in, tokens_out: of the whole run, None where not known of every answer.
-        cost_usd: of the whole run, None where not known.
-        copies: repetitions whose answers are, word by word, those of an earlier one.
-        shared: answers that were those of earlier runs.
-        others: of models asked at endpoints that said that others answered: the names of these.
+        tally: counts of questions asked now and recalled from the journal.
+        verdicts: by prompt, counts of each class, `none` and `blocked` in the first repetition.
+        failed: samples that could not be judged; the same command asks about them again.
+        unsearched: samples (each repetition counts) judged without pages because the search failed.
+        tokens_in, tokens_out: of the whole run, None unless known for every answer.
+        cost_usd: of the whole run, None if unknown.
+        copies: repetitions whose answers are identical to those of an earlier one.
+        shared: answers taken from earlier runs.
+        others: names of other models that answered, as reported by endpoints.
     """
 
     run_id: str
@@ -76,7 +76,7 @@ class EvaluationReport:
 
 
 def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journal) -> EvaluationReport:
-    """Write what follows from the journal, and say what the run has come to.
+    """Write the files of a run from its journal and return the report.
 
     Raises:
         RunError: if no sample could be judged.
@@ -128,7 +128,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
 def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage]) -> RunRecord:
     spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
     others = {role: model.spec for role, model in prepared.assignment.others.items()}
-    named = replace(  # files of one's own and addresses stay private
+    named = replace(  # paths of the user's files and addresses stay private
         asked,
         model=spec.name,
         regime=regime.name,
@@ -136,7 +136,7 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
         roles={role: other.name for role, other in others.items()},
         blocked=tuple(sorted(asked.blocked)),
         allowed=tuple(sorted(asked.allowed)),
-        temperature=asked.temperature or None,  # 0 is what it is without a word about it
+        temperature=asked.temperature or None,  # 0 is the default
     )
     system = ("samples_sha256", "model", "roles", "regime", "web", "prompt_set")
     shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
@@ -195,13 +195,13 @@ def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[st
 
 
 def _write_some(path: Path, rows: Iterable[object]) -> None:
-    """Write the rows; without any, have no such file."""
+    """Write the rows, or remove the file if there are none."""
     if not write_jsonl(path, rows):
         path.unlink()
 
 
 def copies(entries: Iterable[JournalEntry]) -> list[int]:
-    """Repetitions whose answers are all, word by word, those of an earlier repetition."""
+    """Repetitions whose answers are all identical to those of an earlier repetition."""
     digests = defaultdict[int, "hashlib._Hash"](hashlib.sha256)
     for entry in entries:
         names = (entry.sample, entry.prompt, entry.step, entry.role, entry.answer.text)
@@ -216,7 +216,7 @@ def copies(entries: Iterable[JournalEntry]) -> list[int]:
 
 
 def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -> Iterator[Transcript]:
-    """The transcripts of samples (each with its repetition) in `done` whose regime handed back any event, in order."""
+    """The transcripts, in order, of samples with repetition in `done` whose regime returned events."""
     traces = {(sample, repetition): trace for sample, repetition, trace in journal.traces()}
     for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
         by_repetition: dict[int, list[JournalEntry]] = {}
@@ -225,7 +225,7 @@ def transcribe(journal: Journal, ledgers: Ledgers, done: Set[tuple[str, int]]) -
         for repetition, asked in sorted(by_repetition.items()):
             if (sample, repetition) not in done or not traces.get((sample, repetition)):
                 continue
-            # Requests that the regime does not place come last, by prompt and step.
+            # Requests that the regime's events do not mention come last, by prompt and step.
             answers = {(entry.step, entry.prompt): _asked(entry, ledgers) for entry in asked}
             events = [
                 answers.pop((event.step, event.prompt), event) if isinstance(event, AskedEvent) else event
@@ -252,22 +252,22 @@ def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
 
 
 def kind_of_step(step: str) -> str:
-    """A step without its number: all turns of a conversation are of one kind."""
+    """The name of a step without its number, the same for all turns of a conversation."""
     return _NUMBERS.sub("", step)
 
 
 @dataclass(slots=True)
 class StepUsage:
-    """What a step took in a run.
+    """Usage of a step in a run.
 
     Attributes:
         step: kind of step.
-        role: who was asked.
-        requests: answers that are stored.
-        tokens_in, tokens_out: sums over all answers; None where one does not say how many it took.
+        role: role that was asked.
+        requests: number of stored answers.
+        tokens_in, tokens_out: sums over all answers; None if one is unknown.
         seconds: sum of the times from request to answer.
-        cost_usd: sum over all requests; None where that of one is not known, or the run is not finished.
-        model: of the role, where that is known.
+        cost_usd: sum over all requests; None if one is unknown, or the run is not finished.
+        model: the role's model, if known.
     """
 
     step: str
@@ -281,7 +281,7 @@ class StepUsage:
 
 
 def usage_by_step(folder: Path) -> tuple[list[StepUsage], int]:
-    """What each step took, in the order in which steps come first, and the number of samples (repetitions apart).
+    """Usage by step, in order of first occurrence, and the number of samples (each repetition counts).
 
     Raises:
         RunError: if the journal or the transcripts are damaged.

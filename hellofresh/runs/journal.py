@@ -1,9 +1,9 @@
 """The durable record of every answer of a run: SQLite in WAL mode, one file, one writer.
 
-An answer that the process has read is committed at once, so that killing the process loses none; whoever asked waits
-until it is flushed to the disk. Answers that come at the same time are flushed together, so that waiting for the disk
-is shared. A row's key is a hash of all that decides the answer, so that an answer is found again exactly when the same
-question would be asked in the same way; a second hash, of the row, tells damage.
+An answer is committed as soon as it is read, so that killing the process loses none; the caller waits until it is
+flushed to the disk. Answers that arrive at the same time share a flush. A row's key is a hash of everything that
+determines the answer, so that an answer is found exactly when the same question is asked in the same way; a second
+hash, of the row, detects damage.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS traces (
 
 @dataclass(frozen=True, slots=True)
 class JournalKey:
-    """Which question: sample, step of the regime, prompt, request, which repetition (from 1), and role."""
+    """Identity of a question: sample, step of the regime, prompt, request, repetition (from 1), and role."""
 
     sample: str
     step: str
@@ -60,14 +60,14 @@ class JournalKey:
 
 
 class Scope:
-    """Who is asked and how (the model and the regime with all parameters): what all keys of a run have in common."""
+    """The common part of all keys of a run: the models and the regime with all parameters."""
 
     def __init__(self, model: ModelSpec, regime: Regime) -> None:
         parts = [[model.name, dict(model.parameters)], [regime.name, regime.version, dict(regime.parameters)]]
         self._common = hashlib.sha256(canonical_json(parts).encode())
 
     def key(self, question: JournalKey, request: str | None = None) -> str:
-        """Hash of the question as asked in this scope; its request as text, where that is at hand."""
+        """Hash of a question in this scope; `request` is its request as text, if already made."""
         text = request_text(question.request) if request is None else request
         digest = self._common.copy()
         parts = [question.sample, question.step, question.prompt, str(question.repetition), text, question.role]
@@ -76,8 +76,8 @@ class Scope:
 
 
 def request_text(request: Request) -> str:
-    """A request as JSON; the sample that baselines look at is named by the key, not repeated here."""
-    # What is empty in most requests is left out then: a journal holds thousands of them.
+    """A request as JSON, without the sample that baselines read, which the key names."""
+    # Mostly empty fields are left out when empty, as a journal holds thousands of requests.
     rare = {
         "tools": [
             {name: value for name, value in asdict(tool).items() if value or name != "schema"} for tool in request.tools
@@ -99,7 +99,7 @@ def request_text(request: Request) -> str:
 
 
 def _message_json(message: Message) -> dict[str, object]:
-    # Of an image, what tells it from another; its pixels stay where they are.
+    # Only the identity of an image, not its pixels.
     kept = ("type", "sha256", "width", "height")
     images = [{name: getattr(image, name) for name in kept} for image in message.images]
     rare = {**_calls_json(message), "images": images}
@@ -107,7 +107,7 @@ def _message_json(message: Message) -> dict[str, object]:
 
 
 def _calls_json(source: Message | Answer) -> dict[str, object]:
-    """The calls of a message or an answer; their arguments only where they have any."""
+    """The tool calls of a message or an answer, without empty arguments."""
     calls = [
         {name: value for name, value in asdict(call).items() if value or name != "arguments"}
         for call in ((source.call, *source.more_calls) if source.call is not None else source.more_calls)
@@ -116,7 +116,7 @@ def _calls_json(source: Message | Answer) -> dict[str, object]:
 
 
 def recount(ledger: Ledger, entry: JournalEntry) -> None:
-    """Count a journalled answer; what one took whose provider did not say is estimated from its request."""
+    """Count a journalled answer; unreported usage is estimated from its request."""
     unreported = entry.answer.tokens_in is None or entry.answer.tokens_out is None
     ledger.add(entry.answer, ledger.estimate(read_request(entry.request)) if unreported else None)
 
@@ -172,11 +172,11 @@ _INSERT = f"INSERT INTO answers ({_COLUMNS}) VALUES ({', '.join('?' * len(_Row._
 
 
 class Journal:
-    """The answers of one run. Use it as a context manager; a second process is kept out meanwhile.
+    """The answers of one run. Use it as a context manager; it locks out other processes.
 
     Attributes:
-        gather_s: how long answers are gathered before they are flushed to the disk together; each flush costs the
-            other answers of the moment a switch of threads.
+        gather_s: seconds for which answers are gathered before a common flush, since each flush costs a switch of
+            threads.
 
     Raises:
         WorkspaceError: if the folder cannot be written, or another process has the run.
@@ -189,17 +189,17 @@ class Journal:
         self._waiting: list[asyncio.Future[None]] = []
         self._flushing: asyncio.Task[None] | None = None
         with ExitStack() as opened:
-            # Whoever only looks whether the run is going on holds the lock for an instant.
+            # A process that only checks whether the run is active holds the lock briefly.
             opened.enter_context(locked(folder / "lock", what="working on this run", wait_s=0.5, code="run-locked"))
             try:
                 self._database = open_database(self._path, _SCHEMA, version=_VERSION, any_thread=True)
                 opened.callback(self._close_database)
-                # A commit outlives the process without a flush, and `_flush` flushes many of them together.
+                # A commit survives the process without a flush; `_flush` flushes many commits together.
                 self._database.execute("PRAGMA synchronous=NORMAL")
                 self._numbers = dict(self._database.execute("SELECT key, number FROM answers"))
                 self._log = os.open(f"{self._path}-wal", os.O_RDONLY)
                 opened.callback(os.close, self._log)
-                # A thread of its own: agents may hold all others until their answers are on the disk.
+                # Its own thread, since agents may block all others until their answers are on the disk.
                 self._thread = opened.enter_context(ThreadPoolExecutor(1, thread_name_prefix="journal"))
             except sqlite3.Error as error:
                 raise self._fault("the journal cannot be opened", error) from error
@@ -208,7 +208,7 @@ class Journal:
             self._opened = opened.pop_all()
 
     def _close_database(self) -> None:
-        with suppress(sqlite3.Error):  # a full disk cannot take in the log; the next opening does
+        with suppress(sqlite3.Error):  # with a full disk the log cannot be merged; the next opening does that
             self._database.close()
 
     def __enter__(self) -> Self:
@@ -225,20 +225,20 @@ class Journal:
         return self._numbers.keys()
 
     def find(self, key: str) -> Answer | None:
-        """The answer to a question that was asked before.
+        """The stored answer to a question, None if there is none.
 
         Raises:
-            RunError: if what is stored does not match its own hash, or the file is damaged.
+            RunError: if a row does not match its hash, or the file is damaged.
         """
         number = self._numbers.get(key)
         return None if number is None else self._read(number).answer
 
     def add(self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None) -> None:
-        """Store an answer. When this returns, a kill does not lose it.
+        """Store an answer durably.
 
         Raises:
             CallError: if the answer cannot be written as JSON.
-            RunError: if the question has an answer, the disk is full or the file is damaged.
+            RunError: if the question has an answer already, the disk is full or the file is damaged.
         """
         named = (key, question.sample, question.step, question.prompt, question.repetition)
         row = _Row(*named, request or request_text(question.request), "", latency_s, "", question.role)
@@ -262,12 +262,12 @@ class Journal:
     def store(
         self, key: str, question: JournalKey, answer: Answer, latency_s: float, request: str | None = None
     ) -> asyncio.Future[None]:
-        """Store an answer as `add` does; when the future is done, it is on the disk."""
+        """Store an answer like `add`; it is on the disk when the future is done."""
         self.add(key, question, answer, latency_s, request)
         return self._flushed()
 
     async def store_trace(self, sample: str, repetition: int, trace: Sequence[Mapping[str, object]]) -> None:
-        """Store what happened on the way besides answers, in place of what was stored before.
+        """Store the events of a sample and repetition, replacing earlier ones.
 
         Raises:
             RunError: if the disk is full or the file is damaged.
@@ -280,7 +280,7 @@ class Journal:
         await self._flushed()
 
     def _flushed(self) -> asyncio.Future[None]:
-        """Done when all that is written so far is on the disk."""
+        """A future that is done when all writes so far are on the disk."""
         loop = asyncio.get_running_loop()
         self._waiting.append(loop.create_future())
         if self._flushing is None or self._flushing.done():
@@ -288,7 +288,7 @@ class Journal:
         return self._waiting[-1]
 
     async def _flush(self) -> None:
-        """Flush to the disk as long as somebody waits for it; whoever comes meanwhile shares the next flush."""
+        """Flush to the disk while there are waiting futures; those that arrive meanwhile share the next flush."""
         while self._waiting:
             await asyncio.sleep(self.gather_s)
             waiting, self._waiting, fault = self._waiting, [], None
@@ -297,7 +297,7 @@ class Journal:
             except OSError as error:
                 fault = self._unwritable(error.strerror or str(error))
             for future in waiting:
-                if future.done():  # whoever waited has been cancelled
+                if future.done():  # the waiting task was cancelled
                     continue
                 if fault is None:
                     future.set_result(None)
@@ -305,8 +305,8 @@ class Journal:
                     future.set_exception(fault)
 
     async def flush(self) -> None:
-        """Wait until all that was stored is on the disk, or could not be flushed."""
-        if self._flushing is not None and not self._flushing.done():  # the loop of one that is done may be closed
+        """Wait until everything stored is on the disk, or flushing has failed."""
+        if self._flushing is not None and not self._flushing.done():  # the event loop of a finished task may be closed
             await asyncio.wait([self._flushing])
 
     def traces(self) -> Iterator[tuple[str, int, list[object]]]:
@@ -319,10 +319,10 @@ class Journal:
             raise self._fault("the journal cannot be read", error) from error
 
     def entries(self) -> Iterator[JournalEntry]:
-        """All answers, by sample, prompt, step and repetition, whatever the order they came in.
+        """All answers, sorted by sample, prompt, step and repetition.
 
         Raises:
-            RunError: if what is stored does not match its own hash, or the file is damaged.
+            RunError: if a row does not match its hash, or the file is damaged.
         """
         query = "SELECT sample, prompt, step, repetition, key, number FROM answers"
         try:
@@ -349,10 +349,10 @@ class Journal:
         )
 
     def drop_damaged(self) -> None:
-        """Delete the answers that do not match their hash, so that they are asked for again.
+        """Delete rows that do not match their hash, so that their questions are asked again.
 
         Raises:
-            RunError: if the file is damaged beyond rows.
+            RunError: if the file itself is damaged.
         """
         query = f"SELECT number, {_COLUMNS} FROM answers"  # noqa: S608 - constants
         try:
@@ -364,7 +364,7 @@ class Journal:
             raise self._fault("the journal cannot be read", error) from error
 
     def _fault(self, what: str, error: sqlite3.Error | ValueError) -> RunError:
-        """An error of the file where its content is damaged, and of the disk otherwise: no answer is lost then."""
+        """An error about a damaged file or, otherwise, about the disk, in which case no answer is lost."""
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, sqlite3.OperationalError) and code is not None and code & 0xFF not in _DAMAGE:
             return self._unwritable(str(error))
@@ -384,7 +384,7 @@ class Journal:
 
 @contextmanager
 def snapshot(folder: Path) -> Iterator[Journal]:
-    """A copy of a run's journal as it is now, to read from: nothing of the run is touched or locked.
+    """A readable copy of a run's journal as it is now, without touching or locking the run.
 
     Raises:
         RunError: if the file is damaged or was written by another version.
@@ -392,12 +392,12 @@ def snapshot(folder: Path) -> Iterator[Journal]:
     source = folder / _FILE
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name)
-        in_use = (folder / f"{_FILE}-shm").is_file()  # else its files stay as they are
+        in_use = (folder / f"{_FILE}-shm").is_file()  # otherwise nothing changes the files
         for item in () if in_use else (_FILE, f"{_FILE}-wal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(folder / item, copy / item)
         if in_use:
-            # Read-only, so that closing it takes no log in.
+            # Read-only, so that closing it does not merge the log.
             with (
                 closing(sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True)) as reader,
                 closing(sqlite3.connect(copy / _FILE)) as target,
@@ -446,5 +446,5 @@ def _row_hash(row: _Row) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """The parts with their lengths, so that they cannot run into each other."""
+    """The parts with their lengths, for an unambiguous concatenation."""
     return "".join([f"{len(part)}:{part}" for part in parts])

@@ -1,4 +1,4 @@
-"""What a run has taken so far: tokens, and what they cost. What is not known stays unknown and is never 0."""
+"""Tokens and cost of a run so far. Unknown values are None, never 0."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Ledger:
     Attributes:
         spec: the model, for its price.
         answers: number of answers.
-        tokens_in, tokens_out, cached_in, cache_writes: sums over the answers that say how many they took.
-        unreported: answers whose provider did not say.
-        expected_usd: for the unreported and for those under way, what they may cost at most.
-        served: what providers said answered, versions of the model or others.
+        tokens_in, tokens_out, cached_in, cache_writes: sums over the answers with reported usage.
+        unreported: number of answers without reported usage.
+        expected_usd: maximal cost of unreported answers and of those in flight.
+        served: names of the models or versions that answered, as reported by providers.
     """
 
     spec: ModelSpec
@@ -36,7 +36,7 @@ class Ledger:
     served: set[str] = field(default_factory=set)
 
     def estimate(self, request: Request) -> Estimate:
-        """Tokens that a question may take of this model: pictures and hidden reasoning are paid for too."""
+        """Maximal tokens of a request to this model, including pictures and hidden reasoning."""
         visible = estimate_tokens(request)
         shown = sum(image_tokens(self.spec, image) for image in images_of(request))
         hidden = self.spec.parameters.get("hidden_tokens", 0)
@@ -57,11 +57,11 @@ class Ledger:
             self.cache_writes += answer.cache_writes
 
     def reserve(self, estimate: Estimate, sign: int = 1) -> None:
-        """Count on a question that is sent, or, with `sign` -1, no longer."""
+        """Reserve the cost of a sent question or, with `sign` -1, release it."""
         self.expected_usd += sign * (self.price(estimate.tokens_in, estimate.tokens_out) or 0.0)
 
     def price(self, tokens_in: int, tokens_out: int, cached_in: int = 0, cache_writes: int = 0) -> float | None:
-        """US dollars for so many tokens, as of `Price.usd`; None where the price is not known."""
+        """Price in US dollars, see `Price.usd`; None if unknown."""
         if self.spec.free or self.spec.kind == "baseline":
             return 0.0
         price = self.spec.price
@@ -73,13 +73,13 @@ class Ledger:
 
     @property
     def cost_usd(self) -> float | None:
-        """What the answers cost; None where a price or a number of tokens is not known."""
+        """Cost of the answers; None if a price or a number of tokens is unknown."""
         cost = self._known_usd
         return None if cost is None or (self.unreported and not self.free) else cost
 
     @property
     def others(self) -> list[str]:
-        """What answered that, by its name, is neither the model that was asked nor a version of it."""
+        """Names in `served` that are neither the requested model nor a version of it."""
         asked = _plain(str(self.spec.parameters.get("model", "")))
         versions = re.compile(re.escape(asked) + r"([-_:@.]v?\d[\d.-]*)?")
         return sorted(name for name in self.served if asked and not versions.fullmatch(_plain(name)))
@@ -90,17 +90,17 @@ class Ledger:
 
     @property
     def at_most_usd(self) -> float:
-        """What has been and may yet be spent for what was sent, by known prices."""
+        """Maximal cost of all sent requests, by known prices."""
         return (self._known_usd or 0.0) + self.expected_usd
 
 
 def _plain(name: str) -> str:
-    """A model's id without what stands before the last slash, and without the word for its newest version."""
+    """A model's id without the part before the last slash and the suffix for the newest version."""
     return re.sub(r"[-:]latest$", "", name.casefold().rpartition("/")[2])
 
 
 def sum_known(costs: Iterable[float | None]) -> float | None:
-    """Their sum; None where one is not known."""
+    """The sum of costs; None if one is unknown."""
     known = list(costs)
     return None if None in known else sum(cost for cost in known if cost is not None)
 
@@ -121,7 +121,7 @@ class Ledgers:
 
     @property
     def unreported(self) -> int:
-        """Answers whose provider did not say how many tokens they took."""
+        """Number of answers without reported usage."""
         return sum(ledger.unreported for ledger in self.by_role.values())
 
     @property
@@ -138,7 +138,7 @@ class Ledgers:
 
     @property
     def cost_usd(self) -> float | None:
-        """What all answers cost; None where that is not known of a role that was asked."""
+        """Cost of all answers; None if it is unknown for a role that was asked."""
         return sum_known(
             ledger.cost_usd for ledger in self.by_role.values() if ledger.answers or len(self.by_role) == 1
         )
@@ -149,5 +149,5 @@ class Ledgers:
 
     @property
     def unpriced(self) -> str:
-        """Name of a model without a known price, else empty."""
+        """Name of a model without a known price, or ''."""
         return next((item.spec.name for item in self.by_role.values() if item.price(1, 1) is None), "")

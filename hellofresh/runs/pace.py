@@ -1,6 +1,6 @@
-"""How fast a model is asked: its limits, waiting together when it says that it was too fast, and for how long.
+"""Rate control of requests to a model: its limits, and common waiting after a rate-limit error.
 
-All waiting is on the loop's clock, which no change of the machine's clock moves.
+All waiting uses the event loop's clock, which is independent of the system clock.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ _SHORTEST_S = 0.001
 
 
 class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is wrong
-    """Nothing more is asked."""
+    """Raised when no more questions may be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience(RetryPolicy):
-    """How often a run asks a question again, and when it stops asking.
+    """Limits of retries in a run.
 
     Attributes:
-        alike: times that a server may give the very same error before it is taken for its answer to the question.
-        drain_s: how long answers under way are waited for when a run is stopped, though not by Ctrl+C.
-        deadline_s: for all attempts at one question, without the waits between them; a first attempt may take as long
-            as its provider's `timeout_s` says.
-        unreachable: questions given up in a row, without a reply to any, before the run ends.
+        alike: number of identical errors after which a question is given up.
+        drain_s: seconds to wait for answers in flight when a run is stopped other than by Ctrl+C.
+        deadline_s: limit for all attempts at one question, without the waits between them; the first attempt may
+            always take its provider's `timeout_s`.
+        unreachable: number of consecutive questions given up without any reply that ends the run.
     """
 
     deadline_s: float = 180.0
@@ -54,22 +54,22 @@ class Estimate:
 
 
 def estimate_tokens(request: Request) -> Estimate:
-    """A rough count without pictures: four characters a token, and an answer as long as it may be."""
+    """A rough estimate without pictures: four characters per token, and an answer of maximal length."""
     characters = sum(len(part) for message in request.messages for part in message.parts)
     tokens_in = characters // _CHARACTERS_A_TOKEN + 1 + _TOKENS_A_MESSAGE * len(request.messages)
     return Estimate(tokens_in, request.max_tokens)
 
 
 def _per_minute(limit: int | None) -> RateLimit | None:
-    """A bucket that holds a second's worth; None for no limit."""
+    """A rate limit with a burst of one second; None for no limit."""
     return RateLimit.per_minute(limit, max(1.0, limit / 60)) if limit else None
 
 
 @dataclass(slots=True)
 class Pace:
-    """Lets questions through as the limits allow, those of the lowest order first.
+    """Admits questions within the limits, lowest order first.
 
-    After a `slow_down` every question waits for a while, then only half as many at once as before, and slowly more.
+    After a `slow_down` all questions wait, then concurrency is halved and slowly increased again.
     """
 
     limits: Limits
@@ -94,10 +94,10 @@ class Pace:
         self._tokens = _per_minute(limits.tokens_per_minute)
 
     async def enter(self, order: int, tokens: int) -> int:
-        """Wait for one's turn; returns a number to give back to `slow_down`.
+        """Wait for admission; returns the round number for `slow_down`.
 
         Raises:
-            PaceClosed: if nothing more may be asked.
+            PaceClosed: if no more questions may be asked.
         """
         if self._closed:
             raise PaceClosed
@@ -115,7 +115,7 @@ class Pace:
             raise
 
     def leave(self, *, answered: bool, more_tokens: int = 0) -> None:
-        """Make room for the next one; `more_tokens` are those beyond the estimate, fewer are negative."""
+        """Release a place; `more_tokens` is the usage minus the estimate."""
         self._under_way -= 1
         if answered:
             self._in_a_row = 0
@@ -123,13 +123,13 @@ class Pace:
         if self._tokens is not None:
             self._tokens.level -= more_tokens
         if self._waiting:
-            # Whoever has just left may ask on at once, and stands before others then.
+            # Lets the task that has just left ask its next question before others.
             asyncio.get_running_loop().call_soon(self._pump)
 
     def slow_down(self, number: int, wait_s: float | None) -> None:
-        """The model was asked too fast: everybody waits, as long as the provider says or longer each time in a row."""
+        """React to a rate-limit error: all wait for the provider's time, or longer each time in a row."""
         now = asyncio.get_running_loop().time()
-        if number == self._round:  # others that were under way then tell nothing new
+        if number == self._round:  # errors of other questions in the same round are the same event
             self._round += 1
             self._in_a_row += 1
             self._window = max(1.0, self._window / 2)
@@ -139,7 +139,7 @@ class Pace:
             self._not_before = max(self._not_before, now + min(wait_s, self.patience.retry_after_s))
 
     async def sleep(self, seconds: float) -> None:
-        """Wait, unless the pace is closed meanwhile."""
+        """Sleep until the time is over or the pace is closed."""
         if self._closed:
             raise PaceClosed
         loop = asyncio.get_running_loop()
@@ -153,7 +153,7 @@ class Pace:
             self._sleeping.discard(over)
 
     def close(self) -> None:
-        """Let no question through: whoever waits or comes gets `PaceClosed`. Those under way are not touched."""
+        """Admit no more questions: callers of `enter` get `PaceClosed`. Questions in flight continue."""
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,7 @@
-"""What a run is to do, written down before the first question: `plan.json` in its folder.
+"""The plan of a run, `plan.json` in its folder, written before the first question.
 
-It holds the evaluation with its prompts and samples, the run's identity (all that must not change within a run), when
-it was started, and a number that grows with every run of a workspace, so that the newest is known without a clock.
+It holds the evaluation with its prompts and samples, the run's identity (everything that must not change within a run),
+its start time, and a number that grows with every run of a workspace, which shows the newest without a clock.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def stored_form(evaluation: Evaluation) -> dict[str, object]:
 
 
 def read_evaluation(said: object) -> Evaluation:
-    """An evaluation from what a file holds, or from names and values that Python gives; types are strict.
+    """An evaluation from a file's content or from Python values; types are strict.
 
     Raises:
-        ValueError: if it has another form, or a name is unknown.
+        ValueError: if it is invalid or a name is unknown.
     """
     if isinstance(said, Evaluation):
         return said
@@ -72,7 +72,7 @@ def read_evaluation(said: object) -> Evaluation:
 
 @cache
 def _form() -> type[BaseModel]:
-    """A strict model of what files hold, from the fields of `Evaluation`."""
+    """A strict pydantic model of the stored form, made from the fields of `Evaluation`."""
     needed = ("edition", "task", "model")
     columns: dict[str, Any] = {
         name: (hint, ... if name in needed else None) for name, hint in HINTS.items() if name in {"edition", *OPTIONS}
@@ -84,7 +84,7 @@ _FIELD = core_schema.no_info_plain_validator_function(
     read_evaluation, serialization=core_schema.plain_serializer_function_ser_schema(stored_form)
 )
 StoredEvaluation = Annotated[Evaluation, GetPydanticSchema(lambda _, __: _FIELD)]
-"""The field of a file that holds an evaluation."""
+"""Type of a field with an evaluation in a pydantic model."""
 
 
 class RunPlan(Strict):
@@ -92,10 +92,10 @@ class RunPlan(Strict):
 
     Attributes:
         number: grows with every run of a workspace.
-        started: a UTC time (ISO 8601).
-        identity: all that must not change within the run.
-        evaluation: with the ids of its prompts, and how many samples are judged.
-        balanced: whether a part of the samples has the classes' shares, as labels were public when the run began.
+        started: UTC time (ISO 8601).
+        identity: everything that must not change within the run.
+        evaluation: with the ids of its prompts and the number of samples.
+        balanced: whether a subset of samples keeps the class balance, since labels were public at the start.
     """
 
     version: Literal[1] = 1
@@ -106,7 +106,7 @@ class RunPlan(Strict):
     balanced: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write it into the run's folder, if it says something new."""
+        """Write the plan into the run's folder if it has changed."""
         value = self.model_dump(mode="json")
         if not (folder / _NAME).is_file() or read_json(folder / _NAME) != value:
             write_json(folder / _NAME, value)
@@ -130,12 +130,12 @@ def read_plan(folder: Path) -> RunPlan | None:
 
 
 def hash_of(identity: Mapping[str, object]) -> str:
-    """What makes a run's id unique."""
+    """Hash of a run's identity, for its id."""
     return sha256_text(canonical_json(identity))[:12]
 
 
 def _plans(runs: Path) -> Iterator[tuple[Path, RunPlan]]:
-    """Each run's folder and plan, without those that are damaged: one is reported when its own run is resumed."""
+    """Each run's folder and plan; damaged plans are skipped, and reported when their run is resumed."""
     for folder in sorted(path.parent for path in runs.glob(f"*/{_NAME}")):
         with suppress(DataError, ValueError):
             plan = read_plan(folder)
@@ -144,22 +144,22 @@ def _plans(runs: Path) -> Iterator[tuple[Path, RunPlan]]:
 
 
 def run_events(runs: Path) -> Iterator[Event]:
-    """When each run was started; a plan without a time records nothing."""
+    """The start of each run as an event; plans without a time are skipped."""
     for folder, plan in _plans(runs):
         with suppress(ValueError):
             yield Event(parse_utc(plan.started), f"the start of the run {folder.name}", str(folder / _NAME))
 
 
 def next_number(runs: Path) -> int:
-    """One more than the largest number of all runs in the folder whose plans can be read."""
+    """The largest number of all readable plans in the folder, plus one."""
     return 1 + max((plan.number for _, plan in _plans(runs)), default=0)
 
 
 def find_run(runs: Path, name: str) -> Path:
-    """The folder of the run with that id, or with the only id that begins or ends so.
+    """The folder of the run with that id or a unique prefix or suffix of it.
 
     Raises:
-        UnknownNameError: if none fits, or more than one.
+        UnknownNameError: if no run matches, or more than one.
     """
     known = sorted(path.parent.name for path in runs.glob(f"*/{_NAME}"))
     if name in known:
@@ -175,7 +175,7 @@ def is_running(folder: Path) -> bool:
 
 
 def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """What has changed, a sentence a field, fields in order."""
+    """A sentence for each changed field, in order."""
     was, is_now = dict(_flat("", before)), dict(_flat("", now))
     lines = []
     for name in sorted({*was, *is_now}):
@@ -187,10 +187,10 @@ def differences(before: Mapping[str, object], now: Mapping[str, object]) -> list
 
 
 def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, object]) -> None:
-    """Refuse to go on with a run that would not be the same any more.
+    """Refuse to resume a run with a changed identity.
 
     Raises:
-        UsageError: if anything has changed; it names every field with its old and new value.
+        UsageError: if a field has changed, with the old and new value of each.
     """
     changed = differences(before, now)
     if changed:
@@ -206,8 +206,8 @@ def refuse_changes(run_id: str, before: Mapping[str, object], now: Mapping[str, 
 
 
 def unfinished_kin(runs: Path, run_id: str, identity: Mapping[str, object]) -> Iterator[str]:
-    """For a run that is about to start: a sentence on each unfinished one with the same task, quarter, model and
-    regime, which whoever gives its command again may mean to go on with.
+    """Before a new run: a sentence on each unfinished run with the same task, quarter, model and regime, which
+    the user may have meant to resume.
     """
 
     def kind(identity: Mapping[str, object]) -> list[object]:

@@ -1,4 +1,4 @@
-"""What must hold before a run asks anything: names are known, models are opened, and nothing has changed since."""
+"""Preparation of a run: resolve names, open models, and compare with an earlier start of the run."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class PreparedRun:
     """A run before it starts.
 
     Attributes:
-        folder: the run's.
-        evaluation: with the prompts, samples and repetitions that are asked for now or were finished before.
-        identity: what must not change within the run.
+        folder: folder of the run.
+        evaluation: with the prompts, samples and repetitions that are requested now or were finished before.
+        identity: everything that must not change within the run.
         release: the samples.
-        assignment: the opened models and what they are asked, still without web and pictures.
-        web: the way to the outside world, None for a regime that needs none.
+        assignment: the opened models, regime and prompts, still without web and pictures.
+        web: web access, None if the regime needs none.
         shared: answers of earlier runs.
-        plan: of the run, None where it was not begun.
-        done: its record, None where it was not finished.
-        classes: public labels, in whose shares a part of the samples is drawn; None where they must not be used.
+        plan: plan of the run, None if it has not begun.
+        done: its record, None if it is not finished.
+        classes: public labels for class-balanced subsets; None if labels must not be used.
     """
 
     folder: Path
@@ -66,7 +66,7 @@ class PreparedRun:
         """The assignment with the opened web, and with the pictures and facts that its regime needs."""
         needs, pictures, facts = self.assignment.regime.needs, None, dict[str, Mapping[str, Fact]]()
         if Need.IMAGES in needs:
-            introduced = self.web.user_agent if self.web is not None else ""  # fetched only where pages are
+            introduced = self.web.user_agent if self.web is not None else ""  # pictures are fetched only if pages are
             pictures = open_pictures(workspace.pictures, user_agent=introduced)
         which = self.release.edition, self.release.task
         is_open = self.evaluation.split == MAIN_SPLIT and labels_are_public(workspace, which[0], which[1].name)
@@ -82,10 +82,10 @@ class PreparedRun:
 def prepare(
     workspace: Workspace, evaluation: Evaluation, *, only_known: bool = False, release: Release | None = None
 ) -> PreparedRun:
-    """Open what an evaluation names, and find what was done of it; `only_known` where nothing will be asked.
+    """Resolve an evaluation and find its earlier run; `only_known` if nothing will be asked.
 
     Raises:
-        UsageError: if a name is unknown, something that the model needs is missing, or a resumed run has changed.
+        UsageError: if a name is unknown, a requirement of the model is missing, or a resumed run has changed.
         DataError: if the release or the prompts are faulty.
     """
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
@@ -93,7 +93,7 @@ def prepare(
     web = web_access(evaluation)
     prompt_set = regime.prompt_set(task.name, evaluation.prompt_set)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
-    # A prompt that is gone is among the differences that are shown, not a mistyped name.
+    # A removed prompt is reported as a change of the run, not as an unknown name.
     prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
     release = _release(workspace, evaluation) if release is None else release
     release.with_texts()
@@ -118,11 +118,11 @@ def prepare(
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, identity)
         prompts = tuple(prompt for prompt in prompts if prompt.id in resumed.evaluation.prompt_ids)
-    # Readable, then unique.
+    # A readable part, then a unique one.
     parts = (str(release.edition), task.name, regime.name, assignment.model.spec.name, hash_of(identity))
     folder = workspace.runs / "_".join(part.replace("/", "-").replace(":", "-") for part in parts)
     done = None
-    with suppress(DataError):  # a damaged record is made anew
+    with suppress(DataError):  # a damaged record is written anew
         done = read_record(folder)
     evaluation = _resolved(evaluation, release, assignment, prompts, done)
     chosen = [prompt for prompt in prompt_set.prompts if prompt.id in evaluation.prompt_ids]
@@ -140,7 +140,7 @@ def prepare(
 
 
 def _public_classes(workspace: Workspace, release: Release, split: str) -> Mapping[str, int] | None:
-    """The class of each sample, None where labels are not public: what is drawn by a secret label tells it."""
+    """The class of each sample; None while labels are secret, as a draw by labels would reveal them."""
     edition, task = release.edition, release.task
     if split != MAIN_SPLIT or not task.classes or not labels_are_public(workspace, edition, task.name):
         return None
@@ -148,7 +148,7 @@ def _public_classes(workspace: Workspace, release: Release, split: str) -> Mappi
 
 
 def _check(evaluation: Evaluation, regime: Regime) -> None:
-    """Whether the numbers make sense, and the regime hands back what the task asks for."""
+    """Check that numbers are valid and that the regime's output fits the task."""
     if evaluation.limit is not None and evaluation.limit < 1:
         raise UsageError(f"a limit of {evaluation.limit} samples", expected="at least 1", code="bad-limit")
     budget, task = evaluation.budget_usd, evaluation.task
@@ -164,7 +164,7 @@ def _check(evaluation: Evaluation, regime: Regime) -> None:
 
 
 def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
-    """The samples to judge; those of a prospective split only as long as their labels cannot be known."""
+    """The samples to judge; a prospective split is allowed only until its labels can be known."""
     if evaluation.split == MAIN_SPLIT:
         return load_release(workspace, evaluation.edition, evaluation.task)
     release = load_prospective(workspace, evaluation.edition, evaluation.task)
@@ -190,7 +190,7 @@ def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -
         "web": None if web is None else dict(web.parameters),
         "prompt_set": {"name": prompt_set.name, "sha256": prompt_set.sha256},
         **({"roles": others} if others else {}),
-        # At temperature 0 a run is the same as without a word about it.
+        # Temperature 0 is the default and gives the same run.
         **({"temperature": assignment.temperature} if assignment.temperature else {}),
     }
 
@@ -202,9 +202,9 @@ def _resolved(
     prompts: Sequence[Prompt],
     done: RunRecord | None,
 ) -> Evaluation:
-    """What is asked for now together with what was finished before."""
+    """The requested evaluation extended by what was finished before."""
     limit = evaluation.limit or assignment.model.spec.default_limit or len(release.samples)
-    # So many in the order of all, also of those whose texts are not at hand: the same ones whoever asks.
+    # The limit counts samples without texts too, so that it selects the same samples on every machine.
     samples, repeat = min(limit, len(release.samples)), evaluation.repeat
     wanted = {prompt.id for prompt in prompts}
     if done is not None:
@@ -215,9 +215,9 @@ def _resolved(
 
 
 def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda step: None) -> WebAccess | None:
-    """The way to the web: the given one, or the configured one for a regime that needs it.
+    """The given web access, or the configured one for a regime that needs it.
 
-    `watch` receives what is searched for and read by the configured one.
+    `watch` is called with the searches and pages of the configured one.
 
     Raises:
         ConfigError, UsageError: if the provider cannot be opened as it is configured.
@@ -241,7 +241,7 @@ def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda ste
         if name not in listed:
             raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
     groups, replay = tuple(name for name in listed if name not in evaluation.allowed), evaluation.replay
-    with tempfile.TemporaryDirectory() as folder:  # what it is set to must be known before there is a run
+    with tempfile.TemporaryDirectory() as folder:  # its parameters are needed before the run exists
         web = open_web(settings, Path(folder), replay=True, groups=groups)
         parameters = dict(web.parameters)
         asyncio.run(web.close())

@@ -1,6 +1,6 @@
-"""What a finished run writes for others: `run.json`, and the rows of `predictions.jsonl`.
+"""The record of a finished run, `run.json`, and the rows of `predictions.jsonl`.
 
-Like everything that is made from the journal, they do not tell when, how fast or in which order answers came.
+Like all files made from the journal, they do not depend on the time, speed or order of answers.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Parameters = Mapping[str, str | int | float | bool]
 
 
 class ModelIdentity(Strict):
-    """The model, and what is sent with every request."""
+    """The model and the parameters of every request."""
 
     name: str
     parameters: Parameters
 
     @property
     def options(self) -> list[str]:
-        """Further fields of its requests, each as `name=value`."""
+        """Further fields of its requests as `name=value`."""
         found = json.loads(str(self.parameters.get("options", "{}")))
         shown = ((name, value if isinstance(value, str) else json.dumps(value)) for name, value in found.items())
         return [f"{name}={value}" for name, value in sorted(shown)]
@@ -57,14 +57,14 @@ class PromptSetIdentity(Strict):
 
 
 class StoredPrompts(Strict):
-    """The wordings that a run asked with, each by name, and the text before them with its slots."""
+    """The wordings of a run's prompts by name, and the frame with its slots."""
 
     frame: str
     prompts: Mapping[str, str]
 
 
 class Usage(Strict):
-    """What one role took; None where not known."""
+    """Usage of one role; None if unknown."""
 
     model: str
     answers: NonNegativeInt
@@ -72,24 +72,24 @@ class Usage(Strict):
     tokens_out: int | None
     cost_usd: float | None
     served_by: list[str] = Field(default=[])
-    """What the provider said answered: versions of the model, or other models."""
+    """Names of the models or versions that answered, as reported by the provider."""
 
 
 class RunRecord(Strict):
     """A finished run.
 
     Attributes:
-        evaluation: what was asked of whom, by names: files of one's own are not named.
+        evaluation: the evaluation, without paths of the user's files.
         number: grows with every run of a workspace.
-        samples_sha256: of the release.
+        samples_sha256: hash of the release's samples.
         model, roles, regime, web, prompt_set: the system; `roles` holds the models of further roles, `web` the
             parameters of the search, None without one.
         settings: all settings of the regime.
-        judged, failed, of: samples that were judged, that could not be, and that the release has.
-        copies: repetitions whose answers are, word by word, those of an earlier one; they count in no score.
-        usage: by role.
-        tokens_in, tokens_out, cost_usd: of the whole run, None where not known.
-        about, kind, knowledge_cutoff, smoke_test: of the model, for the board.
+        judged, failed, of: numbers of samples judged, failed, and in the release.
+        copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
+        usage: usage by role.
+        tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
+        about, kind, knowledge_cutoff, smoke_test: description of the model for the board.
     """
 
     version: Literal[1] = 1
@@ -117,7 +117,7 @@ class RunRecord(Strict):
 
     @property
     def system(self) -> tuple[str, ...]:
-        """What two runs must share for one to supersede the other."""
+        """Identity of the system; of two runs with the same one, the newer supersedes the older."""
         asked = self.evaluation
         roles = (" ".join((f"{role}={model.name}", *model.options)) for role, model in sorted(self.roles.items()))
         # Hashes of prompts change with every version.
@@ -139,7 +139,7 @@ class RunRecord(Strict):
 
 
 def read_prompts(folder: Path) -> StoredPrompts | None:
-    """The wordings of the run in a folder, None where it has none.
+    """The prompts of the run in a folder, None if it has none.
 
     Raises:
         RunError: if the file is damaged.
@@ -149,7 +149,7 @@ def read_prompts(folder: Path) -> StoredPrompts | None:
 
 
 class _Response(BaseModel):
-    """What is needed of an answer as it came."""
+    """The needed fields of a line of `responses.jsonl`."""
 
     sample: str
     prompt: str
@@ -158,7 +158,7 @@ class _Response(BaseModel):
 
 
 def read_responses(folder: Path) -> Iterator[_Response]:
-    """What the model said in the run in a folder, in the order of its journal; nothing where that is not there.
+    """The model's raw answers in a run, in the order of its journal; empty without the file.
 
     Raises:
         RunError: if a line is damaged.
@@ -169,7 +169,7 @@ def read_responses(folder: Path) -> Iterator[_Response]:
 
 
 class PredictionRow(Strict):
-    """One output: of a `Choice` the label, of a `Response` the text, of a `Ranking` the documents."""
+    """One output: the label of a `Choice`, the text of a `Response` or the documents of a `Ranking`."""
 
     id: str
     prompt: str
@@ -186,7 +186,7 @@ class PredictionRow(Strict):
 
     @property
     def output(self) -> Output:
-        """What the row says, as the regime gave it."""
+        """The row as an output of the regime."""
         output: Output = Choice(label=self.label, probabilities=self.probabilities, certainty=self.certainty)
         if self.text is not None:
             output = Response(text=self.text)
@@ -196,7 +196,7 @@ class PredictionRow(Strict):
 
 
 def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
-    """The outputs of the run in a folder, each with its sample's id and its repetition.
+    """The outputs of a run, each with its sample's id and its repetition.
 
     Raises:
         RunError: if a row is damaged.
@@ -206,7 +206,7 @@ def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
 
 
 def prediction_row(output: Output) -> dict[str, object]:
-    """An output as a line of `predictions.jsonl`, without sample and repetition; what is empty is left out."""
+    """An output as a line of `predictions.jsonl`, without sample, repetition and empty fields."""
     row = {name: value for name, value in to_json(output).items() if value not in (None, "", []) and name != "prompt"}
     if output.status is Status.ANSWERED:
         del row["status"]
@@ -214,7 +214,7 @@ def prediction_row(output: Output) -> dict[str, object]:
 
 
 def read_predictions(folder: Path) -> Iterator[PredictionRow]:
-    """The outputs of the run in a folder.
+    """The rows of a run's predictions.
 
     Raises:
         RunError: if a row is damaged.
@@ -223,12 +223,12 @@ def read_predictions(folder: Path) -> Iterator[PredictionRow]:
 
 
 def model_identity(spec: ModelSpec) -> dict[str, object]:
-    """A model as a run's identity names it."""
+    """The model's part of a run's identity."""
     return {"name": spec.name, "parameters": dict(spec.parameters)}
 
 
 def read_record(folder: Path) -> RunRecord | None:
-    """The record of the run in a folder, None where the run was not finished.
+    """The record of a run, None if it is not finished.
 
     Raises:
         RunError: if it is damaged.
@@ -238,10 +238,10 @@ def read_record(folder: Path) -> RunRecord | None:
 
 
 def finished_runs(runs: Path) -> Iterator[tuple[Path, RunRecord]]:
-    """All finished runs in the folder of runs, without those of tasks that are not installed here.
+    """All finished runs in the folder of runs, except those of tasks that are not installed.
 
     Raises:
-        RunError: if the record of one is damaged.
+        RunError: if a record is damaged.
     """
     for folder in sorted(path.parent for path in runs.glob(f"*/{RECORD}")):
         said = read_json(folder / RECORD)

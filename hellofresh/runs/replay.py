@@ -1,12 +1,11 @@
-"""Running a submitted system again, by anybody: on samples that nobody could foresee, and confined.
+"""Replay a submitted system, confined, on samples that could not be predicted at submission.
 
-The program asks at the endpoint of a run (`Proxy`) and hands back an output for each sample. It runs three times from
-nothing; an exact test then tells whether the uploaded answers could be a further repetition. The outcome is a statement
-signed by the team that replays. Labels are not looked at, so that it tells nothing of them.
+The program asks at the endpoint of a run (`Proxy`) and returns an output for each sample. It runs three times from
+scratch; an exact test then shows whether the uploaded answers could be a further repetition. The result is signed by
+the replaying team. Labels are not used, so it reveals nothing about them.
 
-What a replay cannot show: samples of an open quarter are public, so a program that was made after they were released
-may hold the uploaded answers. Run the version that was handed in before the quarter opened, which `program_sha256`
-names.
+Limits: samples of an open quarter are public, so a program made after their release may contain the uploaded answers.
+Run the version that was handed in before the quarter opened, which `program_sha256` identifies.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
 REPETITIONS, FEWEST, USUAL = 3, 20, 40
 _ALPHA, _POWER = 0.01, 0.35
-"""Below the first uploaded answers are other ones; of a test that finds only larger shares than the second, one learns
-too little."""
+"""Significance level below which answers count as different, and the largest detectable share of different answers
+above which the test is inconclusive."""
 _NO_LABEL = -1
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """A replay as it was signed; all that was asked and answered lies in `folder`."""
+    """A signed replay; all its questions and answers are in `folder`."""
 
     replay: Replay
     statement: Path
@@ -71,24 +70,24 @@ def replay(
     limits: ProcessLimits | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReplayReport:
-    """Run a submitted system again, and sign what came of it.
+    """Run a submitted system again and sign the result.
 
-    A replay that was interrupted goes on where it stopped.
+    An interrupted replay is resumed.
 
     Args:
-        workspace: where the release is, and the next one.
+        workspace: the workspace with the release and the next one.
         root: the folder of submissions.
         entry: TEAM/SYSTEM.
         command: the program and its arguments, started without a shell.
         asked: the models behind the endpoint; `limit` is the number of samples.
         by: the team that replays and signs, by its folder.
-        limits: what the program may use.
-        tell: receives what is going on.
+        limits: resource limits of the program.
+        tell: called with lines of progress.
 
     Raises:
-        SubmissionError: if no such entry counts on the task, or earlier statements of the team are damaged.
+        SubmissionError: if no such entry counts on the task, or earlier replays of the team are damaged.
         UsageError: if it cannot be confined here, is replayed too early or by its own team, or has no classes.
-        RunError: if a model fails or the program uses too much; what was answered is kept.
+        RunError: if a model fails or the program exceeds a limit; answers so far are kept.
     """
     _check_asked(asked.task, entry, by)
     check_command(command, (workspace.root.resolve(), root.resolve()))
@@ -103,7 +102,7 @@ def replay(
     fetched = {host: sum(one.get(host, 0) for one in elsewhere) for host in sorted(set().union(*elsewhere))}
     statement = root / str(asked.edition) / by / REPLAYS
     signed = add_replay(statement, _statement(by, entry, command, asked, drawn, answers, unasked, fetched), key)
-    # Names of hosts come from the program: they are not published.
+    # The program chooses the names of hosts, so they are not published.
     kept = {"replay": signed.model_dump(mode="json"), "elsewhere": fetched, "answers": list(answers)}
     ids = [sample.id for sample in drawn.release.samples]
     write_json(folder / "outcome.json", {**kept, "samples": ids, "unasked": [sorted(some) for some in unasked]})
@@ -114,13 +113,13 @@ def replay(
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What is asked about again.
+    """The drawn samples and the answers to compare.
 
     Attributes:
-        sha256, uploaded: of the entry's content, and its label of each sample.
+        sha256, uploaded: hash of the entry's content, and its label of each sample.
         release: the drawn samples.
-        value: decided which these are.
-        passed_over: samples before them in the order of the draw whose texts were not at hand.
+        value: the seed of the draw.
+        passed_over: samples skipped in the draw because their texts were not available.
     """
 
     sha256: str
@@ -140,7 +139,7 @@ def _statement(  # noqa: PLR0917 - as `replay`, with what came of it
     unasked: Sequence[set[str]],
     fetched: Mapping[str, int],
 ) -> Replay:
-    """The statement, not signed yet; answers and samples answered without asking are by run, fetches by host."""
+    """The unsigned replay; answers and samples answered without asking are by run, fetches by host."""
     ids = [sample.id for sample in drawn.release.samples]
     said = [[drawn.uploaded[key] for key in ids], *([one.get(key) for key in ids] for one in answers)]
     numbers = np.array([[_NO_LABEL if label is None else label for label in labels] for labels in said])
@@ -169,7 +168,7 @@ def _statement(  # noqa: PLR0917 - as `replay`, with what came of it
 
 def _private_folder(workspace: Workspace, asked: Evaluation, name: str) -> Path:
     folder = workspace.private(asked.edition, asked.task.name) / "replays" / name
-    for one in (folder.parent, folder):  # other users of this machine read nothing of it
+    for one in (folder.parent, folder):  # hidden from other users of this machine
         one.mkdir(parents=True, exist_ok=True)
         one.chmod(0o700)
     return folder
@@ -185,7 +184,7 @@ def _check_asked(task: Task, entry: str, by: str) -> None:
 
 
 def _program_sha256(command: Sequence[str]) -> str:
-    """One hash for the command and for the files that it names, those in its folders included."""
+    """A hash of the command and of the files that it names, including those in folders."""
 
     def content(word: str) -> Iterator[tuple[str, str]]:
         path = Path(word)
@@ -214,7 +213,7 @@ def _standing(workspace: Workspace, root: Path, entry: str, asked: Evaluation) -
 
 
 def _draw(workspace: Workspace, standing: SubmissionStanding, asked: Evaluation) -> _Drawn:
-    """Samples that the entry answered, as a public value orders them that nobody knew when the entry was closed."""
+    """Samples that the entry answered, ordered by a public value that was unknown at its deadline."""
     assert standing.receipt is not None and standing.submission is not None
     release, sha256 = load_release(workspace, asked.edition, asked.task), standing.receipt.sha256
     closed = release.calendar.deadline if release.calendar else standing.receipt.received
@@ -247,7 +246,7 @@ def _run(
     *,
     tell: Callable[[str], None],
 ) -> tuple[dict[str, int | None], set[str], Mapping[str, int]]:
-    """One repetition: the answers by sample, the samples that were answered without asking, and hosts it wanted."""
+    """One repetition: answers by sample, samples answered without asking, and hosts that it tried to reach."""
     with tempfile.TemporaryDirectory(prefix="hellofresh-") as name:
         server = EndpointServer(socket=Path(name) / "endpoint")
         program = ConfinedProgram(command, own.root / "program.log", limits)

@@ -1,7 +1,7 @@
-"""A response to one post, with its evidence, its transcript and its cost: the regime `correction` as a tool.
+"""Respond to one post with the regime `correction`; returns response, evidence, transcript and cost.
 
-The post is the one sample of an edition in a small workspace of its own, `respond/<id>`, and is evaluated as any other.
-So the same command goes on where it was interrupted, and pays nothing twice.
+The post is the only sample of an edition in its own small workspace, `respond/<id>`, and is evaluated like any other.
+The same command therefore resumes an interrupted response without paying twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from hellofresh.tasks.transcripts import (
 )
 
 ASKED = Frozen("asked", "1")
-"""The edition of a post that somebody asks about."""
+"""The edition of a user's post."""
 _TASK = get_task("corrections")
 _REGIME = "correction"
 EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
@@ -58,13 +58,13 @@ Watch = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PostAsked:
-    """A post that somebody asks about.
+    """A user's post.
 
     Attributes:
-        text: of the post.
-        at: nothing younger is used.
-        images: as files hold them.
-        poster: who posted it, as the site shows it; empty where not known.
+        text: text of the post.
+        at: pages younger than this are not used.
+        images: contents of the image files.
+        poster: name of the poster as the site shows it; empty if unknown.
     """
 
     text: str
@@ -74,14 +74,14 @@ class PostAsked:
 
 
 def asking(model: object = EMBEDDED, **more: object) -> Evaluation:
-    """Who is to respond, and how, by fields of `Evaluation`; the provider may follow from the keys that are set."""
+    """An evaluation for a response, by fields of `Evaluation`; the provider may be chosen by available keys."""
     usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AskedPost(MisleadingPost):
-    """A post that somebody asks about, with its pictures, and who posted it."""
+    """A user's post with its pictures and poster."""
 
     media: tuple[Media, ...] = ()
     poster: str = ""
@@ -89,7 +89,7 @@ class _AskedPost(MisleadingPost):
 
 @dataclass(frozen=True, slots=True)
 class CitedEvidence:
-    """What a page says of a post in its own words, by stance."""
+    """Quotes of a page about a post, by stance."""
 
     url: str
     title: str
@@ -101,23 +101,23 @@ class CitedEvidence:
 
 @dataclass(frozen=True, slots=True)
 class RespondedPost:
-    """A response and what it rests on.
+    """A response and its evidence.
 
     Attributes:
-        folder: where everything is kept.
+        folder: folder of all files.
         text, links, status: of the response.
-        smoke_test: whether the model only shows that the machinery works.
-        until: nothing younger was used.
-        queries: what was searched for.
-        evidence: pages with something to say, the best first.
-        pictures: their descriptions.
-        left_out: pages that were found and not used, by reason.
-        searches_failed: searches that brought nothing because they failed.
-        invented_links: links that the model wrote and was not given.
-        steps: what each step took, in order.
-        seconds: from the start of this call to its end.
-        cost_usd: of all steps, also of earlier calls; None where not known.
-        notes: what should be known of how it was made.
+        smoke_test: whether the model is only a smoke test.
+        until: pages younger than this were not used.
+        queries: the search queries.
+        evidence: pages with relevant quotes, the best first.
+        pictures: descriptions of the pictures.
+        left_out: number of pages found but not used, by reason.
+        searches_failed: number of failed searches.
+        invented_links: links in the answer that were not given to the model.
+        steps: usage by step, in order.
+        seconds: duration of this call.
+        cost_usd: of all steps, including earlier calls; None if unknown.
+        notes: remarks on how it was made.
     """
 
     folder: Path
@@ -141,10 +141,10 @@ class RespondedPost:
 def respond(
     workspace: Workspace, post: PostAsked, asked: Evaluation, watch: Watch = lambda step: None
 ) -> RespondedPost:
-    """Respond to a post, or go on where the same inquiry was interrupted; `watch` receives what is being done.
+    """Respond to a post, or resume an interrupted response; `watch` is called with the current step.
 
     Raises:
-        UsageError, ConfigError: if a name is unknown, or something that is needed is missing.
+        UsageError, ConfigError: if a name is unknown, or a requirement is missing.
         RunError: if it cannot go on; answers so far are kept.
     """
     start = time.monotonic()
@@ -180,7 +180,7 @@ def respond(
 
 
 def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[Evaluation, tuple[str, ...]]:
-    """The evaluation with the provider and the settings that follow from what is at hand, and what to say of them."""
+    """The evaluation with default provider and settings for what is available, and notes about them."""
     regime = get_regime(asked.regime, asked.settings)
     models = open_models(workspace, asked, regime, only_known=True)
     for model in models.values():
@@ -193,7 +193,7 @@ def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[E
     if provider == "offline":
         notes.append("Searched only the pages that come with the package, not the web.")
     asked = replace(asked, provider=provider)
-    # Settings that follow from what is at hand, where nothing is said of them.
+    # Defaults for settings that are not given, by what is available.
     said, more = {text.partition("=")[0] for text in asked.settings}, list[str]()
     if "sites" not in said and asked.provider not in TEXTS_ALREADY and not load_publishers(workspace).rated:
         more.append("sites=any")
@@ -203,13 +203,13 @@ def _chosen(workspace: Workspace, post: PostAsked, asked: Evaluation) -> tuple[E
         more.append("captions=model")
     if any(model.spec.smoke_test for model in models.values()):
         notes.append("A smoke test: the model is too small to be right, and only shows that the machinery works.")
-        # A model that does not know when to stop fills whatever it may.
+        # A model that does not stop by itself uses the whole limit.
         more += [f"{name}={value}" for name, value in _SMOKE_SETTINGS.items() if name not in said]
     return replace(asked, settings=(*more, *asked.settings)), tuple(notes)
 
 
 def _sample(post: PostAsked) -> tuple[_AskedPost, list[Image]]:
-    """The post as a sample, and its pictures as they were written again."""
+    """The post as a sample, and its re-encoded pictures."""
     pictures, media = [], []
     for number, content in enumerate(post.images, start=1):
         sha256 = hashlib.sha256(content).hexdigest()
@@ -240,7 +240,7 @@ def _steps(folder: Path, record: RunRecord) -> Iterator[StepUsage]:
 
 
 def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: float) -> RespondedPost:
-    """Put together what is known of a response, from the files of its run."""
+    """Assemble a response from the files of its run."""
     record = read_record(report.folder)
     ((_, _, output),) = read_outputs(report.folder)
     events: Sequence[Event] = next(iter(read_transcripts(report.folder))).events
@@ -253,7 +253,7 @@ def _read_responded(report: EvaluationReport, notes: tuple[str, ...], seconds: f
         notes = (*notes, f"Pictures were not searched for: {noted['not-searched']['problem']}.")
     return RespondedPost(
         folder=report.folder,
-        text=output.text if isinstance(output, Response) else "",  # without an answer, rows have no kind
+        text=output.text if isinstance(output, Response) else "",  # rows without an answer have no kind
         links=output.sources,
         status=str(output.status),
         smoke_test=record.smoke_test,

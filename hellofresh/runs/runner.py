@@ -1,8 +1,8 @@
-"""Asks a model about samples under a regime, many at once, and keeps every answer.
+"""The runner: asks a model about samples under a regime, concurrently, and stores every answer.
 
-A question that failed is asked again after a while; one that keeps failing is given up, its sample is named among the
-failures, and the run goes on. What would hit every question (a wrong key, an unknown model, a full disk, the budget)
-ends the run: nothing more is asked, and answers that are under way are still taken in and kept.
+A failed question is asked again after a while; if it keeps failing, its sample is recorded as a failure, and the run
+continues. An error that affects every question (a wrong key, an unknown model, a full disk, a spent budget) ends the
+run: no more questions are asked, and answers in flight are still stored.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from hellofresh.tasks.outputs import Output
 from hellofresh.tasks.samples import Fact, Sample
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
-"""Statuses of errors that say something of one question, if they are not worth another attempt."""
+"""Statuses of permanent errors that concern only one question."""
 _OVERLOAD = frozenset({429, 502, 503, 504, 529})
-"""Statuses of servers that are busy, not of questions that they cannot answer."""
+"""Statuses of overloaded servers, which do not concern the question."""
 _MANY, _GATHER_S = 8, 0.02
+"""From this concurrency on, answers are gathered for this many seconds before a common flush."""
 _AT_ONCE_S = 0.3
-"""How long answers under way are waited for when somebody presses Ctrl+C."""
-"""With so many questions under way, answers may wait so long for others to be flushed with."""
+"""Seconds to wait for answers in flight after Ctrl+C."""
 _SEEDS_APART = 100_003
-"""By which seeds of a regime are multiplied: more than there are ever repetitions."""
+"""Factor of a regime's seeds, larger than any number of repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Who is asked, how, and with which wordings.
+    """The models, regime and prompts of a run.
 
     Attributes:
-        model, regime, prompt_set, prompts, slots: what is asked of whom.
-        others: models of further roles, by role; a role without one is the model's own part.
-        web: the way to the outside world, for a regime that needs it.
-        pictures: gives the pictures that samples name, for a regime that needs them.
-        facts: by sample, what is known of its label, for a regime that needs it; empty where labels are not public.
-        watch: receives the step of each question before it is asked, or its answer recalled.
-        repetitions: how often everything is asked, each time with another seed.
-        temperature: of all requests, None for what the regime asks for (0).
-        budget_usd: most that the whole run may cost, None for no bound.
-        patience: how often failed questions are asked again.
+        model, regime, prompt_set, prompts, slots: the system and its prompts.
+        others: models of further roles, by role; `model` serves roles without one.
+        web: web access, for a regime that needs it.
+        pictures: returns the pictures of samples, for a regime that needs them.
+        facts: facts of labels by sample, for a regime that needs them; empty while labels are secret.
+        watch: called with the step of each question before it is asked or recalled.
+        repetitions: number of repetitions, each with another seed.
+        temperature: temperature of all requests, None for the regime's own (0).
+        budget_usd: most that the whole run may cost, None for no limit.
+        patience: limits of retries.
     """
 
     model: Model
@@ -92,9 +92,9 @@ class Assignment:
 
     @property
     def samples_at_once(self) -> int:
-        """How many samples are open at once: enough that calls are always under way while some samples wait for pages
-        or for the disk; one for a model that takes one question at a time, so that a sample's questions follow each
-        other and share what was computed of it.
+        """Number of concurrent samples: enough to keep calls in flight while some samples wait for pages or the disk;
+        one for a model that takes one question at a time, so that a sample's questions are consecutive and share
+        its computed prefix.
         """
         in_flight = self.model.spec.limits.in_flight
         if self.regime.all_at_once:
@@ -104,10 +104,10 @@ class Assignment:
         return 1 if in_flight == 1 else 3 * in_flight
 
     def sampled(self, request: Request, repetition: int, role: str = MAIN) -> Request:
-        """The request as a repetition asks it.
+        """The request with the seed and temperature of a repetition.
 
-        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has none. Where a
-        regime draws several answers to one question, each by a seed of its own, every repetition draws others.
+        At the run's temperature, the repetition is the seed; at temperature 0, the first repetition has no seed. If a
+        regime draws several answers to one question by seeds of its own, every repetition uses different ones.
         """
         seed = repetition if request.seed is None else request.seed * _SEEDS_APART + repetition
         if self.temperature and self.specs.get(role, self.model.spec).sampling is not Sampling.NEVER:
@@ -115,7 +115,7 @@ class Assignment:
         return request if repetition == 1 else replace(request, seed=seed)
 
     def items(self, samples: Sequence[Sample]) -> list[Item]:
-        """All samples, once a repetition."""
+        """All samples, once per repetition."""
         pairs = ((sample, n) for n in range(1, self.repetitions + 1) for sample in samples)
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
 
@@ -124,7 +124,7 @@ class Assignment:
         return Case(sample, self.prompts, self.prompt_set, self.slots(sample), ask, web, images, facts=facts)
 
     async def images(self, sample: Sample) -> Sequence[Image]:
-        """The sample's pictures that are to be had, for a regime that needs them."""
+        """The sample's available pictures, for a regime that needs them."""
         if self.pictures is None or Need.IMAGES not in self.regime.needs:
             return ()
         return await self.pictures.images(media_of(sample))
@@ -140,12 +140,12 @@ class Assignment:
 
 @dataclass(slots=True)
 class Tally:
-    """How far a run has come.
+    """Progress of a run.
 
     Attributes:
         samples, done, failed: samples to judge (each repetition counts), judged or given up, and given up.
-        asked, recalled: answers asked for, and known from before.
-        cost_usd: of the whole run so far, None where not known.
+        asked, recalled: answers from the model, and from the journal.
+        cost_usd: of the whole run so far, None if unknown.
         tokens: of the whole run so far, where known.
     """
 
@@ -169,7 +169,7 @@ class JudgedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sample that could not be judged, and the question that got no answer."""
+    """A sample that could not be judged, and its question without an answer."""
 
     sample: str
     repetition: int
@@ -182,7 +182,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """All that a run decided, in the order of repetitions, samples and prompts, whatever order answers came in."""
+    """All outputs and failures of a run, sorted by repetition, sample and prompt."""
 
     judged: Sequence[JudgedOutput]
     tally: Tally
@@ -190,7 +190,7 @@ class RunResult:
 
 
 class RunStopped(RunError):  # noqa: N818 - nothing is wrong
-    """A run that a signal stopped."""
+    """Raised when a signal stops a run."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -202,7 +202,7 @@ class RunStopped(RunError):  # noqa: N818 - nothing is wrong
 
 
 class GivenUpError(Exception):
-    """A question that gets no answer after so many attempts, so that its sample cannot be judged."""
+    """Raised when a question gets no answer in all attempts, so that its sample cannot be judged."""
 
     def __init__(self, question: JournalKey, error: CallError, attempts: int) -> None:
         super().__init__()
@@ -221,19 +221,19 @@ class GivenUpError(Exception):
 def run(
     assignment: Assignment, samples: Sequence[Sample], journal: Journal, progress: Callable[[Tally], None]
 ) -> RunResult:
-    """Ask about all samples; what the journal already holds is not asked again.
+    """Ask about all samples; questions with an answer in the journal are not asked again.
 
     Raises:
-        RunError: if the run cannot go on, or was stopped; everything answered until then stays in the journal.
+        RunError: if the run cannot go on, or was stopped; all answers so far stay in the journal.
     """
     with asyncio.Runner(loop_factory=_new_loop) as runner:
         return runner.run(_Runner(assignment, journal, progress).run(samples))
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's event loop where it is installed, which handles many answers at once in half the time."""
+    """An event loop, uvloop's if installed, which handles many concurrent answers in half the time."""
     try:
-        import uvloop  # an extra
+        import uvloop  # an optional dependency
     except ImportError:
         return asyncio.new_event_loop()
     return uvloop.new_event_loop()
@@ -241,7 +241,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One role's way to its model; roles whose models share limits share the pace."""
+    """Access of one role to its model; roles whose models share limits share the pace."""
 
     model: Model
     scope: Scope
@@ -256,8 +256,8 @@ class _Runner:
         self.tally = Tally(0)
         self.ledgers = Ledgers(assignment.specs)
         at_once = max(spec.limits.in_flight for spec in assignment.specs.values())
-        # Conversations that wait for the web in between go on side by side: else the last ones leave the model idle.
-        # One at a time, a sample's questions follow each other.
+        # Conversations with pauses for the web run concurrently, or the last ones would leave the model idle.
+        # Otherwise one at a time, so that a sample's questions are consecutive.
         self.in_turn = Need.WEB in assignment.regime.needs and at_once > 1
         journal.gather_s = _GATHER_S if at_once >= _MANY else 0.0
         paces: dict[tuple[str, Limits], Pace] = {}
@@ -295,12 +295,12 @@ class _Runner:
         return RunResult(judged, self.tally, [self.failures[order] for order in sorted(self.failures)])
 
     def _stop(self, name: str) -> None:
-        if self.error is not None:  # a second signal: do not wait for what is under way
+        if self.error is not None:  # a second signal: do not wait for questions in flight
             self._cancel()
         self._end(RunStopped(name), _AT_ONCE_S if name == "SIGINT" else None)
 
     def _end(self, error: BaseException, drain_s: float | None = None) -> None:
-        """Ask nothing more; what is under way is waited for, for a while."""
+        """End the run: ask nothing more, and wait up to `drain_s` for questions in flight."""
         if self.error is None:
             self.error = error
             for lane in self.lanes.values():
@@ -377,7 +377,7 @@ class _Runner:
             except CallError as error:
                 last.append(f"{error.status} {error.code} {error}")
                 if error.code == "context-length":
-                    raise  # a regime may ask with less
+                    raise  # a regime may retry with a shorter question
                 is_last = attempt == self.patience.attempts or sum(spent) >= self.patience.deadline_s
                 if not error.retryable and error.status not in _OWN_FAULT:
                     self._end(error)
@@ -389,13 +389,13 @@ class _Runner:
         raise AssertionError("the last attempt returns or raises")
 
     def _is_settled(self, error: CallError, said: Sequence[str]) -> bool:
-        """Whether the server gives the very same error time after time, and it is not for being busy."""
+        """Whether the server repeats the same error that is not due to overload."""
         alike = self.patience.alike
         settled = error.status is not None and error.status not in _OVERLOAD
         return settled and len(said) >= alike and len(set(said[-alike:])) == 1
 
     async def _timed(self, lane: _Lane, request: Request, spent: list[float]) -> Answer:
-        """One attempt, within what earlier ones left of the limit of all; adds the seconds that it took."""
+        """One attempt within the remaining time of all attempts; adds its duration to `spent`."""
         left_s = self.patience.deadline_s - sum(spent)
         start = asyncio.get_running_loop().time()
         try:
@@ -403,7 +403,7 @@ class _Runner:
                 return await lane.model.ask(request)
         except TimeoutError:
             what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
-            start -= left_s  # a loop's clock may end the limit a hair early; nothing is left of it
+            start -= left_s  # the loop's clock may end the limit slightly early; no time is left then
             raise CallError(what, where=lane.model.spec.name, code="timeout", retryable=True) from None
         finally:
             spent.append(asyncio.get_running_loop().time() - start)
@@ -436,7 +436,7 @@ class _Runner:
             self.tally.asked += 1
             lane.ledger.add(answer, estimate)
             self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self.ledgers.tokens
-            if lane.pace.limits.in_flight == 1:  # its next question is to come before those of other samples
+            if lane.pace.limits.in_flight == 1:  # its next question should precede those of other samples
                 await stored
                 return answer
         finally:
@@ -467,10 +467,10 @@ class _Runner:
 
 
 def _check_abilities(spec: ModelSpec, request: Request) -> None:
-    """Make sure that the model takes what the request holds.
+    """Check that the model supports the content of the request.
 
     Raises:
-        RunError: if it would pass over tools, a search or pictures in silence.
+        RunError: if it would silently ignore tools, a search or pictures.
     """
     check_images(spec, request)
     lacking = "call tools" if request.tools and not spec.calls_tools else ""
@@ -487,12 +487,12 @@ def _check_abilities(spec: ModelSpec, request: Request) -> None:
 
 
 def _asks_to_wait(error: CallError) -> bool:
-    """Whether everybody is to wait: too many requests, or busy and saying for how long."""
+    """Whether all questions should wait: too many requests, or overload with a waiting time."""
     return error.status == 429 or (error.retry_after_s is not None and error.status in _OVERLOAD)
 
 
 def first_error(error: BaseException) -> BaseException:
-    """The error that tells most of several that were raised at once."""
+    """The most informative of several errors raised at once."""
     flat = [error]
     while any(isinstance(item, BaseExceptionGroup) for item in flat):
         flat = [part for item in flat for part in (item.exceptions if isinstance(item, BaseExceptionGroup) else [item])]
@@ -502,7 +502,7 @@ def first_error(error: BaseException) -> BaseException:
 
 @contextlib.contextmanager
 def _signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """Have SIGINT and SIGTERM stop the run in order; only the main thread may."""
+    """Let SIGINT and SIGTERM stop the run in an orderly way; works only in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,17 +1,17 @@
-"""How often two systems or raters say the same, and how much of that is more than chance.
+"""Agreement of systems or raters, raw and beyond chance.
 
-Cohen's kappa is the raw agreement over what two systems with the same shares of each answer, but no knowledge of each
-other, would reach: (observed - expected) / (1 - expected). No answer is an answer of its own here. Where both systems
-give one and the same answer to everything, nothing can be told from chance, and kappa is 0. Weighted kappa counts how
-far two answers on a scale are apart: not at all (`none`), by their distance (`linear`), or by its square
+Cohen's kappa is the raw agreement beyond that of two independent systems with the same shares of each
+answer: (observed - expected) / (1 - expected). A missing answer counts as a separate answer here. Where both systems
+give the same single answer to everything, agreement is indistinguishable from chance, and kappa is 0. Weighted kappa
+counts disagreement on a scale equally (`none`), by the distance of the answers (`linear`), or by its square
 (`quadratic`).
 
-Of raters on a scale kappa is given in two ways: of each pair of raters, averaged over pairs (a pair without a spread of
-answers has none and is left out), and of all pairs' answers pooled. Krippendorff's alpha is of any number of raters.
-Intervals are delete-one-cluster jackknifes with t of the effective number of clusters less one; a cluster is what two
-ratings must not share, such as a post. Where nearly all answers are the same, kappa is small or has no value although
-raters hardly differ: what chance alone would reach is nearly everything (Feinstein and Cicchetti, Journal of Clinical
-Epidemiology 43 (1990), 543-549). The observed agreement is then the figure to read; `RaterAgreement.skewed` says where.
+For raters on a scale, kappa is given in two ways: for each pair of raters, averaged over pairs (a pair with constant
+answers has none and is left out), and for all pairs' answers pooled. Krippendorff's alpha is for any number of raters.
+Intervals are delete-one-cluster jackknifes with t of the effective number of clusters less one; a cluster holds
+dependent ratings, such as those of a post. Where nearly all answers are the same, kappa is small or undefined although
+raters hardly differ, since agreement by chance is nearly complete (Feinstein and Cicchetti, Journal of Clinical
+Epidemiology 43 (1990), 543-549). Then read the observed agreement instead; `RaterAgreement.skewed` marks these cases.
 Sources: Cohen, Educational and Psychological Measurement 20 (1960), 37-46; Psychological Bulletin 70 (1968), 213-220;
 Krippendorff, Content Analysis, 2nd ed. (2004), chapter 11.
 """
@@ -32,14 +32,14 @@ from hellofresh.stats.metrics import mean, ratio
 
 
 class Weighting(StrEnum):
-    """How much two answers disagree by how far apart they are."""
+    """The weight of a disagreement by the distance of the answers."""
 
     NONE = "none"
     LINEAR = "linear"
     QUADRATIC = "quadratic"
 
     def of(self, answers: int) -> NDArray[np.float64]:
-        """Shape (answers, answers), 0 on the diagonal."""
+        """The weights, shape (answers, answers), 0 on the diagonal."""
         apart = np.abs(np.subtract.outer(np.arange(answers), np.arange(answers))).astype(np.float64)
         if self is Weighting.NONE:
             return (apart > 0).astype(np.float64)
@@ -51,7 +51,7 @@ _SHARE = mean("share", (0.0, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class AnswerAgreement:
-    """Two systems on the same samples.
+    """Agreement of two systems on the same samples.
 
     Attributes:
         raw, raw_interval: share of samples with the same answer.
@@ -68,11 +68,11 @@ def share_interval(hits: NDArray[np.bool_], groups: NDArray[np.int64] | None = N
     """A share of samples with the default interval for samples in groups.
 
     Args:
-        hits: shape (n,), which samples are counted.
+        hits: shape (n,), whether each sample counts.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
 
     Raises:
-        ValueError: if there is no sample or shapes differ.
+        ValueError: if there are no samples or shapes differ.
     """
     tables = cluster_tables(_SHARE.statistics(np.ones(hits.shape), hits.astype(np.float64)), groups)
     return float(hits.mean()), metric_interval(tables, _SHARE)
@@ -90,7 +90,7 @@ def answer_agreement(
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
 
     Raises:
-        ValueError: if there is no sample or shapes differ.
+        ValueError: if there are no samples or shapes differ.
     """
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(f"answers {first.shape} and {second.shape} must be vectors of one length")
@@ -106,11 +106,11 @@ def answer_agreement(
 
 
 def weighted_kappa(tables: NDArray[np.float64], weighting: Weighting = Weighting.NONE) -> NDArray[np.float64]:
-    """Cohen's weighted kappa; 0 where nothing can be told from chance.
+    """Cohen's weighted kappa; 0 where the expected disagreement is 0.
 
     Args:
         tables: shape (..., answers, answers), how often each pair of answers was given; answers in the scale's order.
-        weighting: how much two answers disagree.
+        weighting: the weight of disagreements.
     """
     seen = (tables * weighting.of(tables.shape[-1])).sum(axis=(-2, -1))
     by_chance = expected_disagreement(tables, weighting)
@@ -120,7 +120,7 @@ def weighted_kappa(tables: NDArray[np.float64], weighting: Weighting = Weighting
 
 
 def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> NDArray[np.float64]:
-    """The weighted disagreement by chance alone, times the number of pairs; 0 where both gave one answer only."""
+    """The weighted disagreement by chance, times the number of pairs; 0 if both gave the same answer throughout."""
     n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
     crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
     return ratio(crossed, n)
@@ -128,14 +128,14 @@ def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> 
 
 @dataclass(frozen=True, slots=True)
 class FurtherRepetition:
-    """How answers that are said to be a system's compare with repetitions of it.
+    """Comparison of answers attributed to a system with repetitions of it.
 
     Attributes:
         agreement: mean share of repetitions that give the same answer.
-        own_agreement: mean share of pairs of repetitions that do.
-        p_value: that answers of the system itself would disagree as much.
-        by_chance: that answers which do not depend on the sample would agree as much.
-        finds: least share of samples with other answers that the test would find in nine of ten repetitions of it.
+        own_agreement: mean share of pairs of repetitions that give the same answer.
+        p_value: probability that the system's own answers would disagree as much.
+        by_chance: probability that answers independent of the sample would agree as much.
+        finds: smallest share of changed answers that the test finds with a power of 90%.
     """
 
     agreement: float
@@ -151,22 +151,22 @@ _EXCHANGES, _SIMULATED, _POWER = 9_999, 400, 0.9
 def further_repetition(
     given: NDArray[np.int64], repeated: NDArray[np.int64], *, level: float = 0.01
 ) -> FurtherRepetition:
-    """An exact test that answers are one more repetition of a system, its power, and a test that they follow samples.
+    """Exact test whether answers are a further repetition of a system, its power, and a test of dependence on samples.
 
-    If they are one, then on each sample the given answer and the repetitions are exchangeable, whatever the system's
-    noise: each of them is equally likely to be the given one. The statistic is the number of repetitions that differ
+    If so, the given answer and the repetitions of each sample are exchangeable, whatever the system's
+    noise: each is equally likely to be the given one. The statistic is the number of repetitions that differ
     from the given answers; its distribution over all exchanges, independent between samples, is a convolution. Where
-    repetitions always agree, k differing samples have a p-value of (1 / (repetitions + 1))^k at most. The power is that
-    against answers of which a share, chosen at random, are others (simulated, with a fixed seed).
+    repetitions always agree, k differing samples have a p-value of at most (1 / (repetitions + 1))^k. The power is that
+    against answers of which a random share is changed (simulated, with a fixed seed).
 
-    A program that gives one answer whatever it is asked, or throws a coin, may pass that test for a system that gives
-    one answer to nearly everything. So given answers are exchanged between samples, too: with such a program they agree
-    as well in any order. Source: Fisher, The Design of Experiments (1935), the randomisation test.
+    A program that always gives the same answer, or a random one, may pass that test for a system that gives
+    one answer to nearly everything. So given answers are also exchanged between samples: for such a program they agree
+    equally well in any order. Source: Fisher, The Design of Experiments (1935), the randomisation test.
 
     Args:
         given: shape (n,), answers as numbers.
-        repeated: shape (n, repetitions), two at least, since one alone is indistinguishable from what was given.
-        level: below which p-value answers are called other ones.
+        repeated: shape (n, repetitions), at least two, since a single one is indistinguishable from the given answers.
+        level: p-value below which answers count as different.
     """
     n, repetitions = repeated.shape
     if n < 1 or repetitions < 2:
@@ -185,10 +185,10 @@ def further_repetition(
 
 
 def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The p-value of the disagreement among exchanges of given answers and repetitions of a sample.
+    """The p-value of the disagreement when given answers and repetitions of a sample are exchanged.
 
     Args:
-        given: shape (m, n), m times answers to all samples.
+        given: shape (m, n), m sets of answers to all samples.
         repeated: shape (n, repetitions).
     """
     (m, n), answers = given.shape, repeated.shape[1] + 1
@@ -207,9 +207,9 @@ def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> 
 
 
 def _found_share(given: NDArray[np.int64], repeated: NDArray[np.int64], level: float) -> float:
-    """The least share of samples whose answers can be others, at random, and be found nine times of ten; 1 at most.
+    """The smallest random share of changed answers that is found with a power of 90%; at most 1.
 
-    Answers that are the system's own are drawn from its repetitions; others are what the fewest of them say.
+    Unchanged answers are drawn from the repetitions; changed ones are the least frequent answer of these.
     """
     random, samples = np.random.default_rng(0), np.arange(len(given))
     values = np.unique(np.concatenate([given[:, None], repeated], axis=1))
@@ -225,7 +225,7 @@ def _found_share(given: NDArray[np.int64], repeated: NDArray[np.int64], level: f
 
 
 def _by_chance(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> float:
-    """The p-value of the agreement among exchanges of given answers between samples."""
+    """The p-value of the agreement when given answers are exchanged between samples."""
     values, codes = np.unique(given, return_inverse=True)
     same = (repeated[:, :, None] == values).sum(axis=1)
     orders = np.random.default_rng(0).permuted(np.tile(codes, (_EXCHANGES, 1)), axis=1)
@@ -235,17 +235,17 @@ def _by_chance(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> float:
 
 
 SKEWED = 0.8
-"""From this share of one answer on, kappa says little and the observed agreement is to be read."""
+"""From this share of one answer on, read the observed agreement, since kappa is uninformative."""
 
 
 @dataclass(frozen=True, slots=True)
 class RaterAgreement:
-    """Pairs of raters on one scale.
+    """Agreement of pairs of raters on one scale.
 
     Attributes:
         pairs: the pairs' numbers, in order.
         by_pair: kappa of each pair; nan where all its answers are the same.
-        mean, mean_interval: over the pairs that have one; nan if none has.
+        mean, mean_interval: over the pairs with a kappa; nan without any.
         pooled, pooled_interval: of all answers together.
         observed, observed_interval: share of equal answers.
         largest_share: of the most frequent answer.
@@ -263,12 +263,12 @@ class RaterAgreement:
 
     @property
     def skewed(self) -> bool:
-        """Whether one answer is so frequent that the observed agreement is to be read instead of kappa."""
+        """Whether one answer is so frequent that the observed agreement should be read instead of kappa."""
         return self.largest_share >= SKEWED
 
 
 class Distance(StrEnum):
-    """How far apart two answers are, for Krippendorff's alpha."""
+    """The distance of two answers in Krippendorff's alpha."""
 
     ORDINAL = "ordinal"
     INTERVAL = "interval"
@@ -277,7 +277,7 @@ class Distance(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """Krippendorff's alpha; nan where nothing is rated twice or all answers are the same."""
+    """Krippendorff's alpha; nan if no unit has two ratings or all answers are the same."""
 
     value: float
     interval: Interval
@@ -298,12 +298,12 @@ def rater_agreement(
     Args:
         first, second: shape (n,), answers as indices into the scale.
         answers: number of answers of the scale.
-        pairs: shape (n,), which pair of raters gave them; one pair if left out.
-        groups: shape (n,), equal numbers for what belongs together; None if all are independent.
-        weighting: how much two answers disagree.
+        pairs: shape (n,), the pair of raters of each; one pair if left out.
+        groups: shape (n,), equal numbers for dependent ratings; None if all are independent.
+        weighting: the weight of disagreements.
 
     Raises:
-        ValueError: if there is no answer or shapes differ.
+        ValueError: if there are no answers or shapes differ.
     """
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(f"answers {first.shape} and {second.shape} must be vectors of one length")
@@ -338,7 +338,7 @@ def rater_agreement(
 
 
 _Tables = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""The clusters that a pair has, and a table of each."""
+"""The clusters of a pair, and a table of each."""
 
 
 def _tables(cells: NDArray[np.int64], member: NDArray[np.int64], answers: int) -> _Tables:
@@ -353,7 +353,7 @@ def _kappa(table: NDArray[np.float64], weighting: Weighting) -> float:
 
 
 def _means(tables: Sequence[_Tables], clusters: int, weighting: Weighting) -> tuple[float, NDArray[np.float64]]:
-    """The mean kappa of the pairs, and the same without each cluster."""
+    """The mean kappa of the pairs, with all clusters and without each."""
     values, columns = [], []
     for names, part in tables:
         total = part.sum(axis=0)
@@ -377,14 +377,14 @@ def krippendorff_alpha(
     """Krippendorff's alpha of any number of raters, each of whom may leave units out.
 
     Args:
-        units: shape (n,), what was rated, a number for each rating.
+        units: shape (n,), the number of the rated unit for each rating.
         answers: shape (n,), whole numbers of the scale, from 0.
-        distance: how far apart two answers are; `interval` takes the numbers as they are, `nominal` knows only same
-            and other.
-        groups: shape (n,), equal numbers for units that belong together; None if units are independent.
+        distance: the distance of two answers; `interval` uses their difference, `nominal` only whether they
+            are equal.
+        groups: shape (n,), equal numbers for dependent units; None if units are independent.
 
     Raises:
-        ValueError: if there is no rating or shapes differ.
+        ValueError: if there are no ratings or shapes differ.
     """
     if units.shape != answers.shape or units.ndim != 1:
         raise ValueError(f"units {units.shape} and answers {answers.shape} must be vectors of one length")
@@ -407,7 +407,7 @@ def krippendorff_alpha(
 
 
 def _coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How often two answers meet in each unit, shape (units, values * values)."""
+    """How often two answers occur together in each unit, shape (units, values * values)."""
     both = counts[:, :, None] * counts[:, None, :]
     both[:, np.arange(counts.shape[1]), np.arange(counts.shape[1])] -= counts
     others = np.maximum(counts.sum(axis=1) - 1, 1)
@@ -434,6 +434,6 @@ def _distances(total: NDArray[np.float64], values: NDArray[np.int64], distance: 
     if distance is not Distance.ORDINAL:
         apart: NDArray[np.float64] = np.subtract.outer(values, values).astype(np.float64)
         return apart**2 if distance is Distance.INTERVAL else (apart != 0).astype(np.float64)
-    middle = np.cumsum(total) - total / 2  # so that between two answers lie all of those between, and half of both
+    middle = np.cumsum(total) - total / 2  # counts all answers between two answers, and half of these two
     found: NDArray[np.float64] = np.subtract.outer(middle, middle) ** 2
     return found

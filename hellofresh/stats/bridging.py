@@ -1,8 +1,8 @@
-"""Community Notes' bridging model: what is left of a note's ratings when the raters' camps are taken out.
+"""Community Notes' bridging model: the helpfulness of notes after removing the raters' camps.
 
-A rating r (1 helpful, 0.5 somewhat, 0 not) is modelled as r = mu + i_u + i_n + f_u f_n, u the rater and n the note. A
-note is helpful if its intercept i_n is high: people who disagree otherwise (f_u) find it so. What runs on X differs
-from the formula that is documented, and the scale, so the threshold .40, rests on the differences:
+A rating r (1 helpful, 0.5 somewhat, 0 not) is modelled as r = mu + i_u + i_n + f_u f_n for rater u and note n. A
+note is helpful if its intercept i_n is high: raters with opposite factors f_u find it helpful. X's code differs
+from the documented formula, and these differences determine the scale and thus the threshold .40:
 
 - The loss is a mean over ratings and the penalties are means over notes and raters. In sums, a note's ridge is lambda
   R / N and a rater's is lambda R / U (R ratings, N notes, U raters).
@@ -12,21 +12,20 @@ from the formula that is documented, and the scale, so the threshold .40, rests 
   second round fits these alone. Then raters are frozen, and every note is fitted to the ratings of helpful raters.
 
 The fit is by alternating least squares: given the raters, a note's intercept and factor solve a ridge regression of two
-unknowns, and the other way round. Near the solution, steps of raters are combined by Anderson acceleration, which takes
-a third of the sweeps. Rounds end so close to the least loss that where they begin (factors of raters at will, by a
-fixed seed) does not matter. The last bits of
-sums follow the order of ratings and the numbers of raters: for the same bytes, give these in the same order. Tag
-filters, the penalty for raters of abusive notes, and the models for groups and topics are not here: they need tags or
-topics. Sources: twitter/communitynotes (Apache-2.0), read and written anew; Wojcik et al., Birdwatch (2022), arXiv
+unknowns, and vice versa. Near the solution, steps of raters are combined by Anderson acceleration, which needs only a
+third of the sweeps. Rounds end so close to the minimum that their start (arbitrary factors of raters, by a fixed seed)
+does not matter. The last bits of sums depend on the order of ratings and the numbers of raters: for the same bytes,
+pass these in the same order. Tag filters, the penalty for raters of abusive notes, and the models for groups and topics are left out: they need tags or
+topics. Sources: twitter/communitynotes (Apache-2.0), reimplemented; Wojcik et al., Birdwatch (2022), arXiv
 2210.15723.
 
     fit = fit_bridging(ratings, notes, raters)     raters, rounds, final intercepts
     statuses(fit)                                  the rules
-    redrawn = redraws(fit)                         fits of raters drawn from these with replacement
-    found = sampling(fit, redrawn)                 another sample of raters: standard errors, degrees of freedom
-    chance_helpful(fit, redrawn)                   how probable it is that another sample finds a note helpful
-    chance_if_decided(fit, redrawn)                the same of the samples that find it helpful or not, with an error
-    flip_costs(fit, places, Profile.BALANCED)      how many accounts would change a status
+    redrawn = redraws(fit)                         fits to bootstrap samples of raters
+    found = sampling(fit, redrawn)                 error by sampling of raters: standard errors, degrees of freedom
+    chance_helpful(fit, redrawn)                   probability that another sample finds a note helpful
+    chance_if_decided(fit, redrawn)                the same among samples that decide on the note, with an error
+    flip_costs(fit, places, Profile.BALANCED)      number of accounts that would change a status
 """
 
 from __future__ import annotations
@@ -46,24 +45,24 @@ Flags = NDArray[np.bool_]
 Whole = NDArray[np.int32]
 
 LEVELS = (0.0, 0.5, 1.0)
-"""What ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful) count."""
+"""Values of ratings of level 0 (not helpful), 1 (somewhat) and 2 (helpful)."""
 _NOT_HELPFUL, _SOMEWHAT, _HELPFUL = range(3)
 _CAMP, _NEAR = 1 / 6, 0.15
 _AHEAD = 1.3
-"""A step of raters is so many times that to the least loss: below 2 the loss falls, and fewer sweeps are needed."""
+"""Over-relaxation of raters' steps: below 2 the loss still falls, and fewer sweeps are needed."""
 _COMBINED, _CLOSE = 8, 0.03
-"""Most steps that are combined, and the root mean square below which a step is: farther away they may go astray."""
+"""Most steps that are combined, and the root mean square of a step below which they are: earlier, they may diverge."""
 _LEAST_LEFT = 0.1
 _REDRAWN, _LEAST_MOST, _LEAST_NOTES = 40_000_000, (2, 8), 20
-"""Of redrawn raters: ratings of all fits together, least and most fits, least notes that errors are learnt from."""
+"""For redraws: total ratings of all fits, minimum and maximum fits, minimum notes to learn errors from."""
 _ROUGH, _LEARNT = 1e-3, 4_000_000
-"""When rounds of redrawn raters end, and so many of their ratings chances are learnt from, all fits together."""
-_CHUNK = 200_000  # what is held of a piece then stays near the processor
+"""For redraws: tolerance of rounds, and the total number of ratings from which chances are learnt."""
+_CHUNK = 200_000  # small enough that a piece stays in the processor's cache
 _THREADS = 2
 
 
 class NoteStatus(IntEnum):
-    """What the rules say of a note."""
+    """A note's status by the rules."""
 
     NOT_HELPFUL = -1
     NEEDS_MORE_RATINGS = 0
@@ -76,22 +75,22 @@ class BridgingSettings:
 
     Attributes:
         intercept_lambda, factor_lambda: penalties of notes' and raters' intercepts (of mu, too) and factors.
-        min_num_raters_per_note, min_num_ratings_per_rater: who takes part in the rounds.
-        crh_threshold: least intercept of a helpful note; less by `inertia_delta` if it is shown as helpful today.
-        crh_threshold_no_high_vol: least intercept without the raters who rate most.
-        factor_threshold: most a helpful note's factor may be, either way.
+        min_num_raters_per_note, min_num_ratings_per_rater: minimum to take part in the rounds.
+        crh_threshold: minimum intercept of a helpful note, less `inertia_delta` if it is currently shown as helpful.
+        crh_threshold_no_high_vol: minimum intercept without high-volume raters.
+        factor_threshold: maximum absolute factor of a helpful note.
         min_net_helpful: helpful less not helpful ratings on each side of the factor; or `min_net_helpful_few`, if that
-            is `min_net_helpful_share` of all ratings at least.
-        crnh_threshold_intercept, crnh_threshold_note_factor_multiplier: of a note that is not helpful.
-        crnh_threshold_ucb_intercept: below it, not helpful even with the best of pseudo-ratings.
+            is at least `min_net_helpful_share` of all ratings.
+        crnh_threshold_intercept, crnh_threshold_note_factor_multiplier: thresholds of notes that are not helpful.
+        crnh_threshold_ucb_intercept: below it, a note is not helpful even with the best pseudo-rating.
         crnh_threshold_nm_intercept: below it, a note that calls the post not misleading is not helpful.
         crnh_side_mean, crnh_mean, crnh_side_ratings: not helpful where both sides' mean rating is at most the first,
-            their average at most the second, and each has so many ratings.
-        min_rater_agree_ratio: least share of a helpful rater's valid ratings that agree with the first round.
-        min_mean_note_score, min_crh_vs_crnh_ratio, crnh_weight: of what a helpful rater wrote: least mean intercept,
-            and least share of helpful notes less `crnh_weight` times that of notes that are not helpful.
-        sweeps: most sweeps over notes and raters a round.
-        tolerance: a round ends when no more than this changes in any note's intercept.
+            their average at most the second, and each side has at least the third number of ratings.
+        min_rater_agree_ratio: minimum share of a helpful rater's valid ratings that agree with the first round.
+        min_mean_note_score, min_crh_vs_crnh_ratio, crnh_weight: for a helpful rater's own notes, minimum mean intercept
+            and share of helpful notes less `crnh_weight` times that of notes that are not helpful.
+        sweeps: maximum sweeps over notes and raters per round.
+        tolerance: a round ends when no note's intercept changes by more than this.
     """
 
     intercept_lambda: float = 0.15
@@ -122,7 +121,7 @@ class BridgingSettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratings:
-    """Who rated which note how; a pair of rater and note occurs once.
+    """Ratings of notes by raters; each pair of rater and note occurs once.
 
     Attributes:
         note, rater: shape (ratings,), numbers from 0.
@@ -138,12 +137,12 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Notes:
-    """What the rules need to know of notes; each has the shape (notes,).
+    """Facts about notes for the rules, each of shape (notes,).
 
     Attributes:
-        writer: number of the rater who wrote it, -1 for somebody who rates nothing.
+        writer: number of the rater who wrote it, -1 for a writer without ratings.
         misleading: whether it calls the post misleading.
-        shown: whether it is shown as helpful today.
+        shown: whether it is currently shown as helpful.
     """
 
     writer: Whole
@@ -153,11 +152,11 @@ class Notes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raters:
-    """What the rules need to know of raters; each has the shape (raters,).
+    """Facts about raters for the rules, each of shape (raters,).
 
     Attributes:
-        core: whether they are of a modelling group of the core model.
-        high_volume: whether they are among the few who rate most.
+        core: whether they belong to a modelling group of the core model.
+        high_volume: whether they are among the few most active raters.
     """
 
     core: Flags
@@ -166,14 +165,14 @@ class Raters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Round:
-    """Parameters of one round, nan for notes and raters that took no part.
+    """Parameters of one round, nan for notes and raters left out of it.
 
     Attributes:
         mu: the global intercept.
         note_intercept, note_factor: shape (notes,).
         rater_intercept, rater_factor: shape (raters,).
         note_ridge, rater_ridge: penalties of an intercept and a factor, in sums: lambda R / N, or R / U.
-        sweeps: how many it took.
+        sweeps: number of sweeps.
     """
 
     mu: float
@@ -188,10 +187,10 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """Sums over the ratings of notes by raters whose parameters are known, by level; each of shape (notes, 3).
+    """Sums over the ratings of notes by raters with known parameters, by level; each of shape (notes, 3).
 
     Attributes:
-        count: ratings, `left` and `right` those by raters of a negative and positive factor.
+        count: ratings; `left` and `right`: those by raters with a negative and a positive factor.
         factor, squared, intercept, crossed: sums of f_u, f_u^2, i_u and i_u f_u.
     """
 
@@ -204,7 +203,7 @@ class Tallies:
     crossed: Floats
 
     def plus(self, added: Floats, level: int, intercept: float, factor: float) -> Tallies:
-        """With so many more ratings of a level, shape (notes,), by raters of these parameters."""
+        """The tallies after adding numbers of ratings of a level, shape (notes,), by raters with these parameters."""
         more = np.zeros_like(self.count)
         more[:, level] = added
         return Tallies(
@@ -218,7 +217,7 @@ class Tallies:
         )
 
     def take(self, notes: NDArray[np.intp]) -> Tallies:
-        """Those of some notes."""
+        """The tallies of some notes."""
         return Tallies(*(getattr(self, name)[notes] for name in self.__dataclass_fields__))
 
 
@@ -228,12 +227,12 @@ class Bridging:
 
     Attributes:
         first, second: the rounds.
-        helpful_rater: shape (raters,), who took part in the second round and counts in the final fit.
-        intercept, factor: shape (notes,), final; nan with fewer ratings of helpful raters than a note needs.
+        helpful_rater: shape (raters,), whether each is in the second round and the final fit.
+        intercept, factor: shape (notes,), final; nan for notes with too few ratings of helpful raters.
         scored: shape (notes,), whether a note may get a status: most of its raters are of the core groups.
-        tallies: of the ratings of helpful raters.
-        quiet: the same without those who rate most.
-        drawn: shape (raters,), how many raters each stands for: one, but in a fit of redrawn raters.
+        tallies: sums of the ratings of helpful raters.
+        quiet: the same without high-volume raters.
+        drawn: shape (raters,), weight of each rater; all 1 except in a fit of redrawn raters.
     """
 
     settings: BridgingSettings
@@ -254,7 +253,7 @@ class Bridging:
 def fit_bridging(ratings: Ratings, notes: Notes, raters: Raters, settings: BridgingSettings | None = None) -> Bridging:
     """Fit the model in X's two rounds and its final run.
 
-    The factor's sign is fixed as X fixes it: more raters have a negative one than a positive one.
+    The factor's sign follows X's convention: more raters have a negative factor than a positive one.
 
     Raises:
         ValueError: if shapes differ, or numbers are out of range.
@@ -272,7 +271,7 @@ def _fitted(
     drawn: Floats,
     near: Bridging | None = None,
 ) -> Bridging:
-    """The fit where each rater stands for so many; its rounds begin where those of a fit that is near it ended."""
+    """The fit with raters weighted by `drawn`; its rounds start from those of a similar fit, if given."""
     ratings, notes, raters = voters
     core = raters.core * drawn
     count, of_core = table.by_note(np.stack([drawn, core], axis=1)).sum(axis=1).T
@@ -293,13 +292,13 @@ def _fitted(
 def fit_round(
     ratings: Ratings, notes: int, raters: int, settings: BridgingSettings | None = None, drawn: Floats | None = None
 ) -> Round:
-    """Fit one round of all raters: for studies whose raters were asked, without statuses or helpful raters.
+    """Fit one round of all raters, for studies with recruited raters, without statuses or helpful raters.
 
     Args:
-        ratings: who rated what how; `valid` is not looked at.
-        notes, raters: how many there are.
-        settings: penalties, and how many ratings who takes part needs.
-        drawn: shape (raters,), how many raters each stands for, as of `draw_raters`; absent, one.
+        ratings: the ratings; `valid` is ignored.
+        notes, raters: their numbers.
+        settings: penalties, and minimum ratings to take part.
+        drawn: shape (raters,), weight of each rater, as from `draw_raters`; 1 if left out.
 
     Raises:
         ValueError: as `fit_bridging`.
@@ -331,9 +330,9 @@ def _check(ratings: Ratings, notes: Notes, raters: Raters) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """Who rated which note, twice: by note and level, and by rater and level; ones, as sparse rows.
+    """The ratings as two sparse matrices of ones: by note and level, and by rater and level.
 
-    Four bytes a rating each, beside ones that all share.
+    Each takes four bytes per rating; the ones are shared.
     """
 
     notes: list[Any]
@@ -364,7 +363,7 @@ class _Table:
 
 
 def _halves(row: Whole, level: NDArray[np.int8], column: Whole, shape: tuple[int, int], ones: Floats) -> list[Any]:
-    """Sparse rows, three for each of `row`, in as many parts of like size as there are threads."""
+    """Sparse rows, three for each of `row`, split into equal parts for the threads."""
     from scipy.sparse import coo_array, csr_array
 
     size = (shape[0] * len(LEVELS), shape[1])
@@ -382,7 +381,7 @@ def _halves(row: Whole, level: NDArray[np.int8], column: Whole, shape: tuple[int
 
 
 def _taking_part(table: _Table, raters: Floats, settings: BridgingSettings) -> tuple[Floats, Floats]:
-    """Weights of notes, 0 or 1, and raters: notes with enough ratings, then raters, then notes; once each."""
+    """Weights of notes (0 or 1) and raters with enough ratings, filtering notes, then raters, then notes, once each."""
 
     def enough(raters: Floats) -> Floats:
         ratings = table.by_note(raters[:, None]).sum(axis=(1, 2))
@@ -397,13 +396,13 @@ def _taking_part(table: _Table, raters: Floats, settings: BridgingSettings) -> t
 def _round(
     table: _Table, notes: Floats, raters: Floats, settings: BridgingSettings, start: Round | None = None
 ) -> Round:
-    """Alternate between notes and raters until the notes' intercepts stay.
+    """Alternate between notes and raters until the notes' intercepts converge.
 
     Args:
         table: all ratings.
-        notes, raters: weights, 0 for those that take no part; of a rater, how many it stands for.
+        notes, raters: weights, 0 for those left out; a rater's weight is its number of draws.
         settings: penalties, and when to stop.
-        start: another round to begin from; None for factors at will.
+        start: another round to start from; None for arbitrary factors.
     """
     sweep = _Sweep.of(table, notes, raters, settings)
     out_n, out_u = notes == 0, raters == 0
@@ -420,7 +419,7 @@ def _round(
         point = combined.next(point, swept)
         change = float(np.abs(i_n - before).max())
     mu, i_u, f_u = sweep.parts(swept)
-    # Where as many are positive as negative, the sum decides.
+    # With equally many positive and negative factors, the sum decides.
     sign = -1.0 if ((raters * np.sign(f_u)).sum() or (raters * f_u).sum()) > 0 else 1.0
     f_n, f_u = sign * f_n, sign * f_u
     i_n[out_n], f_n[out_n], i_u[out_u], f_u[out_u] = np.nan, np.nan, np.nan, np.nan
@@ -434,9 +433,9 @@ class _Sweep:
     Attributes:
         table: all ratings.
         notes, raters: weights, as of `_round`.
-        ratings: how many take part.
+        ratings: number of ratings that take part.
         note_ridge, rater_ridge: penalties of an intercept and a factor, in sums.
-        shrink: by which the mean residual is divided.
+        shrink: divisor of the mean residual.
     """
 
     table: _Table
@@ -457,23 +456,23 @@ class _Sweep:
         return cls(table, notes, raters, ratings, ridge / notes.sum(), ridge / raters.sum(), shrink)
 
     def point(self, mu: float, intercept: Floats, factor: Floats) -> Floats:
-        """The raters' side, shape (1 + 2 raters,); mu moves all raters, and weighs as much as they do together."""
+        """The raters' parameters, shape (1 + 2 raters,); mu moves all raters, so it weighs as much as all together."""
         return np.concatenate([[mu * np.sqrt(self.raters.sum())], intercept, factor])
 
     def parts(self, point: Floats) -> tuple[float, Floats, Floats]:
-        """What `point` was made of."""
+        """The parts of a `point`."""
         size = self.raters.size
         return float(point[0] / np.sqrt(self.raters.sum())), point[1 : size + 1], point[size + 1 :]
 
     def __call__(self, point: Floats) -> tuple[Floats, Floats, Floats]:
-        """Notes' intercepts and factors, given the raters at this point, and the point that raters move to."""
+        """Notes' intercepts and factors given the raters' point, and the raters' next point."""
         mu, i_u, f_u = self.parts(point)
         sums = self.table.by_note(_columns(self.raters, i_u, f_u))
         i_n, f_n = (self.notes * found for found in _solve(sums, mu, self.note_ridge))
         # The best mu given all else: the mean residual, shrunk.
         given = _all_levels(sums)
         rest = _worth(sums[:, :, 0]) - given[:, 3] - i_n * given[:, 0] - f_n * given[:, 1]
-        # A plain sum: a dot product's last bits follow the number of threads.
+        # A plain sum: a dot product's last bits depend on the number of threads.
         mu = float((self.notes * rest).sum()) / self.ratings / self.shrink
         least = _solve(self.table.by_rater(_columns(self.notes, i_n, f_n)), mu, self.rater_ridge)
         i_u, f_u = (
@@ -483,7 +482,7 @@ class _Sweep:
 
 
 class _Combined:
-    """Anderson acceleration: of the last steps, the combination whose changes cancel out best.
+    """Anderson acceleration: the combination of the last steps whose changes cancel best.
 
     Source: Walker and Ni (2011), Anderson acceleration for fixed-point iterations, SIAM J. Numer. Anal. 49(4).
     """
@@ -496,7 +495,7 @@ class _Combined:
         self._changed: list[Floats] = []
 
     def next(self, point: Floats, swept: Floats) -> Floats:
-        """Where to go on from, after a sweep led from a point to another."""
+        """The next start, after a sweep led from one point to another."""
         step = swept - point
         if self._last is not None:
             self._moved = [*self._moved, swept - self._last[0]][-_COMBINED:]
@@ -517,7 +516,7 @@ class _Combined:
 
 
 def _columns(weight: Floats, intercept: Floats, factor: Floats) -> Floats:
-    """What a least squares step sums up over ratings."""
+    """The terms that a least squares step sums over ratings."""
     weighted = weight * factor
     return np.stack([weight, weighted, weighted * factor, weight * intercept, weighted * intercept], axis=1)
 
@@ -528,12 +527,12 @@ def _all_levels(by_level: Floats) -> Floats:
 
 
 def _worth(by_level: Floats) -> Floats:
-    """The sum over levels, each times what a rating of it counts."""
+    """The sum over levels, each weighted by its rating's value."""
     return np.asarray(LEVELS[_SOMEWHAT] * by_level[:, _SOMEWHAT] + LEVELS[_HELPFUL] * by_level[:, _HELPFUL])
 
 
 def _solve(sums: Floats, mu: float, ridge: Floats) -> tuple[Floats, Floats]:
-    """Intercepts and factors by ridge regression on the other side's; `sums` of `_columns`, by level."""
+    """Intercepts and factors by ridge regression on the other side's; `sums` are those of `_columns` by level."""
     n, f, ff, i, fi = np.moveaxis(_all_levels(sums), -1, 0)
     level = _worth(sums[:, :, 0]) - mu * n - i
     slope = _worth(sums[:, :, 1]) - mu * f - fi
@@ -556,7 +555,7 @@ def _tallies(table: _Table, fitted: Round, weight: Floats) -> Tallies:
 
 
 def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: BridgingSettings) -> Flags:
-    """Who agrees with the first round's statuses often enough, and did not write what it finds bad."""
+    """Raters who agree often enough with the first round's statuses, and whose own notes it does not find bad."""
     intercept, slack = first.note_intercept, settings.crnh_threshold_note_factor_multiplier
     helpful = (intercept >= settings.crh_threshold) & notes.misleading
     bad = intercept <= settings.crnh_threshold_intercept + slack * np.abs(first.note_factor)
@@ -581,13 +580,13 @@ def _helpful_raters(ratings: Ratings, notes: Notes, first: Round, settings: Brid
 
 
 def statuses(fit: Bridging) -> NDArray[np.int8]:
-    """The `NoteStatus` of each note; where `fit.scored` is false, the core model says nothing."""
+    """The `NoteStatus` of each note; not meaningful where `fit.scored` is false."""
     return _judged(fit, _State(fit.tallies, fit.quiet, fit.notes, fit.scored))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _State:
-    """What the rules look at, for some or all notes."""
+    """The inputs of the rules, for some or all notes."""
 
     tallies: Tallies
     quiet: Tallies
@@ -599,7 +598,7 @@ class _State:
         return _State(self.tallies.take(notes), self.quiet.take(notes), known, self.scored[notes])
 
     def plus(self, added: Floats, level: int, intercept: float, factor: float) -> _State:
-        """With more ratings by helpful raters, none of whom rates most."""
+        """The state after adding ratings by helpful raters who are not high-volume raters."""
         more = [tallies.plus(added, level, intercept, factor) for tallies in (self.tallies, self.quiet)]
         return _State(more[0], more[1], self.notes, self.scored)
 
@@ -629,14 +628,14 @@ def _judged(fit: Bridging, state: _State) -> NDArray[np.int8]:
 
 
 def _liked_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
-    """Whether raters of each side who find a note helpful outnumber by enough those who do not."""
+    """Whether, on each side, raters who find a note helpful sufficiently outnumber those who do not."""
     net = np.minimum(*(side[:, _HELPFUL] - side[:, _NOT_HELPFUL] for side in (tallies.left, tallies.right)))
     share = net >= settings.min_net_helpful_share * tallies.count.sum(axis=1)
     return np.asarray((net >= settings.min_net_helpful) | ((net >= settings.min_net_helpful_few) & share))
 
 
 def _rejected_by_both(tallies: Tallies, settings: BridgingSettings) -> Flags:
-    """Whether the mean rating of either side is low."""
+    """Whether the mean ratings of both sides are low."""
     low = np.ones(len(tallies.count), np.bool_)
     means = np.zeros(len(tallies.count))
     for side in (tallies.left, tallies.right):
@@ -658,10 +657,10 @@ def _best_case(fit: Bridging, tallies: Tallies) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterSampling:
-    """How far notes' intercepts may differ in another sample of raters; nan where a note has none.
+    """Sampling error of notes' intercepts over raters; nan for notes without an intercept.
 
     Attributes:
-        error: shape (notes,), standard error by leaving one rater out at a time.
+        error: shape (notes,), standard error by the jackknife over raters.
         freedom: shape (notes,), degrees of freedom: ratings of helpful raters less 1.
     """
 
@@ -670,36 +669,36 @@ class RaterSampling:
 
 
 def draw_raters(raters: int, seed: int) -> Floats:
-    """How often each rater is drawn, of as many draws with replacement; shape (raters,)."""
+    """How often each rater occurs in a bootstrap sample, shape (raters,)."""
     drawn = np.random.default_rng(seed).integers(0, raters, raters)
     return np.bincount(drawn, minlength=raters).astype(np.float64)
 
 
 def redraws(fit: Bridging) -> list[Bridging]:
-    """Some fits of redrawn raters: fewer the more ratings there are, since what all notes share then varies less.
+    """Fits of redrawn raters; fewer with more ratings, since the shared parameters then vary less.
 
-    A rater who is drawn twice counts twice. Rounds begin where those of the fit ended, and may end early: what is left
-    is far below what another draw changes.
+    A rater who is drawn twice counts twice. Rounds start from those of the fit and may end early: the remaining change
+    is far below that of another draw.
     """
     voters = fit.ratings, fit.notes, fit.raters
     table = _Table.of(fit.ratings, fit.intercept.size, fit.drawn.size)
     settings, found = replace(fit.settings, tolerance=_ROUGH), []
     for seed in range(int(np.clip(_REDRAWN // fit.ratings.note.size, *_LEAST_MOST))):
-        with suppress(ValueError):  # of a few raters a draw may have too few ratings
+        with suppress(ValueError):  # a draw of a few raters may have too few ratings
             found.append(_fitted(table, voters, settings, draw_raters(fit.drawn.size, seed), fit))
     return found
 
 
 def sampling(fit: Bridging, redrawn: Sequence[Bridging] = (), every: int = 1) -> RaterSampling:
-    """Standard errors of the final intercepts, raters being what is sampled: the jackknife over them.
+    """Standard errors of the final intercepts over samples of raters, by the jackknife.
 
-    The jackknife takes the other raters, mu and the list of helpful raters as they are. What these add is learnt from
-    fits of redrawn raters, if there are two or more: how far their intercepts are from the fit's, squared, is fitted as
+    The jackknife keeps the other raters, mu and the list of helpful raters fixed. Their contribution is learnt from
+    fits of redrawn raters, if there are two or more: the squared distance of their intercepts to the fit's is fitted as
     a multiple of the jackknife's variance, a constant and a multiple of the squared intercept, none below 0.
 
     A note's ridge regression without one rater has a closed form. The rater's own parameters were fitted to the rating,
-    too, which makes what is left of it smaller: both leverages are taken out. How many ratings a note gets is left to
-    chance, so that shifts are not measured from their mean. Of many notes one in `every` may do; others get nan.
+    too, which shrinks its residual: both leverages are corrected for. The number of a note's ratings is
+    random, so shifts are not measured from their mean. Only one in `every` notes is computed; others get nan.
     """
     second, notes = fit.second, fit.tallies
     n, f, ff = (sums.sum(axis=1) for sums in (notes.count, notes.factor, notes.squared))
@@ -719,7 +718,7 @@ def sampling(fit: Bridging, redrawn: Sequence[Bridging] = (), every: int = 1) ->
 
 
 def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
-    """Variances, shape (notes,), as the spread over fits of redrawn raters, shape (fits, notes), lets expect."""
+    """Variances, shape (notes,), learnt from the spread over fits of redrawn raters, shape (fits, notes)."""
     from scipy.optimize import nnls
 
     known = np.isfinite(redrawn).all(axis=0) & np.isfinite(intercept) & (variance > 0)
@@ -727,7 +726,7 @@ def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
     if known.sum() < _LEAST_NOTES:
         return variance
     squared = ((redrawn - intercept)[:, known] ** 2).mean(axis=0)
-    # They spread as much as a note's variance, by which they are weighed.
+    # Their spread is proportional to a note's variance, so weight by it.
     share = nnls(parts[known] / variance[known, None], squared / variance[known])[0]
     widened: NDArray[np.float64] = np.maximum(parts @ share, variance)
     return widened
@@ -736,9 +735,9 @@ def _widened(intercept: Floats, variance: Floats, redrawn: Floats) -> Floats:
 def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
     """The probability that a note would be helpful in another sample of raters; nan where the note has no intercept.
 
-    What normal errors and today's rules let expect is calibrated on redrawn raters: what a fit of them expects of a
-    note is held against the note's statuses in the other such fits. Isotonic regression of these on those, apart for
-    notes that the rules let be helpful now and others, says what is to be expected of the fit itself.
+    The probability by normal errors and today's rules is calibrated on redrawn raters: one such fit's prediction for a
+    note is compared with its statuses in the other fits. Isotonic regression of statuses on predictions, separately for
+    notes that the rules currently allow to be helpful and others, gives the probability for the fit itself.
     """
     from scipy.optimize import isotonic_regression
 
@@ -765,11 +764,11 @@ def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
 
 
 def chance_if_decided(fit: Bridging, redrawn: Sequence[Bridging]) -> tuple[Floats, Floats]:
-    """Of the samples of raters that give a note a status, the share that find it helpful; and the error of this figure.
+    """The share that finds a note helpful among samples of raters that give it a status, and the error of this share.
 
-    Who knew all raters would know this share. It is learnt where all are known: the fit stands for all raters, redraws
-    for samples of them. Isotonic regression says how often samples that decide find a note of such an intercept
-    helpful; a second, over the notes that a sample decides, what its own intercept tells of that.
+    The share would be known if all raters were. It is learnt by simulation: the fit stands for all raters, redraws
+    for samples of them. Isotonic regression gives how often deciding samples find a note with such an intercept
+    helpful; a second one, over the notes that a sample decides, predicts this from the sample's own intercept.
 
     Returns:
         The expected share and its standard deviation, shape (notes,); nan where the note has no intercept, and for all
@@ -790,7 +789,7 @@ def chance_if_decided(fit: Bridging, redrawn: Sequence[Bridging]) -> tuple[Float
 
 
 def _rising(x: Floats, y: Floats, weight: Floats, at: Floats) -> Floats:
-    """The values at some places of the line that rises with `x` and is nearest to `y`."""
+    """The isotonic regression of `y` on `x`, evaluated at some places."""
     from scipy.optimize import isotonic_regression
 
     order = np.argsort(x, kind="stable")
@@ -801,9 +800,9 @@ def _rising(x: Floats, y: Floats, weight: Floats, at: Floats) -> Floats:
 def _expected(fit: Bridging, found: RaterSampling) -> tuple[Floats, Flags]:
     """The probability of an intercept above the threshold in another sample, and whether the other rules hold now.
 
-    What is expected of a note's intercept is its own value, drawn to the mean of all notes by as much as these differ
-    less than sampling alone would make them (empirical Bayes): among many notes, the few above a threshold were lucky
-    more often than not. Rules about the two sides and the factor are taken as they hold now.
+    The expected intercept of a note is its own value, shrunk to the mean of all notes by as much as these differ
+    less than sampling alone would make them (empirical Bayes): among many notes, the few above a threshold were mostly
+    lucky. Rules about the two sides and the factor are applied to the current values.
     """
     from scipy.special import ndtr
 
@@ -828,7 +827,7 @@ class _Normal:
     c: Floats
 
     def pull(self, which: Whole, slope: Floats) -> Floats:
-        """By how much an observation (1, slope) pulls the intercept, for a residual of 1."""
+        """The change of the intercept by an observation (1, slope) with a residual of 1."""
         a, b, c = self.a[which], self.b[which], self.c[which]
         return (c - b * slope) / (a * c - b * b)
 
@@ -847,7 +846,7 @@ def _rater_normal(fit: Bridging) -> _Normal:
 
 
 def trusted_ratings(fit: Bridging, every: int = 1) -> Iterator[tuple[Whole, Whole, NDArray[np.int8]]]:
-    """Notes, raters and levels of the ratings that the final fit rests on, piece by piece; of one in `every` notes."""
+    """Notes, raters and levels of the final fit's ratings, in pieces; only of one in `every` notes."""
     fitted = np.isfinite(fit.intercept) & (np.arange(fit.intercept.size) % every == 0)
     for start in range(0, fit.ratings.note.size, _CHUNK):
         piece = slice(start, start + _CHUNK)
@@ -856,7 +855,7 @@ def trusted_ratings(fit: Bridging, every: int = 1) -> Iterator[tuple[Whole, Whol
 
 
 class Profile(IntEnum):
-    """Of which camps accounts are that try to change a note's status."""
+    """The camps of accounts that try to change a note's status."""
 
     BALANCED = 0
     OWN = 1
@@ -864,27 +863,27 @@ class Profile(IntEnum):
 
 
 MOST_ACCOUNTS = 64
-"""More accounts are not tried."""
+"""Maximum number of accounts to try."""
 
 
 def flip_costs(
     fit: Bridging, notes: NDArray[np.intp], profile: Profile, most: int = MOST_ACCOUNTS
 ) -> NDArray[np.int64]:
-    """How many accounts it takes to make undecided notes helpful, or to take a note's status away.
+    """Number of accounts needed to make undecided notes helpful, or to remove a note's status.
 
-    They find undecided notes and those that are not helpful helpful, and helpful notes not helpful.
+    They rate helpful notes as not helpful, and all other notes as helpful.
 
-    An account is a helpful rater with the typical intercept and factor of its camp. Raters and mu stay as they are, as
-    they do on X between two fits of raters. Twice as many are tried until a status changes, then fewer by bisection.
+    An account is a helpful rater with the typical intercept and factor of its camp. Raters and mu stay fixed, as
+    on X between two fits of raters. The number is doubled until a status changes, then reduced by bisection.
 
     Args:
         fit: the fit.
         notes: shape (k,), numbers of notes.
-        profile: accounts of both camps in turn, of that whose factor has the note's sign, or of the other one.
-        most: how many are tried at most.
+        profile: accounts of both camps alternately, of the camp whose factor has the note's sign, or of the other one.
+        most: maximum number to try.
 
     Returns:
-        Shape (k,), accounts; 0 where `most` are not enough, or the note has no status.
+        Number of accounts, shape (k,); 0 where `most` are not enough, or the note has no status.
     """
     state = _State(fit.tallies, fit.quiet, fit.notes, fit.scored).take(notes)
     before, sign = _judged(fit, state), np.where(fit.factor[notes] < 0, -1, 1)

@@ -1,17 +1,17 @@
-"""Whether stated probabilities are true: reliability curve, ECE, Brier score with its parts, and AUC.
+"""Calibration of stated probabilities: reliability curve, ECE, Brier score with its parts, and AUC.
 
-ECE cannot be below 0, so chance pushes it up, and no interval by resamples holds what it promises: with 200 calibrated
-samples none of 1,000 held the truth. So ECE has no interval. Beside it stand an estimate with the bias taken out that
-the spread between clusters makes one expect (where stated probabilities are true it is still a little above 0), and a
-test of calibration: how often errors as large come about where the sign of each cluster's errors is chance alone.
+ECE cannot be below 0, so chance biases it upwards, and intervals by resampling fail: with 200 calibrated
+samples none of 1,000 covered the truth. So ECE has no interval. It comes with a debiased estimate, whose bias is
+estimated from the spread between clusters (for true probabilities it is still a little above 0), and a
+test of calibration: how often errors as large arise if the sign of each cluster's errors is random.
 In three calibrated worlds of benchmarks/coverage.py (1,000 repeats each) the test's p-value was below 5% in 4.3% to
 6.0% of cases; ECE was 0.044 to 0.071 where 0 is true, debiased 0.027 to 0.044. With 1,000 samples and a true ECE of
 0.026 the bias is 0.015, debiased 0.004.
 
-Intervals of the Brier score and of AUC resample groups of samples. Where all resamples say the same (an AUC of 1, say),
-the interval is Wilson's with the effective number of clusters as its number of samples. Chance pushes reliability and
-resolution up as it does ECE, and once more in each resample: their intervals are mirrored about the estimate, which
-takes that out. Sources: Naeini, Cooper and
+Intervals of the Brier score and of AUC resample groups of samples. If all resamples are equal (such as an AUC of 1),
+the interval is Wilson's with the effective number of clusters as its number of samples. Chance biases reliability and
+resolution upwards like ECE, and again in each resample: their intervals are mirrored about the estimate, which
+removes that. Sources: Naeini, Cooper and
 Hauskrecht, AAAI 2015 (ECE); Kumar, Liang and Ma, NeurIPS 2019 (its bias, by the normal distribution of each bin's
 error); Vaicenavicius and others, AISTATS 2019 (testing calibration); Cameron, Gelbach and Miller, Review of Economics
 and Statistics 90 (2008), 414-427 (signs by cluster); Murphy, Journal of Applied Meteorology 12 (1973), 595-600, and
@@ -52,7 +52,7 @@ class Bin:
     Attributes:
         count: samples in it.
         confidence: their mean probability that the label is 1.
-        share: how many of them have label 1, from 0 to 1.
+        share: share of them with label 1, from 0 to 1.
         interval: of the share.
     """
 
@@ -67,9 +67,9 @@ class BinnedError:
     """Expected calibration error over bins.
 
     Attributes:
-        value: the mean distance of stated probability and share, weighted by samples.
-        debiased: the same without the bias that is expected, at least 0.
-        p_value: of the stated probabilities being true; nan with one cluster.
+        value: the mean distance between stated probability and share, weighted by samples.
+        debiased: the same less the expected bias, at least 0.
+        p_value: of the hypothesis that the stated probabilities are true; nan with one cluster.
     """
 
     value: float
@@ -79,17 +79,17 @@ class BinnedError:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How true stated probabilities are.
+    """Measures of calibration of stated probabilities.
 
     Attributes:
         ece: over bins of equal width.
         ece_mass: over bins with about equally many samples; equal confidences stay together.
         brier, brier_interval: mean squared distance of probability and label.
         reliability, resolution, uncertainty, within: brier = reliability - resolution + uncertainty + within, over the
-            bins of equal width; `within` is what differing confidences within a bin add, 0 where a bin has one value.
+            bins of equal width; `within` is due to different confidences within a bin, 0 if each bin has one value.
         reliability_interval, resolution_interval, uncertainty_interval: of the first three.
         auc, auc_interval: probability that a sample of label 1 has the higher confidence than one of label 0, ties
-            half; nan with limits 0 and 1 where a label does not occur.
+            half; nan with limits 0 and 1 if a label does not occur.
         curve: the bins of equal width that are not empty, from low to high.
     """
 
@@ -118,18 +118,18 @@ def calibrate(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Calibration:
-    """Everything about stated probabilities, with intervals by groups.
+    """Compute all measures of calibration, with intervals by groups.
 
     Args:
         labels: shape (n,), 0 or 1.
         confidences: shape (n,), probability that the label is 1, from 0 to 1.
         groups: shape (n,), equal numbers for samples of one group; None if all are independent.
-        bins: how many, of either kind; bins of equal mass are fewer where many confidences are equal.
+        bins: number of bins of either kind; bins of equal mass are fewer if many confidences are equal.
         resamples: number of resamples.
         seed: the same seed and data give the same limits.
 
     Raises:
-        ValueError: if there is no sample, shapes differ, or a confidence is not between 0 and 1.
+        ValueError: if there are no samples, shapes differ, or a confidence is not between 0 and 1.
     """
     _check(labels, confidences)
     member, clusters = members(groups, labels.size)
@@ -168,7 +168,7 @@ def calibrate(
 
 
 def _percentile(value: float, draws: NDArray[np.float64], made_of: tuple[int, int, float]) -> Interval:
-    """The percentile interval; `made_of` are samples, clusters and effective clusters."""
+    """The percentile interval; `made_of` has the numbers of samples, clusters and effective clusters."""
     _, clusters, effective = made_of
     if clusters == 1 or np.isnan(value):
         return Interval(0.0, 1.0, Method.NONE, *made_of)
@@ -213,14 +213,14 @@ def _binned_error(sums: NDArray[np.float64], seed: int) -> BinnedError:
 
 @lru_cache(maxsize=1)
 def _signs(seed: int, clusters: int) -> NDArray[np.float64]:
-    """Random signs, shape (clusters, _SIGNS), which are the same for all systems that were asked the same samples."""
+    """Random signs, shape (clusters, _SIGNS), the same for all systems on the same samples."""
     drawn = np.random.default_rng(seed).integers(0, 2, (_SIGNS, clusters), dtype=np.int8)
     return np.ascontiguousarray(1 - 2 * drawn.T.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationGap:
-    """By how much one system's stated probabilities are less true than another's, on the same samples.
+    """Differences in calibration of two systems on the same samples.
 
     Attributes:
         ece, ece_mass, brier: first minus second; above 0 the second is the better one.
@@ -240,11 +240,11 @@ def compare_calibrations(
     *,
     bins: int = 10,
 ) -> CalibrationGap:
-    """The difference of two systems' calibrations, that of the Brier scores with its paired interval.
+    """The differences of two systems' calibration measures, with a paired interval for the Brier scores.
 
     Args:
-        first, second: labels and probabilities of each, as for `calibrate`; sample by sample the same. Labels may
-            differ: of the certainty that a choice is right, the label says whether it is.
+        first, second: labels and probabilities of each on the same samples, as for `calibrate`. Labels may
+            differ: for the certainty of a choice, the label says whether the choice is right.
         groups, bins: as for `calibrate`.
 
     Raises:
@@ -274,7 +274,7 @@ def _check(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> None:
 
 
 def area_under_curve(labels: NDArray[np.int8], confidences: NDArray[np.float64]) -> float:
-    """How often a sample of label 1 has the higher confidence than one of label 0, ties half; nan if one is missing."""
+    """The chance that a sample of label 1 has more confidence than one of label 0, ties half; nan if one is missing."""
     return float(_Order.of(labels, confidences).area(np.ones((1, labels.size)))[0])
 
 

@@ -1,7 +1,7 @@
-"""A metric's sums over groups of samples (tables), and what is left when one group is taken away.
+"""A metric's sums over groups of samples (tables), and its values without each group.
 
-Samples of one group (notes on one post, edits of one article) are not independent, so every method that asks what
-else might have been drawn works on whole groups. With groups of one sample each it is the ordinary method for
+Samples of one group (notes on one post, edits of one article) are dependent, so every method of sampling
+error works on whole groups. With groups of one sample each it is the ordinary method for
 independent samples.
 
 Resamples draw as many groups as there are, with replacement. Source: Davison and Hinkley, Bootstrap Methods and their
@@ -21,13 +21,13 @@ from hellofresh.stats.metrics import Metric, ratio
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A metric as the share that it is a function of, whole and without each cluster; leading dimensions are free.
+    """The share that determines a metric, over all clusters and without each; leading dimensions are free.
 
     Attributes:
         value: shape (...), the share.
         without: shape (..., g), the share without each cluster.
-        defined: shape (..., g), whether any sample that it is a share of is left without the cluster.
-        weights: shape (..., g), how many of these samples each cluster has.
+        defined: shape (..., g), whether the share still has samples without the cluster.
+        weights: shape (..., g), number of the share's samples in each cluster.
     """
 
     value: NDArray[np.float64]
@@ -37,10 +37,10 @@ class Shares:
 
 
 def members(groups: NDArray[np.int64] | None, n: int) -> tuple[NDArray[np.int64], int]:
-    """The number of each sample's group, from 0, and how many groups there are; without groups each has its own.
+    """The number of each sample's group, from 0, and the number of groups; without groups each sample is its own.
 
     Raises:
-        ValueError: if there is no sample, or `groups` is not one number a sample.
+        ValueError: if there are no samples, or `groups` does not have one number per sample.
     """
     if n == 0:
         raise ValueError("no sample to resample")
@@ -58,7 +58,7 @@ def cluster_sums(values: NDArray[np.float64], member: NDArray[np.int64], cluster
     Args:
         values: shape (n, k).
         member: shape (n,), the cluster of each row, from 0.
-        clusters: how many there are.
+        clusters: number of clusters.
 
     Returns:
         Shape (clusters, k).
@@ -78,14 +78,14 @@ def cluster_tables(statistics: NDArray[np.float64], groups: NDArray[np.int64] | 
         Shape (groups, k).
 
     Raises:
-        ValueError: if there is no sample or the shapes differ.
+        ValueError: if there are no samples or the shapes differ.
     """
     member, clusters = members(groups, len(statistics))
     return cluster_sums(statistics, member, clusters)
 
 
 def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As many clusters of one size as would weigh as much: (sum of sizes) squared over the sum of squared sizes.
+    """The equivalent number of clusters of equal size: (sum of sizes) squared over the sum of squared sizes.
 
     Source: Kish, Survey Sampling (1965), section 5.6.
 
@@ -96,14 +96,14 @@ def effective_clusters(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
-    """A metric's share, whole and without each cluster.
+    """A metric's share, over all clusters and without each.
 
-    F1 = 2j / (1 + j), say, is taken by the share j. A metric that no one share gives stands for itself, scaled
+    For example, F1 = 2j / (1 + j) is represented by the share j. A metric without such a share is used itself, scaled
     to the range from 0 to 1.
 
     Args:
         tables: shape (..., g, k).
-        metric: which metric.
+        metric: the metric.
     """
     if metric.share is None:
         total = tables.sum(axis=-2)
@@ -118,7 +118,7 @@ def shares(tables: NDArray[np.float64], metric: Metric) -> Shares:
 
 
 def from_share(share: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
-    """The metric that belongs to a share as `shares` gives it."""
+    """The metric for a share from `shares`."""
     within = share if metric.share is None else metric.share.value(share)
     return metric.limits[0] + metric.span * within
 
@@ -126,22 +126,22 @@ def from_share(share: NDArray[np.float64], metric: Metric) -> NDArray[np.float64
 LEVEL = 0.95
 """Nominal coverage of all intervals."""
 _CHUNK = 4_000_000
-"""Most weights drawn at once; bounds memory to a few tens of megabytes."""
+"""Maximum weights drawn at once, which bounds memory to a few tens of megabytes."""
 
 
 def cluster_weights(clusters: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:
-    """How often each cluster is drawn in each resample, in pieces of some hundred resamples.
+    """Draw how often each cluster occurs in each resample, in pieces of some hundred resamples.
 
-    The same weights can serve every system that was asked the same samples, so that resamples are joint and
+    The same weights can serve all systems on the same samples, so that resamples are joint and
     differences between systems paired. Single precision is exact for sums of whole numbers below 16 million.
 
     Args:
-        clusters: how many there are, each drawn with the same probability.
-        resamples: how many to draw.
+        clusters: their number; each is drawn with the same probability.
+        resamples: their number.
         random: the generator to draw from.
 
     Yields:
-        Pieces of shape (at most `resamples`, clusters) that make `resamples` rows together.
+        Pieces of shape (at most `resamples`, clusters), with `resamples` rows in total.
     """
     step = max(1, min(resamples, _CHUNK // clusters))
     for start in range(0, resamples, step):

@@ -1,32 +1,32 @@
-"""What joint resamples of many systems, or of one system's prompts, tell.
+"""Statistics from joint resamples of many systems, or of one system's prompts.
 
-Clusters are drawn once for all, so that resamples are joint and differences paired. The probability of being first is
-the share of resamples in which a system is.
+All share the same draws of clusters, so that resamples are joint and differences paired. The chance of first place is
+the share of resamples in which a system is first.
 
 *Bootstrap intervals.* The bias-corrected and accelerated bootstrap (BCa) of each metric: quantiles of the resamples,
-moved by the share of them below the value and by the skewness of the jackknife. Of percentile, BCa and bootstrap-t it
-holds the truth best (benchmarks/coverage.py --only intervals). It knows the samples at hand only: where nothing moves
-a metric it has no width, and with few errors it is short, so the interval that is drawn is another
+moved by the share of them below the value and by the skewness of the jackknife. Of percentile, BCa and bootstrap-t, it
+has the best coverage (benchmarks/coverage.py --only intervals). It uses observed samples only: if resampling does not
+change a metric it has no width, and with few errors it is too short, so charts show another interval
 (`hellofresh.stats.intervals`).
 
 *Periods.* Kendall's tau-b of two sets of scores with an interval from resamples of both, Spearman's coefficient, and
-which neighbours in the overall order keep it in every period. A resample adds luck to the luck that is in the scores
+which neighbours in the overall order keep it in every period. A resample adds noise to the noise that is in the scores
 already, so resamples agree less than the data do. The lower limit is their percentile all the same, and the upper one
-lies as far above the estimate, or at 1: cautious on both sides.
+lies as far above the estimate, or at 1, which is cautious on both sides.
 
-*Prompts.* The share of the wording says how much of the spread of a score between prompts is the wording, and how much
-is the luck of the samples. Prompts were asked the same samples, so part of the luck is common to all and moves no two
-of them apart. The joint resamples of the samples give each prompt's sampling variance and how far the prompts' luck
-goes together:
+*Prompts.* The share of the wording is the part of a score's spread between prompts that is due to the wording and not
+to the draw of samples. Prompts share the same samples, so part of the sampling error is common to all and moves no two
+of them apart. The joint resamples of the samples give each prompt's sampling variance and the covariance of the
+prompts' errors:
 
 - `sampling`: the mean over prompts of a score's sampling variance;
-- expected spread by luck alone: that mean less the mean covariance of two prompts;
+- expected spread by sampling alone: that mean less the mean covariance of two prompts;
 - `wording`: the variance of the scores over the prompts (divisor: prompts - 1) less that, at least 0;
-- `share`: wording / (wording + sampling): of the variance of the score that one prompt out of all such prompts gets on
-  one draw of samples, what the choice of the prompt makes up.
+- `share`: wording / (wording + sampling): the part due to the choice of the prompt in the variance of the score of
+  a random prompt on one draw of samples.
 
-The prompts count as a draw from all that might have been written; the interval is over the samples alone. A resample
-has the luck of the data and its own, so what is expected by luck is taken off twice from its spread.
+The prompts count as a draw from all possible prompts; the interval is over the samples alone. A resample
+has the sampling error of the data and its own, so the expected spread by sampling is subtracted twice from its spread.
 
 *Two metrics together.* The covariance of the two metrics over joint resamples, stretched to an ellipse so that a normal
 distribution would have the nominal share of its mass inside: by the square root of the quantile of chi-squared with
@@ -57,7 +57,7 @@ BOOTSTRAP_RESAMPLES = 2_000
 _WHOLE = 2.0**24
 """Sums of whole numbers below this are exact in single precision."""
 _AT_ONCE = 2_000_000
-"""Most resampled values at once; bounds memory to a few tens of megabytes."""
+"""Maximum resampled values at once, which bounds memory to a few tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Draws:
     """Metrics of many systems in the data and in joint resamples of its clusters.
 
     Attributes:
-        metrics: which.
+        metrics: the metrics.
         values: shape (metrics, systems).
         resampled: shape (metrics, systems, resamples).
         n, clusters: samples and groups of samples.
-        effective_clusters: as many groups of one size would weigh as much.
+        effective_clusters: equivalent number of groups of equal size.
         seed: of the resamples.
     """
 
@@ -82,12 +82,12 @@ class Draws:
     seed: int
 
     def value(self, metric: Metric) -> NDArray[np.float64]:
-        """Shape (systems,)."""
+        """The values of a metric, shape (systems,)."""
         found: NDArray[np.float64] = self.values[self._place(metric)]
         return found
 
     def of(self, metric: Metric) -> NDArray[np.float64]:
-        """Shape (systems, resamples)."""
+        """The resampled values of a metric, shape (systems, resamples)."""
         found: NDArray[np.float64] = self.resampled[self._place(metric)]
         return found
 
@@ -95,7 +95,7 @@ class Draws:
         return [known.name for known in self.metrics].index(metric.name)
 
     def interval(self, draws: NDArray[np.float64]) -> Interval:
-        """The percentile interval of whatever was computed from each resample, shape (resamples,)."""
+        """The percentile interval of a statistic of each resample, shape (resamples,)."""
         low, high = percentile_limits(draws)
         return Interval(float(low), float(high), Method.PERCENTILE, self.n, self.clusters, self.effective_clusters)
 
@@ -112,10 +112,10 @@ def draw_jointly(
 
     Args:
         tables: shape (systems, g, k), the systems' sums by cluster.
-        metrics: which metrics, all of the statistics in `tables`.
-        resamples: how many to draw.
+        metrics: metrics of the statistics in `tables`.
+        resamples: number of resamples.
         seed: the same seed and clusters give the same resamples.
-        n: samples, where the statistics' size is not their number.
+        n: number of samples, if it differs from the statistics' size.
     """
     systems, clusters, k = tables.shape
     values = np.stack([metric.value(tables.sum(axis=1)) for metric in metrics])
@@ -134,14 +134,14 @@ def draw_jointly(
 
 
 def bootstrap_limits(tables: NDArray[np.float64], metrics: Sequence[Metric]) -> NDArray[np.float64]:
-    """Limits of the bootstrap's interval (BCa) of each system's metrics; all that is possible with one cluster.
+    """Limits of the bootstrap's interval (BCa) of each system's metrics; the metric's whole range with one cluster.
 
     Args:
         tables: shape (systems, g, k), the systems' sums by cluster.
-        metrics: which metrics, all of the statistics in `tables`.
+        metrics: metrics of the statistics in `tables`.
 
     Returns:
-        Shape (metrics, systems, 2). The limits of a system are the same whoever stands beside it.
+        Shape (metrics, systems, 2). The limits of a system do not depend on the other systems.
     """
     systems, clusters, _ = tables.shape
     found = np.empty((len(metrics), systems, 2))
@@ -164,14 +164,14 @@ def bca_limits(
 ) -> Limits:
     """Limits of the bias-corrected and accelerated bootstrap.
 
-    Half of the draws that equal the value count as below it. Where all draws lie on one side, or the jackknife has no
-    spread, no correction can be made, and the limits are those of the percentile interval.
+    Half of the draws that equal the value count as below it. If all draws lie on one side, or the jackknife has no
+    spread, no correction is possible, and the limits are those of the percentile interval.
 
     Args:
         draws: shape (..., resamples), the metric in resamples.
         value: shape (...), the metric itself.
         without: shape (..., g), the metric without each cluster.
-        same: values that differ by less are equal.
+        same: tolerance for equal values.
 
     Returns:
         Low and high, each of shape (...).
@@ -194,7 +194,7 @@ def bca_limits(
 
 
 def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
-    """Share of resamples in which each system is first, shape (systems,); those that share it count in part."""
+    """Share of resamples in which each system is first, shape (systems,); ties share a resample equally."""
     resampled = metric.sign * draws.of(metric)
     best = resampled >= resampled.max(axis=0)
     found: NDArray[np.float64] = (best / best.sum(axis=0)).mean(axis=1)
@@ -203,7 +203,7 @@ def first_place(draws: Draws, metric: Metric) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far two periods agree on the order of the systems; from -1 to 1, 0 where a period ranks all alike."""
+    """Agreement of two periods on the order of systems, from -1 to 1; 0 if a period ranks all equally."""
 
     kendall: float
     kendall_interval: Interval
@@ -217,7 +217,7 @@ def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> ND
         first, second: shape (..., systems).
 
     Returns:
-        Shape (...); 0 where all of one side are equal.
+        Shape (...); 0 if all values of one side are equal.
     """
     rows, columns = np.triu_indices(first.shape[-1], 1)
     signs = [np.sign(side[..., rows] - side[..., columns]).astype(np.float32) for side in (first, second)]
@@ -233,7 +233,7 @@ def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
         first, second: shape (..., systems).
 
     Returns:
-        Shape (...); 0 where all of one side are equal.
+        Shape (...); 0 if all values of one side are equal.
     """
     from scipy.stats import rankdata
 
@@ -243,17 +243,17 @@ def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 
 def compare_periods(first: Draws, second: Draws, metric: Metric) -> Agreement:
-    """How far two periods agree on the order of the same systems.
+    """Compute the agreement of two periods on the order of the same systems.
 
     Args:
-        first, second: the same systems in the same order, drawn apart in the two periods with different seeds.
-        metric: what they are ranked by.
+        first, second: the same systems in the same order, drawn separately in the two periods with different seeds.
+        metric: the metric of the ranking.
 
     Returns:
         Both coefficients; the interval counts the samples and clusters of both periods.
 
     Raises:
-        ValueError: if the periods have different numbers of systems or resamples, or one seed.
+        ValueError: if the periods have different numbers of systems or resamples, or the same seed.
     """
     if first.resampled.shape[1:] != second.resampled.shape[1:]:
         raise ValueError("both periods must have the same systems and number of resamples")
@@ -270,10 +270,10 @@ def compare_periods(first: Draws, second: Draws, metric: Metric) -> Agreement:
 
 
 def order_held(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Of each two neighbours in the order by mean score, whether the better is strictly better in every period.
+    """For neighbours in the order by mean score, whether the better one is strictly better in every period.
 
     Args:
-        scores: shape (systems, periods), no gap, higher is better.
+        scores: shape (systems, periods), without gaps, higher is better.
 
     Returns:
         Shape (systems - 1,).
@@ -288,9 +288,9 @@ class WordingShare:
     """Variance components of a score.
 
     Attributes:
-        metric: which score.
-        spread: variance of the scores over the prompts, luck and all.
-        wording: what of it the wording makes up.
+        metric: the score.
+        spread: variance of the scores over the prompts, including sampling error.
+        wording: its part due to the wording.
         sampling: mean sampling variance of one prompt's score.
         share: wording / (wording + sampling), 0 where both are 0.
         interval: of the share, over the samples.
@@ -309,7 +309,7 @@ def wording_share(draws: Draws, metric: Metric) -> WordingShare:
 
     Args:
         draws: the prompts of one system as its "systems", from `draw_jointly`.
-        metric: which score.
+        metric: the score.
 
     Raises:
         ValueError: if there are fewer than two prompts.
@@ -335,8 +335,8 @@ class Ellipse:
 
     Attributes:
         x, y: its centre, the values of the metrics.
-        width, height: whole lengths of its axes, the longer first.
-        angle: of the longer axis from the first metric's direction, in degrees.
+        width, height: full lengths of its axes, the longer first.
+        angle: from the first metric's direction to the longer axis, in degrees.
     """
 
     x: float

@@ -1,17 +1,17 @@
-"""Writers compared by raters who rated both of two writers' notes on one post.
+"""Comparison of writers by raters who rated notes of both on the same post.
 
-Who sees a note is not chance: shares of helpful notes, or notes' intercepts, compare exposure as much as writing. So
+Notes are not shown to random raters: shares of helpful notes, or intercepts, compare exposure as much as writing. So
 only ratings count whose rater also rated a note by another writer on the same post. Within such a pair of post and
-rater (a cell) strictness, camp and the post are the same for all notes, and what is left is
+rater (a cell), strictness, camp and the post are the same for all notes, and the model is
 
-    value = cell + writer + the rest,
+    value = cell + writer + residual,
 
-fitted by least squares. Two writers who share no post are compared by way of others with whom they share posts. What
-else differs within a cell, such as whether a note was the first on its post, can be fitted beside the writers.
+fitted by least squares. Two writers without a common post are compared through others with whom they share posts. Other
+differences within a cell, such as whether a note was the first on its post, can be fitted as a covariate.
 
-A cell weighs 1 / (10 + cells of its post): notes of one writer differ, so that a hundredth rater says less of a writer
-than a note on another post does. Errors are clustered by post and by rater, as in `hellofresh.stats.multiway`, with the
-factor g / (g - 1) for the effective number of posts of the writer who has fewer. Two-way clustering: Cameron, Gelbach
+A cell weighs 1 / (10 + cells of its post): notes of one writer differ, so a hundredth rater adds less information
+than a note on another post. Errors are clustered by post and by rater, as in `hellofresh.stats.multiway`, with the
+factor g / (g - 1) for the effective number of posts of the writer with fewer. Two-way clustering: Cameron, Gelbach
 and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249. Comparing where raters rated both: arXiv
 2604.02592.
 """
@@ -27,22 +27,22 @@ from numpy.typing import NDArray
 from hellofresh.stats.intervals import t_quantiles, t_two_sided
 
 LEAST_RATERS = 5
-"""A post counts from so many raters on who rated notes of two writers on it."""
+"""Minimum raters who rated notes of two writers, for a post to count."""
 _HALF = 10.0
-"""With so many cells a post weighs half as much as with any number of them."""
+"""Number of cells at which a post has half of its maximum weight."""
 _ALONE = 1e-9
-"""The least share of a column that writers must leave unexplained, for it to say something beside them."""
+"""Minimum share of a covariate that the writers do not explain, for it to be estimable."""
 _ROUNDING = 1e-20
-"""Variances below it are what rounding leaves of 0."""
+"""Variances below this are 0 but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedRatings:
-    """Ratings that count, of shape (n,) each.
+    """The ratings that count, arrays of shape (n,).
 
     Attributes:
         post, rater, writer: numbers from 0; of a rating's post, its rater and the note's writer.
-        place: which of the ratings that were given.
+        place: index among the given ratings.
     """
 
     post: NDArray[np.int64]
@@ -53,17 +53,17 @@ class CountedRatings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriterEffects:
-    """Writers on one scale, on which the reference is 0; nan for writers whom no chain of posts links to it.
+    """Writers' effects relative to the reference (0); nan for writers without a chain of posts to it.
 
     Attributes:
-        reference: number of the writer from whom the others are said to differ.
+        reference: number of the reference writer.
         value: shape (writers,).
         error: shape (writers, writers), standard errors of differences; infinite where nothing varies.
-        parts: shape (writers, k), independent parts of each one's error, see `hellofresh.stats.ranking.differences`.
+        parts: shape (writers, k), independent parts of each error, see `hellofresh.stats.ranking.differences`.
         posts: shape (writers,), posts on which a writer is compared.
-        effective: shape (writers,), as many posts of equal weight would weigh as much.
-        slope, slope_error: what was fitted beside the writers, and its standard error; nan where it was not, or where
-            it says nothing that the writers do not.
+        effective: shape (writers,), equivalent number of posts of equal weight.
+        slope, slope_error: effect of the covariate and its standard error; nan without one, or where the writers
+            explain it.
     """
 
     reference: int
@@ -77,11 +77,11 @@ class WriterEffects:
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Who is on the scale, shape (writers,)."""
+        """Whether each writer is on the scale, shape (writers,)."""
         return np.isfinite(self.value)
 
     def limits(self, level: float = 0.95) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Each writer's limits and p-value, alone, of the difference from the reference; shape (writers,) each."""
+        """Unadjusted limits and p-value of each writer's difference from the reference, shape (writers,) each."""
         error = self.error[:, self.reference]
         df = np.maximum(np.minimum(self.effective, self.effective[self.reference]) - 1, 1)
         half = t_quantiles((1 + level) / 2, df) * error
@@ -123,9 +123,9 @@ def writer_effects(
 
     Args:
         ratings: from `rated_both`.
-        values: shape (n,), of those that count, such as 1 for helpful and 0 else.
-        reference: number of the writer from whom differences are taken.
-        beside: shape (n,), what is fitted beside the writers, such as 1 for ratings of the first note on a post.
+        values: shape (n,), of the ratings that count, such as 1 for helpful and 0 otherwise.
+        reference: number of the reference writer.
+        beside: shape (n,), a covariate, such as 1 for ratings of the first note on a post.
     """
     from scipy.sparse import csr_array
 
@@ -147,12 +147,12 @@ def writer_effects(
     columns = np.empty((0, values.size)) if beside is None else beside[None]
 
     def sums(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of a value of each rating: by writer, and with what is fitted beside them."""
+        """Weighted sums of a value of each rating: by writer, and with the covariate."""
         heavily = heavy * within(numbers)
         return np.append(np.bincount(ratings.writer, heavily, minlength=writers), columns @ heavily)
 
     known = there.copy()
-    known[reference] = False  # its effect is 0: with it, the equations would be singular
+    known[reference] = False  # its effect is fixed at 0, since the equations would be singular otherwise
     inverse, known = _inverse(normal, known, [sums(column) for column in columns])
     found = inverse @ sums(values)
     value, slopes = found[:writers], found[writers:]
@@ -179,8 +179,8 @@ def _errors(
     by_rater: NDArray[np.float64],
     effective: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Standard errors of differences, from their variances by clusters of both kinds, and of one where that is not
-    positive; for the effective number of posts of the writer who has fewer."""
+    """Standard errors of differences, from two-way clustered variances, or one-way ones where these are not
+    positive; corrected for the effective number of posts of the writer with fewer."""
     variance = np.where(both > 0, both, np.maximum(by_post, by_rater))
     fewer = np.minimum(effective[:, None], effective)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -193,12 +193,12 @@ def _errors(
 def _inverse(
     normal: NDArray[np.float64], known: NDArray[np.bool_], more: Sequence[NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The inverse of the normal equations, 0 where nothing can be known, and what can.
+    """The inverse of the normal equations, 0 where not estimable, and a mask of the estimable parts.
 
     Args:
         normal: of the writers.
-        known: which writers can be known.
-        more: further lines of the equations; one that the writers explain is left out.
+        known: whether each writer's effect is estimable.
+        more: further rows of the equations; one that the writers explain is left out.
     """
     size, every = len(normal), len(normal) + len(more)
     whole, known = np.zeros((every, every)), np.concatenate([known, np.ones(len(more), np.bool_)])
@@ -219,7 +219,7 @@ def _numbered(names: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _linked(normal: NDArray[np.float64], reference: int) -> NDArray[np.bool_]:
-    """Who hangs together with the reference by shared posts, and the reference itself if it shares any."""
+    """Whether each writer is linked to the reference by shared posts; the reference itself if it shares any."""
     from scipy.sparse.csgraph import connected_components
 
     part = connected_components(normal != 0, directed=False)[1]
@@ -233,7 +233,7 @@ def _covariance(
     columns: NDArray[np.float64],
     inverse: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Covariance of the effects and of what is fitted beside them, by clusters of one kind."""
+    """Covariance of the effects and of the covariate, by clusters of one kind."""
     from scipy.sparse import csr_array
 
     clusters, first = int(side.max(initial=-1)) + 1, len(inverse) - len(columns)
@@ -254,7 +254,7 @@ def _of_pairs(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 def _posts_of(
     count: object, weight: NDArray[np.float64], size: NDArray[np.float64], post_of: NDArray[np.int64], posts: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Effective and counted posts of each writer, by what each post adds to what is known of the writer."""
+    """Effective and actual numbers of posts of each writer, by the information that each post adds."""
     from scipy.sparse import csr_array
 
     cells = csr_array(count)

@@ -1,17 +1,17 @@
 """Two-sided intervals of the metrics, for samples in groups as for independent ones.
 
-Wilson's interval of the share that the metric is a function of, with an effective number of samples and a quantile of
-t. The delete-one-cluster jackknife gives the variance v of the share's logit (one hit and one miss added, so that it
-always has a value), and 1 / (v p (1 - p)) independent samples would tell as much. The degrees of freedom are the
-effective number of clusters (Kish) among the samples that the metric is a share of, less one. Nothing about it is
+The method is Wilson's interval of the share that determines the metric, with an effective number of samples and t
+quantiles. The delete-one-cluster jackknife gives the variance v of the share's logit (one hit and one miss added, so it
+always has a value), and 1 / (v p (1 - p)) is the effective number of samples. The degrees of freedom are the
+effective number of clusters (Kish) among the samples of that share, less one. The method is not
 random. With groups of one sample each it is the method for independent samples.
 
 If all clusters agree to the last digit, the effective number of samples is the effective number of clusters: the most
-cautious reading, in which a cluster is one sample. One cluster alone says nothing of how much clusters differ, so its
-interval is all that is possible, from 0 to 1; so is that of a metric that is a share of samples of one cluster only,
-or of no sample at all, such as the precision of a system that never says yes.
+cautious reading, in which a cluster is one sample. A single cluster does not show how much clusters differ, so its
+interval is the whole range from 0 to 1; so is that of a metric that is a share of samples of one cluster only,
+or of no samples, such as the precision of a system that never says yes.
 
-How often the nominal 95% interval of F1 held the truth in benchmarks/coverage.py, beside the other methods that were
+Coverage of the nominal 95% interval of F1 in benchmarks/coverage.py, beside the other methods that were
 tried (4,000 repeats of each of 20 worlds, 12 clusters to 3,000 independent samples, n 60 to 3,000, F1 0.20 to 0.95):
 
                                      clusters of like size    heavy-tailed clusters
@@ -21,9 +21,9 @@ tried (4,000 repeats of each of 20 worlds, 12 clusters to 3,000 independent samp
     BCa bootstrap                    93.4% to 96.1%           89.3% to 90.0%
     as if samples were independent   81.5% to 96.3%           63.4% to 71.9%
 
-A metric that no one share gives (macro F1, balanced accuracy, Matthews' correlation) is brought to the range
-from 0 to 1 and stands for the share itself. Its degrees of freedom are the smaller of the clusters' and
-Satterthwaite's, from the kurtosis of what leaving out each cluster moves: where a rare class lies in few clusters,
+A metric that is not a function of one share (macro F1, balanced accuracy, Matthews' correlation) is scaled to the range
+from 0 to 1 and used as the share. Its degrees of freedom are the smaller of the clusters' and
+Satterthwaite's, from the kurtosis of the changes by leaving out each cluster: if a rare class lies in few clusters,
 these decide. The interval of macro F1 held the truth in 94.3% to 95.4% of 4,000 repeats in 11 of 12 worlds (2, 3 and 6
 classes of 5% to 50%, 40 to 1,000 clusters, n 120 to 3,000), and in 93.2% in the twelfth: 20 clusters of 5, classes of
 70%, 20% and 10%. There balanced accuracy has 92.6%; elsewhere it, weighted F1 and Matthews' correlation have 94.5% to
@@ -32,7 +32,7 @@ equal classes, 93.0% for 80:20, and 90.2% for 70:20:10, in 2,000 repeats each. W
 effective clusters, `Interval.few` is true: so it is in 99% and more of repeats of the worlds below 93%, and in 94% of
 those of 80:20; of the repeats where it is not, 94.4% and more held the truth in each of 17 worlds.
 
-The log score is skewed: where no sample is far off by chance, its interval is short. Its degrees of freedom are
+The log score is skewed: if by chance no sample is far off, its interval is too short. Its degrees of freedom are
 Satterthwaite's too, and it is `few` below 96 effective clusters: there it held the truth in 88.4% (20 samples) to 93.8%
 (60 clusters of 3) of 2,500 repeats, with 100 samples in 93.9%.
 
@@ -40,12 +40,12 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Where all values of a number are one, the interval is that value; at the ends of a scale from 0 to 1, where values are
+Where all values of a number are equal, the interval is that value; at the ends of a scale from 0 to 1, where values are
 shares, it is Wilson's.
 
-So it may be used from 12 clusters on, where clusters are of like size. With very few errors (three or four samples
+So it is usable from 12 clusters of similar size on. With very few errors (three or four samples
 wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of the
-samples, so that the effective number is below a quarter of the number, it is up to three points short. `Interval.few`
+samples, so that the effective number is below a quarter of the number, coverage is up to 3 points short. `Interval.few`
 is true in these cases. Sources: Wilson, JASA 22 (1927), 209-212; Dean and Pagano, Survey Research Methods 9 (2015),
 117-127 (effective sample sizes in Wilson's interval); Satterthwaite, Biometrics Bulletin 2 (1946), 110-114; Efron and
 Tibshirani, An Introduction to the Bootstrap (1993), chapters 11, 13 and 14.
@@ -63,17 +63,17 @@ from hellofresh.stats.clusters import LEVEL, effective_clusters, from_share, sha
 from hellofresh.stats.metrics import ClassCounts, Metric, RankPairs, WeightedValues, ratio
 
 FEW_CLUSTERS = 12
-"""Below so many effective clusters an interval is to be read with care."""
+"""Minimum effective clusters of a reliable interval."""
 LEAST_OF_CLASS = FEW_CLUSTERS
-"""A mean over classes is, too, where a class lies in fewer effective clusters."""
+"""For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
-"""So is the log score below so many effective clusters, which then count as an eighth: few decide its spread."""
+"""Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
 LOPSIDED = 0.25
-"""So is it where there are fewer effective clusters than this share of the clusters."""
+"""Minimum ratio of effective clusters to clusters of a reliable interval."""
 
 
 class Method(StrEnum):
-    """How an interval was made."""
+    """The method of an interval."""
 
     CLUSTER_WILSON = "cluster Wilson"
     FISHER = "cluster jackknife of Fisher's z"
@@ -85,14 +85,14 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A two-sided interval and how it was made.
+    """A two-sided interval with its method.
 
     Attributes:
         low, high: the limits.
-        method: how it was made, which need not be what was asked for (see the module).
+        method: its method, which may differ from the requested one (see the module).
         n: samples.
         clusters: groups of samples.
-        effective_clusters: as many groups of one size would weigh as much (Kish), see `clusters_worth`.
+        effective_clusters: equivalent number of groups of equal size (Kish), see `clusters_worth`.
     """
 
     low: float
@@ -104,7 +104,7 @@ class Interval:
 
     @property
     def few(self) -> bool:
-        """Whether it rests on too few clusters to be trusted as it stands."""
+        """Whether it has too few clusters to be reliable."""
         return few_clusters(self.clusters, self.effective_clusters)
 
 
@@ -113,7 +113,7 @@ Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def few_clusters(clusters: int, effective: float) -> bool:
-    """Whether clusters are too few, or of too different size, for intervals to cover what they promise."""
+    """Whether clusters are too few, or too different in size, for nominal coverage of intervals."""
     return effective < FEW_CLUSTERS or effective < LOPSIDED * clusters
 
 
@@ -122,8 +122,8 @@ def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | Non
 
     Args:
         tables: shape (g, k), sums by cluster, from `cluster_tables`.
-        metric: which metric.
-        n: samples, where the statistics' size is not their number.
+        metric: the metric.
+        n: number of samples, if it differs from the statistics' size.
     """
     sizes = metric.statistics.size(tables)
     clusters, effective = len(tables), clusters_worth(tables, metric)
@@ -137,14 +137,14 @@ def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | Non
 
 
 def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
-    """The effective number of clusters that a metric rests on.
+    """The effective number of clusters for a metric.
 
-    That of the samples; for a mean over classes that of the samples of the class that lies in fewest, where this is
-    below `LEAST_OF_CLASS`; for the log score an eighth, where this is below `FEW_CLUSTERS`.
+    It is that of the samples; for a mean over classes, that of the class with the fewest, if this is
+    below `LEAST_OF_CLASS`; for the log score, an eighth of it, if that eighth is below `FEW_CLUSTERS`.
 
     Args:
         tables: shape (g, k), sums by cluster.
-        metric: which metric.
+        metric: the metric.
     """
     effective = float(effective_clusters(metric.statistics.size(tables)))
     if metric.of_forecasts and metric.share is not None and effective < LEAST_OF_LOGS:
@@ -152,7 +152,7 @@ def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
     if metric.share is None and isinstance(metric.statistics, ClassCounts):
         true, _, missed = metric.statistics.by_class(tables)
         by_class = effective_clusters((true + missed).T)
-        fewest = float(by_class.min())  # 0 where a class is in no sample: the mean over classes then lacks a part
+        fewest = float(by_class.min())  # 0 if a class has no samples: the mean over classes then lacks a part
         return min(effective, fewest) if fewest < LEAST_OF_CLASS else effective
     return effective
 
@@ -162,7 +162,7 @@ def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: 
 
     Args:
         share: shape (...), between 0 and 1.
-        n: shape (...), above 0; need not be whole.
+        n: shape (...), above 0; may be fractional.
         quantile: shape (...), of the normal or t distribution.
     """
     square = quantile**2 / n
@@ -175,8 +175,8 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits
     """Wilson's interval with an effective number of samples and t (see the module).
 
     Args:
-        tables: shape (..., g, k), sums of two clusters or more.
-        metric: which metric.
+        tables: shape (..., g, k), sums of at least two clusters.
+        metric: the metric.
 
     Returns:
         Low and high, each of shape (...).
@@ -188,14 +188,14 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits
     total = part.weights.sum(axis=-1)
     whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
     information = jackknife_variance(_logit(without)) * whole * (1 - whole)
-    known &= information > 1e-20  # leaving a group out can move the share and leave the smoothed one where it is
+    known &= information > 1e-20  # leaving out a group can change the share but not the smoothed one
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     freedom = effective - 1
     if metric.share is None or metric.of_forecasts:
         freedom = np.where(known, np.minimum(freedom, _freedom(_logit(without))), freedom)
     quantile = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
-    # With all its samples in one cluster a share has no known spread, and with no sample it has no value.
+    # A share with all samples in one cluster has no known spread; one without samples has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
     low, high = (from_share(limit, metric) for limit in (low, high))
     if isinstance(metric.statistics, WeightedValues):
@@ -209,8 +209,8 @@ def fisher_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:
     """The delete-one-cluster jackknife of a correlation's Fisher z, with t of the smaller degrees of freedom: of the
     clusters, or Satterthwaite's.
 
-    Where the correlation is 1 or -1 or has no value, with or without some cluster, or nothing moves it:
-    `cluster_wilson_limits`, which takes and gives the same.
+    If the correlation is 1, -1 or undefined, with or without some cluster, or constant, this falls back to
+    `cluster_wilson_limits`, which has the same arguments and result.
     """
     part = shares(tables, metric)
     inside = (part.value > 0) & (part.value < 1)
@@ -228,7 +228,7 @@ def jackknife_variance(without: NDArray[np.float64], defined: NDArray[np.bool_] 
 
     Args:
         without: shape (..., g), the estimate without each cluster.
-        defined: shape (..., g), where it has a value; everywhere if left out.
+        defined: shape (..., g), whether it has a value; True if left out.
     """
     g = without.shape[-1]
     if defined is not None:
@@ -246,14 +246,14 @@ def jackknife_interval(
     *,
     limits: tuple[float, float],
 ) -> Interval:
-    """The jackknife's interval of any estimate, within limits; as wide as they are where nothing can be left out.
+    """The jackknife's interval of any estimate, within limits; equal to these if no cluster can be left out.
 
     Args:
         value: the estimate.
         without: shape (g,), the same without each cluster.
         n: samples.
-        weights: shape (g,), how many of them each cluster has.
-        limits: the lowest and the highest value that there can be.
+        weights: shape (g,), number of samples in each cluster.
+        limits: the lowest and the highest possible value.
     """
     effective, clusters = float(effective_clusters(weights)), int((weights > 0).sum())
     if clusters < 2 or not np.isfinite(value) or not np.isfinite(without).all():
@@ -265,7 +265,7 @@ def jackknife_interval(
 
 
 def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Degrees of freedom of the jackknife's variance by Satterthwaite, from the kurtosis of what clusters move.
+    """Satterthwaite's degrees of freedom of the jackknife's variance, from the kurtosis of the changes by cluster.
 
     Args:
         without: shape (..., g), the estimate without each cluster.
@@ -278,7 +278,7 @@ def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _smoothed(share: NDArray[np.float64], samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A share of samples with one hit and one miss more, so that its logit always has a value."""
+    """A share after adding one hit and one miss, so that its logit is always finite."""
     return (share * samples + 1) / (samples + 2)
 
 
@@ -292,8 +292,8 @@ class RepetitionInterval:
 
     Attributes:
         mean: the mean.
-        low, high: limits of its interval; None with fewer than two repetitions, which say nothing of how they differ.
-        repetitions: how many there were.
+        low, high: limits of its interval; None with fewer than two repetitions.
+        repetitions: their number.
     """
 
     mean: float
@@ -305,14 +305,14 @@ class RepetitionInterval:
 def repetition_interval(values: NDArray[np.float64], *, limits: tuple[float, float] = (0.0, 1.0)) -> RepetitionInterval:
     """The mean of repetitions with its interval: mean +- t * s / sqrt(n), n - 1 degrees of freedom.
 
-    It says how much a run would differ if it were repeated on the same samples, and nothing of other samples.
+    It shows the variation of a run over repetitions on the same samples, not over other samples.
 
     Args:
         values: shape (n,), the metric in each repetition.
         limits: the lowest and the highest value that the metric can have.
 
     Raises:
-        ValueError: if there is no value.
+        ValueError: if there are no values.
     """
     n = values.size
     if n == 0:
@@ -339,7 +339,7 @@ def t_quantiles(probability: float, df: NDArray[np.float64]) -> NDArray[np.float
 
 
 def t_two_sided(values: NDArray[np.float64] | float, df: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """P(|T| > |value|) with df degrees of freedom, by F, which keeps the digits of small tails."""
+    """P(|T| > |value|) with df degrees of freedom, by F, which is precise for small tails."""
     from scipy.special import fdtrc
 
     with np.errstate(over="ignore"):
@@ -348,7 +348,7 @@ def t_two_sided(values: NDArray[np.float64] | float, df: NDArray[np.float64] | f
 
 
 def normal_quantile(probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Quantiles of the normal distribution; exact to the smallest tails below 0."""
+    """Quantiles of the normal distribution, precise for the smallest tails below 0."""
     from scipy.special import ndtri
 
     found: NDArray[np.float64] = ndtri(probability)

@@ -1,8 +1,8 @@
-"""Whether a judge can stand in for people: how often it prefers what they prefer, and what sways it.
+"""Whether a judge can replace people: how often it agrees with their preferences, and its biases.
 
-Everything is compared within groups (posts), so that a hard post cannot look like a bias. Intervals are those of
-`hellofresh.stats.multiway`, with groups as clusters. Prediction-powered estimates use a judge's scores on everything
-and people's on a part, and are as wide as both together deserve.
+All comparisons are within groups (posts), so that a hard post cannot look like a bias. Intervals are those of
+`hellofresh.stats.multiway`, with groups as clusters. Prediction-powered estimates use a judge's scores on all samples
+and people's on a part, with intervals that account for both.
 Sources: Zheng and others, Judging LLM-as-a-judge (2023), for the biases; Angelopoulos, Duchi and Zrnic, PPI++ (2023),
 for the estimates and their tuning.
 """
@@ -27,9 +27,9 @@ class PoweredMean:
     Attributes:
         value, low, high: the estimate and its limits.
         standard_error: of the estimate.
-        classical_error: of people's mean alone, which is what the judge has to beat.
-        tuning: how far the judge was used, from 0 (not at all) to 1.
-        labelled, predicted: how many have people's scores, and how many the judge's alone.
+        classical_error: standard error of people's mean alone, which the judge should reduce.
+        tuning: weight of the judge, from 0 to 1.
+        labelled, predicted: number of samples with people's scores, and with the judge's alone.
     """
 
     value: float
@@ -44,10 +44,10 @@ class PoweredMean:
 
 @dataclass(frozen=True, slots=True)
 class OrderedPairs:
-    """Pairs of responses to one post that people do not rate alike.
+    """Pairs of responses to one post with different ratings by people.
 
     Attributes:
-        better, worse: shape (pairs,), places of the two.
+        better, worse: shape (pairs,), indices of the two.
         groups: shape (pairs,), equal for pairs of one post.
     """
 
@@ -68,14 +68,14 @@ class OrderedPairs:
         return cls(*np.concatenate(found, axis=1))
 
     def right(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """By pair: 1 where the scores, shape (n,), order it as people do, 1/2 where they are equal, else 0."""
+        """For each pair, 1 if the scores, shape (n,), order it as people do, 1/2 if they are equal, else 0."""
         found: NDArray[np.float64] = (np.sign(scores[self.better] - scores[self.worse]) + 1) / 2
         return found
 
     def mean(
         self, values: NDArray[np.float64], among: NDArray[np.bool_] | None = None, *, least: float = 0.0
     ) -> ClusteredMean | None:
-        """The mean of a value by pair, from `least` to 1, with posts as clusters; None without a pair among those."""
+        """The mean over the pairs in `among` of values between `least` and 1, clustered by post; None without pairs."""
         chosen = np.ones(values.size, dtype=np.bool_) if among is None else among
         return clustered_mean(values[chosen], self.groups[chosen], limits=(least, 1.0)) if chosen.any() else None
 
@@ -85,7 +85,7 @@ def rank_correlation(
 ) -> tuple[float, float, float]:
     """Spearman's coefficient over all responses, with limits by leaving out one group at a time.
 
-    The limits are the whole scale for a single group, and where the judge or people always say the same.
+    The limits are the whole scale for a single group, or if the judge or people give constant scores.
     """
     value = float(spearman(judge, people))
     names = np.unique(groups)
@@ -100,15 +100,15 @@ def rank_correlation(
 def position_bias(
     first: NDArray[np.int64], second: NDArray[np.int64], groups: NDArray[np.int64]
 ) -> ClusteredMean | None:
-    """By how much a judge prefers what is shown first, from -0.5 to 0.5; 0 for one that does not care.
+    """A judge's preference for the response shown first, from -0.5 to 0.5; 0 without bias.
 
     Args:
-        first: shape (pairs,), what was chosen of a pair: 1 the one shown first, 2 the other, 0 neither.
-        second: the same, shown in the other order.
+        first: shape (pairs,), the choice of each pair: 1 the one shown first, 2 the other, 0 neither.
+        second: the same in the reverse order.
         groups: shape (pairs,), equal for pairs of one post.
 
     Returns:
-        None where nothing was chosen.
+        None if nothing was chosen.
     """
     both, owners = np.concatenate([first, second]), np.concatenate([groups, groups])
     chosen = both > 0
@@ -121,13 +121,13 @@ def length_bias(
     words: NDArray[np.float64],
     groups: NDArray[np.int64],
 ) -> ClusteredMean | None:
-    """By how many points more a judge scores a response of twice the length to the same post that people score alike.
+    """A judge's extra points for a response of twice the length to the same post with the same score by people.
 
     The slope of the judge's score on the binary logarithm of the words, with people's score held fixed, all taken as
     deviations from the mean of their post. The error is the sandwich by post.
 
     Returns:
-        None where length does not vary beside people's scores.
+        None if length does not vary independently of people's scores.
     """
     scores, held = _within(judge, groups), _within(people, groups)
     length = _without(_within(np.log2(np.maximum(words, 1)), groups), held)
@@ -141,7 +141,7 @@ def length_bias(
 
 
 def _without(values: NDArray[np.float64], held: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What a regression on one variable leaves."""
+    """The residuals of a regression on one variable."""
     square = float(held @ held)
     return values if square == 0 else values - held * (float(held @ values) / square)
 
@@ -149,10 +149,10 @@ def _without(values: NDArray[np.float64], held: NDArray[np.float64]) -> NDArray[
 def self_preference(
     judge: NDArray[np.float64], people: NDArray[np.float64], own: NDArray[np.bool_], groups: NDArray[np.int64]
 ) -> ClusteredMean | None:
-    """By how many points more than people a judge scores its own response than others to the same post.
+    """A judge's extra points, relative to people, for its own response over others to the same post.
 
     Returns:
-        None where no post has both.
+        None if no post has both.
     """
     differences, names = [], []
     for group in np.unique(groups).tolist():
@@ -178,13 +178,13 @@ def powered_mean(
     *,
     limits: tuple[float, float] | None = None,
 ) -> PoweredMean:
-    """The mean score, by people on a part and a judge on everything.
+    """The mean score, from people on a part and a judge on all samples.
 
     Args:
         people: shape (n,), people's scores of the part; independent of each other.
-        judged: shape (n,), the judge's scores of the same.
+        judged: shape (n,), the judge's scores of the same part.
         rest: shape (m,), the judge's scores of all others.
-        limits: the lowest and the highest score that there can be; None if there is none.
+        limits: the lowest and the highest possible score; None without limits.
 
     Raises:
         ValueError: if people scored fewer than two, or shapes differ.

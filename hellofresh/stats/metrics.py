@@ -1,20 +1,20 @@
-"""Metrics: functions of a sum over samples, so that every interval, paired test and rank works for any of them.
+"""Metrics: functions of a sum over samples, so that all intervals, paired tests and ranks work for any of them.
 
-Of a choice between c classes, each class has three columns: true positives, false positives and false negatives. A
-sample without an answer is a false negative of its class and, in equal parts, a false positive of every other class: it
-costs as much as a wrong answer does on average, and with two classes exactly as much. So silence can never pay.
+For a choice between classes, each class has three columns: true positives, false positives and false negatives. A
+sample without an answer is a false negative of its class and, in equal parts, a false positive of every other class. It
+costs as much as an average wrong answer, and with two classes exactly as much, so that silence never pays.
 
-Where a denominator is zero, a metric is 0: precision of a class that is never chosen, recall of a class that no sample
-has. Means over classes are always over all classes of the task: a class that does not occur counts with 0.
+If a denominator is zero, a metric is 0: precision of a class that is never chosen, recall of a class without
+samples. Means over classes are always over all classes of the task: a class that does not occur counts with 0.
 
-Of a number for each sample (NDCG of a ranking, a mean rating of a response), three columns: weight times value, weight,
-and weight times the value's square. A sample without an output counts with the worst value that the metric can have.
+A number for each sample (NDCG of a ranking, mean rating of a response) has three columns: weight times value, weight,
+and weight times the value's square. A sample without an output counts with the metric's worst value.
 
-Of a forecast (a probability of each class), its squared error, its logarithm, and the samples of each class. A sample
-without a forecast counts as if another class had been certain.
+A forecast (a probability of each class) has its squared error, its logarithm, and the samples of each class. A sample
+without a forecast counts as a certain forecast of a wrong class.
 
-Of two numbers for each sample whose ranks are compared (a probability, and what is known of the label), four columns:
-see `RankPairs`. They belong to the samples that they were made from.
+Two numbers for each sample whose ranks are compared (a probability and a fact of the label) have four columns:
+see `RankPairs`. These are valid only for the set of samples from which they were computed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 NO_ANSWER = -1
-"""Stands for silence where a prediction would be."""
+"""The prediction of a sample without an answer."""
 _TP, _FP, _FN = range(3)
 
 
 class Statistics(Protocol):
-    """What a metric adds up over samples."""
+    """The columns that a metric sums over samples."""
 
     def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
         """The columns of each sample, shape (n, k).
@@ -45,16 +45,16 @@ class Statistics(Protocol):
                 shape (n, classes), probabilities, nan for no forecast.
 
         Raises:
-            ValueError: if shapes differ or a value does not belong here.
+            ValueError: if shapes differ or a value is invalid.
         """
         ...
 
     def size(self, tables: FloatArray) -> FloatArray:
-        """How many samples (or what weight) are in sums, shape (..., k) to (...)."""
+        """The number of samples (or the weight) in sums, shape (..., k) to (...)."""
         ...
 
     def moved(self, total: FloatArray, size: float) -> FloatArray:
-        """What becomes of a sum, shape (k,), if so many of its samples got another output; one row for each way."""
+        """A sum, shape (k,), after `size` of its samples change their output; one row for each kind of change."""
         ...
 
 
@@ -63,8 +63,8 @@ class Share:
     """A metric as a function of one share of samples.
 
     Attributes:
-        parts: gives of sums, shape (..., k), the hits and the samples that they are a share of, each of shape (...).
-        value: gives the metric, between 0 and 1, that belongs to a share.
+        parts: from sums, shape (..., k), the hits and the samples of the share, each of shape (...).
+        value: from a share, the metric, between 0 and 1.
     """
 
     parts: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
@@ -76,16 +76,16 @@ class Metric:
     """A function of a sum over samples.
 
     Attributes:
-        name: as in tables and on the command line, such as `f1`, `macro_f1` or `ndcg@3`.
-        statistics: what is added up; metrics with equal statistics share their sums.
-        value: gives the metric of sums, shape (..., k) to (...).
-        limits: the lowest and the highest value that it can have.
+        name: its name in tables and on the command line, such as `f1`, `macro_f1` or `ndcg@3`.
+        statistics: the summed columns; metrics with equal statistics share their sums.
+        value: from sums, the metric, shape (..., k) to (...).
+        limits: its lowest and highest possible value.
         higher_is_better: whether the highest is the best.
-        share: the share that it is a function of, if it is of one; intervals then rest on the samples of that share.
+        share: the share that determines it, if any; intervals then use the samples of that share.
         title: as on the site.
-        meaning: what it is, for readers; a part of a sentence.
-        fact: the fact of labels that probabilities of class 1 are compared with; empty for a metric of labels or of
-            numbers. It is given where that fact is known.
+        meaning: its explanation for readers; a part of a sentence.
+        fact: the fact of labels to compare probabilities of class 1 with; empty for a metric of labels or of
+            numbers. The metric is computed where that fact is known.
     """
 
     name: str
@@ -110,17 +110,17 @@ class Metric:
 
     @property
     def span(self) -> float:
-        """From the lowest to the highest value."""
+        """The difference between the highest and the lowest value."""
         return self.limits[1] - self.limits[0]
 
     @property
     def sign(self) -> int:
-        """1 where the highest value is the best, else -1."""
+        """1 if the highest value is the best, else -1."""
         return 1 if self.higher_is_better else -1
 
 
 def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """A quotient that is 0 where the denominator is 0."""
+    """The quotient, or 0 if the denominator is 0."""
     return np.divide(above, below, out=np.zeros(np.broadcast(above, below).shape), where=below != 0)
 
 
@@ -152,7 +152,7 @@ class ClassCounts:
         return samples
 
     def moved(self, total: FloatArray, size: float) -> FloatArray:
-        """From right to each wrong class, and from each wrong class to right."""
+        """Changes from right to each wrong class, and from each wrong class to right."""
         tables = []
         cells, unit = total.reshape(self.classes, 3), self.classes - 1
         for label, said in ((a, b) for a in range(self.classes) for b in range(self.classes) if a != b):
@@ -183,7 +183,7 @@ class ClassCounts:
 
 @dataclass(frozen=True, slots=True)
 class WeightedValues:
-    """Weight times value, weight, and weight times the value's square: k = 3. Without an output a sample has the worst
+    """Weight times value, weight, and weight times the squared value: k = 3. A sample without an output has the worst
     value.
     """
 
@@ -201,8 +201,8 @@ class WeightedValues:
         return np.stack([weights * values, weights, weights * values**2], axis=1)
 
     def constant(self, sums: FloatArray) -> NDArray[np.bool_]:
-        """Whether all values in sums, shape (..., 3) to (...), are one; false at the ends of a scale from 0 to 1, where
-        they may be hits, or none, of a share.
+        """Whether all values in sums, shape (..., 3) to (...), are equal; false at the ends of a scale of 0 to 1, where
+        they may be the hits or misses of a share.
         """
         value, (low, high) = ratio(sums[..., 0], sums[..., 1]), self.limits
         apart = ratio(sums[..., 2], sums[..., 1]) - value**2
@@ -223,17 +223,17 @@ class WeightedValues:
 
 @dataclass(frozen=True, slots=True)
 class RankPairs:
-    """What Spearman's rank correlation is a function of: k = 4.
+    """The columns of Spearman's rank correlation: k = 4.
 
     It is A(x, y) / sqrt(A(x, x) A(y, y)), where A(x, y) is the mean of a_i b_i, and a_i half the share of samples that
-    x_i exceeds less half the share of those that exceed it: a rank, in which equal values share the middle. A sample
-    counts with its own rank, and as one of those by which others are ranked. So the columns are not a_i b_i, but
+    x_i exceeds less half the share of those that exceed it: a rank, in which equal values share the mid-rank. A sample
+    affects its own rank and the ranks of others. So the columns are not a_i b_i, but
     a_i b_i + mean over j of (a_j s(y_j - y_i) + b_j s(x_j - x_i)) / 2 - 2 A(x, y), s the sign, whose mean is A(x, y),
-    too, and whose spread is that of the estimate (Hoeffding's projection); with ranks taken as fixed, intervals of high
+    too, and whose spread is that of the estimate (Hoeffding's projection); with fixed ranks, intervals of high
     correlations would be too wide. Columns 0 to 2 are for (x, y), (x, x) and (y, y), column 3 counts.
 
     A sample without an output has a rank at the wrong end: the lowest if its target is above the middle, else the
-    highest. Samples without a target count nothing.
+    highest. Samples without a target are ignored.
     """
 
     def __call__(self, targets: NDArray[np.generic], outputs: NDArray[np.generic]) -> FloatArray:
@@ -256,14 +256,14 @@ class RankPairs:
         return counts
 
     def moved(self, total: FloatArray, size: float) -> FloatArray:
-        """From where a sample is to the wrong end, and back: each moves A(x, y) by half at most."""
+        """Changes from a sample's rank to the wrong end, and back: each moves A(x, y) by at most a half."""
         change = np.zeros((2, 4))
         change[:, 0] = np.array([-0.5, 0.5]) * min(float(total[3]), size)
         return total + change
 
 
 def _middle_ranks(values: FloatArray) -> FloatArray:
-    """Half the share of values that are lower, less half the share that are higher; shape (n,)."""
+    """Half the share of lower values less half the share of higher ones, shape (n,)."""
     ordered = np.sort(values)
     below, above = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
     ranks: FloatArray = (below + above - values.size) / (2 * values.size)
@@ -271,10 +271,10 @@ def _middle_ranks(values: FloatArray) -> FloatArray:
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Of each sample the projection of the mean of a b, see `RankPairs`; `a` and `b` are ranks."""
+    """The projection of the mean of a b for each sample, see `RankPairs`; `a` and `b` are ranks."""
 
     def by_others(ranks: FloatArray, weights: FloatArray) -> FloatArray:
-        """The mean of others' weights, those ranked higher less those ranked lower, by half."""
+        """Half the mean of others' weights, those ranked higher less those ranked lower."""
         order = np.argsort(ranks, kind="stable")
         ordered, sums = ranks[order], np.concatenate([[0.0], np.cumsum(weights[order])])
         below, above = (sums[np.searchsorted(ordered, ranks, side=side)] for side in ("left", "right"))
@@ -290,7 +290,7 @@ def rank_correlation(fact: str, meaning: str) -> Metric:
 
     Args:
         fact: name of the fact.
-        meaning: what it is, for readers.
+        meaning: its explanation for readers.
     """
 
     def value(sums: FloatArray) -> FloatArray:
@@ -302,16 +302,16 @@ def rank_correlation(fact: str, meaning: str) -> Metric:
 
 
 LEAST_CHANCE = 0.01
-"""The logarithmic score takes the probability of what came true to be at least this, so that no sample decides all."""
+"""Lower bound of the outcome's probability in the logarithmic score, so that no single sample dominates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecasts:
     """Squared error, logarithm, and samples of each class: k = 2 + classes.
 
-    The squared error of probabilities p is half the sum over classes of (p - 1)^2 for the class that came true and p^2
+    The squared error of probabilities p is half the sum over classes of (p - 1)^2 for the true class and p^2
     for the others: between 0 and 1, and with two classes the square of the distance from the truth. Probabilities are
-    divided by their sum, which rounding may leave apart from 1.
+    divided by their sum, which may differ from 1 by rounding.
     """
 
     classes: int
@@ -334,7 +334,7 @@ class Forecasts:
         return samples
 
     def moved(self, total: FloatArray, size: float) -> FloatArray:
-        """To forecasts that are certain and right, and to ones that are certain and wrong."""
+        """Changes to certain right forecasts, and to certain wrong ones."""
         n, worst = float(self.size(total)), -np.log(LEAST_CHANCE)
         better, worse = total.copy(), total.copy()
         better[:2] = max(total[0] - size, 0.0), min(total[1] + worst * size, 0.0)
@@ -344,12 +344,12 @@ class Forecasts:
 
 @cache
 def relative_brier_index(classes: int) -> Metric:
-    """100 for perfect forecasts, 50 for always giving the share that each class has; never below 0.
+    """Brier index relative to class shares: 100 for perfect forecasts, 50 for forecasting the shares; at least 0.
 
     100 * (1 - sqrt(B / C) / 2), where B is the mean squared error of the forecasts (see `Forecasts`) and C that of the
-    forecast which gives each class its share among the samples. The root makes it a ratio of two distances, in the unit
-    of probabilities. Where classes are equally frequent it is `brier_index`; where shares are uneven, what is worse
-    than twice the distance of that forecast counts as 0. Samples of one class only have no C, and 0.
+    forecast of each class's share among the samples. The root makes it a ratio of two distances, in the unit
+    of probabilities. For equally frequent classes it is `brier_index`; for uneven shares, forecasts worse
+    than twice the distance of that forecast count as 0. With samples of one class only, C is 0, and so is the index.
 
     Source: Brier, Monthly Weather Review 78 (1950), 1-3; forecastbench.org (Brier index), for its form.
     """
@@ -373,11 +373,11 @@ def relative_brier_index(classes: int) -> Metric:
 
 @cache
 def brier_index(classes: int) -> Metric:
-    """ForecastBench's: 100 for perfect forecasts, 50 for always giving every class the same chance; never below 0.
+    """ForecastBench's Brier index: 100 for perfect forecasts, 50 for equal chances of all classes; at least 0.
 
-    100 * (1 - sqrt(B)) of the Brier score B of two classes, where always saying 0.5 has 50 and always being certain and
-    wrong 0. With K classes 100 * (1 - sqrt(B / U) / 2), where U = (1 - 1 / K) / 2 is the error of equal chances; with
-    three classes certain and wrong has 13, with more a little more.
+    With two classes and Brier score B, it is 100 * (1 - sqrt(B)): 50 for always 0.5, and 0 for always certain and
+    wrong. With K classes it is 100 * (1 - sqrt(B / U) / 2), where U = (1 - 1 / K) / 2 is that of equal chances; with
+    three classes, certain and wrong gives 13, with more classes a little more.
 
     Source: forecastbench.org (Brier index).
     """
@@ -394,15 +394,15 @@ def brier_index(classes: int) -> Metric:
 
 
 def _index_over(sums: FloatArray, base: FloatArray) -> FloatArray:
-    """100 less 50 times the ratio of the forecasts' distance from the truth to one whose squares add to `base`."""
+    """100 less 50 times the ratio of the forecasts' distance from the truth to one with the sum of squares `base`."""
     apart = np.sqrt(ratio(np.maximum(sums[..., 0], 0.0), np.where(base > 1e-9, base, 0.0))) / 2
     return np.where(base > 1e-9, 100 * np.clip(1 - apart, 0.0, 1.0), 0.0)
 
 
 @cache
 def log_score(classes: int) -> Metric:
-    """The mean natural logarithm of the probability that was given to what came true, which counts as `LEAST_CHANCE` at
-    least.
+    """The mean natural logarithm of the forecast probability of the outcome, which is raised to `LEAST_CHANCE` if
+    lower.
 
     Source: Good, Journal of the Royal Statistical Society B 14 (1952), 107-114.
     """
@@ -425,12 +425,12 @@ def log_score(classes: int) -> Metric:
 
 
 def forecast_metrics(classes: int) -> tuple[Metric, ...]:
-    """How forecasts are scored; the relative Brier index is the headline."""
+    """The metrics of forecasts; the relative Brier index is the headline."""
     return relative_brier_index(classes), brier_index(classes), log_score(classes)
 
 
 def mean(name: str, limits: tuple[float, float], *, higher_is_better: bool = True, title: str = "") -> Metric:
-    """The weighted mean of a number that each sample has, such as NDCG or a rating.
+    """The weighted mean of a number per sample, such as NDCG or a rating.
 
     Args:
         name: as in tables.
@@ -459,7 +459,7 @@ def _share(name: str, counts: ClassCounts, share: Share, title: str, meaning: st
 
 @cache
 def class_precision(classes: int, of: int = 1, name: str = "precision", title: str = "Precision") -> Metric:
-    """Of the samples for which a class was chosen, the share that has it."""
+    """The share of samples with a class among those for which it was chosen."""
     counts = ClassCounts(classes)
 
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -472,7 +472,7 @@ def class_precision(classes: int, of: int = 1, name: str = "precision", title: s
 
 @cache
 def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "Recall") -> Metric:
-    """Of the samples that have a class, the share for which it was chosen."""
+    """The share of samples with the right choice among those that have a class."""
     counts = ClassCounts(classes)
 
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -487,7 +487,7 @@ def class_recall(classes: int, of: int = 1, name: str = "recall", title: str = "
 def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> Metric:
     """The harmonic mean of precision and recall of a class.
 
-    F1 is not a share itself, but 2j / (1 + j), where j is the share of true positives among all samples that have the
+    F1 is 2j / (1 + j), where j is the share of true positives among all samples that have the
     class or for which it was chosen.
     """
     counts = ClassCounts(classes)
@@ -506,7 +506,7 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
 
 @cache
 def accuracy(classes: int) -> Metric:
-    """The share of samples that are right."""
+    """The share of right answers."""
     counts = ClassCounts(classes)
 
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -517,7 +517,7 @@ def accuracy(classes: int) -> Metric:
 
 @cache
 def balanced_accuracy(classes: int) -> Metric:
-    """The mean over classes of recall."""
+    """The mean of recall over classes."""
     counts = ClassCounts(classes)
 
     def value(cells: FloatArray) -> FloatArray:
@@ -532,7 +532,7 @@ def balanced_accuracy(classes: int) -> Metric:
 
 @cache
 def macro_f1(classes: int) -> Metric:
-    """The mean over classes of F1."""
+    """The mean of F1 over classes."""
     counts = ClassCounts(classes)
 
     def value(cells: FloatArray) -> FloatArray:
@@ -588,7 +588,7 @@ def class_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
     """For several classes: macro F1 as the headline, other means over classes, then F1, precision and recall of each.
 
     Args:
-        names: what the labels mean, by label.
+        names: names of the classes, by label.
     """
     c = len(names)
     overall = (macro_f1(c), accuracy(c), balanced_accuracy(c), weighted_f1(c), matthews(c))

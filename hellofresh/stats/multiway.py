@@ -1,17 +1,17 @@
-"""Means, metrics and paired differences of ratings and answers, robust to rows that share a post or a rater.
+"""Means, metrics and paired differences of ratings and answers, with errors clustered by post and rater.
 
-Variances are clustered in two ways: those by post and by rater added, less that by post and rater together. With few
-raters the t of the smaller number of clusters less one says how little is known. Where the difference of the three is
+Two-way clustered variances are those by post and by rater added, less that by post and rater together. With few
+raters, t of the smaller number of clusters less one reflects the uncertainty. Where the difference of the three is
 not positive, the larger of the two one-way variances is taken.
 
-Two raters say nothing of how raters differ: then posts are the only clusters, `second_clusters` is 0, and the interval
-is of what these raters would say of other posts (`over`). As an interval over raters it would hold the truth in 55% to
-87% of cases; with 3 or 4 raters it does in 97% to 99%, from 5 on in 94% to 98% (40 posts, 400 repeats each).
-With fewer than `LEAST_CLUSTERS` posts, or raters where these count, `few` is true: say "too few" in place of limits.
+Two raters do not show how raters differ: then posts are the only clusters, `second_clusters` is 0, and the interval
+is for these raters on other posts (`over`). As an interval over raters it would cover the truth in 55% to
+87% of cases; with 3 or 4 raters it covers 97% to 99%, from 5 on 94% to 98% (40 posts, 400 repeats each).
+With fewer than `LEAST_CLUSTERS` posts, or raters where these count, `few` is true: show "too few" instead of limits.
 
-Tests by ranks take rows for independent. Where rows belong together (several ratings of one post), their p-values are
-too small: give one row a cluster, or use a clustered mean. They are those of the normal approximation with a correction
-for ties, as in every statistics program; the exact distributions know no ties, and ratings are full of them.
+Rank tests assume independent rows. For dependent rows (several ratings of one post), their p-values are
+too small: pass one row per cluster, or use a clustered mean. They use the normal approximation with a correction
+for ties, as statistics programs do; the exact distributions assume no ties, but ratings have many.
 Sources: Cameron, Gelbach and Miller, Journal of Business & Economic Statistics 29 (2011), 238-249; Mann and Whitney,
 Annals of Mathematical Statistics 18 (1947), 50-60; Wilcoxon, Biometrics Bulletin 1 (1945), 80-83; Holm, Scandinavian
 Journal of Statistics 6 (1979), 65-70.
@@ -30,9 +30,9 @@ from hellofresh.stats.intervals import t_quantile, t_two_sided
 from hellofresh.stats.metrics import Metric
 
 LEAST_CLUSTERS = 5
-"""With fewer clusters of either kind an interval is not worth showing."""
+"""Minimum clusters of either kind for an interval."""
 _ROUNDING = 1e-20
-"""Variances below it are what rounding leaves of 0."""
+"""Variances below this are 0 but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class ClusteredMean:
 
     Attributes:
         value, standard_error: the mean and its error; nan with one cluster.
-        low, high: limits by t, within the scale; the scale's ends, or nan where there is none, with one cluster.
-        p_value: of the mean being 0.
+        low, high: limits by t, within the scale; with one cluster the scale's ends, or nan without a scale.
+        p_value: of the hypothesis that the mean is 0.
         df: of the t.
         spread: standard deviation of the values, with weights.
         n: values.
-        clusters, second_clusters: how many of each kind; 0 where there is no second kind, or too few of them to count.
+        clusters, second_clusters: number of each kind; 0 without a second kind, or with too few of them to count.
     """
 
     value: float
@@ -67,7 +67,7 @@ class ClusteredMean:
 
     @property
     def over(self) -> str:
-        """What the interval speaks of beside these: other posts, or other posts and raters."""
+        """The population of the interval: other posts, or other posts and raters."""
         return "posts and raters" if self.second_clusters else "posts"
 
 
@@ -84,12 +84,12 @@ def clustered_mean(
     Args:
         values: shape (n,), such as ratings, or differences of two systems' ratings by one rater of one post.
         groups: shape (n,), equal numbers for values of one post; None if all are independent.
-        second: shape (n,), equal numbers for values by one rater; None if that does not matter.
+        second: shape (n,), equal numbers for values by one rater; None to ignore raters.
         weights: shape (n,), above 0; all 1 if left out.
-        limits: the lowest and the highest value that there can be; None if there is none.
+        limits: the lowest and the highest possible value; None without limits.
 
     Raises:
-        ValueError: if there is no value or shapes differ.
+        ValueError: if there are no values or shapes differ.
     """
     weight = np.ones(values.size) if weights is None else weights
     if weight.shape != values.shape or values.ndim != 1 or not (weight > 0).all():
@@ -126,7 +126,7 @@ def clustered_metric(
     groups: NDArray[np.int64],
     second: NDArray[np.int64],
 ) -> tuple[float, float, float]:
-    """A metric of answers that several people gave, with an interval over other samples and other people.
+    """A metric of answers by several people, with an interval over other samples and other people.
 
     The delete-one-cluster jackknife gives the variance of the metric's logit by group, by person, and by both, which
     are put together as for a mean; the degrees of freedom of the sum are Satterthwaite's. benchmarks/people.py: 60
@@ -134,15 +134,15 @@ def clustered_metric(
 
     Args:
         statistics: shape (n, k), `metric.statistics` of each answer, times the answer's weight.
-        metric: which metric.
+        metric: the metric.
         groups: shape (n,), equal numbers for answers about samples of one group.
         second: shape (n,), equal numbers for answers of one person.
 
     Returns:
-        Value and limits; the limits of the metric where all clusters of a kind agree, so that nothing is known.
+        Value and limits; the metric's own limits if all clusters of a kind agree, so that the variance is unknown.
 
     Raises:
-        ValueError: if there is no answer or shapes differ.
+        ValueError: if there are no answers or shapes differ.
     """
     total = statistics.sum(axis=0)
     size = float(metric.statistics.size(total))
@@ -172,7 +172,7 @@ def clustered_metric(
 def _jackknife(
     tables: NDArray[np.float64], metric: Metric, of_sums: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> tuple[float, float]:
-    """Variance by leaving out one cluster after the other, and how many clusters of one size would weigh as much."""
+    """The delete-one-cluster variance, and the equivalent number of clusters of equal size."""
     without = of_sums(tables.sum(axis=0) - tables)
     return float((len(tables) - 1) * without.var()), float(effective_clusters(metric.statistics.size(tables)))
 
@@ -188,14 +188,14 @@ def _sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int)
 
 @dataclass(frozen=True, slots=True)
 class RankTest:
-    """A test by ranks.
+    """The result of a rank test.
 
     Attributes:
         statistic: U of the first sample, or the sum of the ranks of positive differences.
         p_value: two-sided; 1 where all values are equal.
-        effect: chance that a value of the first is the higher one, ties counting half; of a paired test the share of
+        effect: chance that a value of the first is higher, ties counting half; for a paired test, the share of
             rank sums that favours the first.
-        n: values that took part.
+        n: number of values used.
     """
 
     statistic: float
@@ -211,8 +211,8 @@ def mann_whitney(
 
     Args:
         first, second: shape (n,) and (m,).
-        ties: correct the variance for ties; without, there is no correction for continuity either.
-        continuity: correct for the step between two values of U.
+        ties: whether to correct the variance for ties; if not, there is no continuity correction either.
+        continuity: whether to correct for the step between two values of U.
 
     Raises:
         ValueError: if a sample is empty.
@@ -244,7 +244,7 @@ def wilcoxon(differences: NDArray[np.float64]) -> RankTest:
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """p-values adjusted so that a family of tests errs at all with at most the level's chance."""
+    """p-values adjusted by Holm's method, which controls the family-wise error rate."""
     order = np.argsort(p_values, kind="stable")
     steps = np.maximum.accumulate(p_values[order] * np.arange(p_values.size, 0, -1))
     adjusted = np.empty(p_values.shape)

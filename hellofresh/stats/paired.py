@@ -1,13 +1,13 @@
-"""Two systems on the same samples: by how much one is better, how sure that is, and what could be seen at all.
+"""Two systems on the same samples: their difference, its significance, and the smallest detectable difference.
 
 The difference's interval is the delete-one-cluster jackknife with t of the effective number of clusters less one;
-both systems stay together in a cluster, so what they share cancels. The p-value is that of the same t, so the
-interval leaves 0 out exactly where the p-value is below 5%. Of comparisons that are shown together, the p-values are
-adjusted by Bonferroni and the intervals made at the level that belongs to it: all of them hold together.
+both systems stay together in a cluster, so shared effects cancel. The p-value is that of the same t, so the
+interval excludes 0 exactly if the p-value is below 5%. For comparisons that are shown together, the p-values are
+adjusted by Bonferroni and the intervals have the corresponding level, so that all of them hold together.
 
-In the simulations of benchmarks/coverage.py the interval held the truth in 94.1% to 95.8% of cases: for systems that
+In the simulations of benchmarks/coverage.py the interval covered the truth in 94.1% to 95.8% of cases: for systems that
 are exchangeable, and for two that reach one F1 in different ways (one precise, one with high recall). One system on
-two parts of the samples: the parts are disjoint, but a group may have samples in both, so the difference is made anew
+two parts of the samples: the parts are disjoint, but a group may have samples in both, so the difference is recomputed
 without each group in turn, and its t has the smaller part's effective number of clusters less one. Sources: Cameron
 and Miller, Journal of Human Resources 50 (2015), 317-372 (jackknife and t by clusters); Dunn, Journal of the American
 Statistical Association 56 (1961), 52-64.
@@ -32,20 +32,20 @@ from hellofresh.stats.intervals import (
 from hellofresh.stats.metrics import Metric
 
 SAME = 1e-12
-"""Differences that differ by less (of a metric's span) are equal: quotients of whole numbers, in two orders."""
+"""Tolerance for equal differences, as a share of a metric's span: quotients of whole numbers in two orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The first system against the second on the same samples.
+    """Comparison of two systems on the same samples.
 
     Attributes:
-        metric: what is compared.
+        metric: the compared metric.
         first, second: the two systems' values.
-        interval: of the difference; it holds at its level for all comparisons that are shown together.
+        interval: of the difference; simultaneous for all comparisons that are shown together.
         standard_error: of the difference, never 0; infinite with one cluster.
-        p_value: of no difference, for this comparison alone.
-        adjusted: the same, adjusted for all that are shown together.
+        p_value: of the hypothesis of no difference, for this comparison alone.
+        adjusted: p-value adjusted for all comparisons that are shown together.
     """
 
     metric: Metric
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """By how much the first system's value is higher."""
+        """The first system's value less the second's."""
         return self.first - self.second
 
 
@@ -70,12 +70,12 @@ def compare(
     together: int = 1,
     n: int | None = None,
 ) -> Comparison:
-    """Compare two systems that were asked the same samples.
+    """Compare two systems on the same samples.
 
     Args:
         one, two: shape (g, k), the systems' sums by cluster, from `cluster_tables`.
-        metric: which metric.
-        together: how many comparisons are shown together.
+        metric: the metric.
+        together: number of comparisons shown together.
         n: samples, where the statistics' size is not their number.
     """
     values = [float(metric.value(tables.sum(axis=0))) for tables in (one, two)]
@@ -86,13 +86,13 @@ def compare(
     adjusted = min(1.0, together * p_value)
     reach = t_quantile(1 - (1 - LEVEL) / (2 * together), df) * error
     low, high = max(-metric.span, value - reach), min(metric.span, value + reach)
-    if adjusted >= 1 - LEVEL:  # where a limit is 0 but for rounding, the p-value decides
+    if adjusted >= 1 - LEVEL:  # if a limit is 0 but for rounding, the p-value decides its sign
         low, high = min(low, 0.0), max(high, 0.0)
     return Comparison(metric, values[0], values[1], replace(made, low=low, high=high), error, p_value, adjusted)
 
 
 def minimum_detectable_difference(standard_error: float, effective_clusters: float, *, power: float = 0.8) -> float:
-    """The smallest true difference that would be found with this power at this level.
+    """The smallest true difference that is found with this power at this level.
 
     The quantiles of t at (1 + level) / 2 and at the power, added, times the standard error.
     Source: Bloom, Evaluation Review 19 (1995), 547-556.
@@ -108,14 +108,14 @@ def minimum_detectable_difference(standard_error: float, effective_clusters: flo
 def difference_interval(
     one: NDArray[np.float64], two: NDArray[np.float64], metric: Metric, n: int | None = None
 ) -> tuple[Interval, float]:
-    """The jackknife interval of the difference, and its standard error, never 0: infinite with one cluster; where
-    clusters show no spread, the error that belongs to the longer side of the interval that is given then.
+    """The jackknife interval of the difference, and its standard error, never 0: infinite with one cluster; if
+    clusters show no spread, the error for the longer side of the interval below.
 
-    Where clusters show no spread although the systems differ, the distances of the two systems' own limits are added in
-    squares (Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10), as if they were independent. Where the two
-    agree everywhere, they may still differ in samples like those that were not drawn: in a share of them up to
-    Wilson's upper limit of none in so many effective clusters (Tango, Statistics in Medicine 17 (1998), 891-908, has
-    the same for independent samples); the interval reaches as far as that could move the metric.
+    If clusters show no spread although the systems differ, the distances of the two systems' own limits are added in
+    squares (Newcombe, Statistics in Medicine 17 (1998), 873-890, method 10), as if independent. If the two
+    agree everywhere, they may still differ on samples not drawn, in a share of these up to
+    Wilson's upper limit for 0 hits in the effective clusters (Tango, Statistics in Medicine 17 (1998), 891-908, has
+    the same for independent samples); the interval extends as far as that could move the metric.
     """
     sizes, span = pair_sizes(np.stack([one, two]), metric), metric.span
     clusters, effective = len(one), float(effective_clusters(sizes))
@@ -146,18 +146,18 @@ def difference_interval(
 
 
 def pair_sizes(tables: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
-    """The size of each cluster, shape (g,): in the mean of the systems, where systems weigh samples differently.
+    """The size of each cluster, shape (g,), averaged over systems, which may weigh samples differently.
 
     Args:
         tables: shape (systems, g, k).
-        metric: which metric.
+        metric: the metric.
     """
     sizes: NDArray[np.float64] = metric.statistics.size(tables).mean(axis=0)
     return sizes
 
 
 def _unseen(total: NDArray[np.float64], metric: Metric, effective: float) -> float:
-    """How far a metric could move if one of two systems that agree everywhere changed its mind where nobody looked."""
+    """How far a metric could move if one of two systems that agree everywhere differed on samples not drawn."""
     square = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) ** 2
     unseen = square / (effective + square) * float(metric.statistics.size(total))
     moved = metric.value(metric.statistics.moved(total, unseen))
@@ -167,13 +167,13 @@ def _unseen(total: NDArray[np.float64], metric: Metric, effective: float) -> flo
 def compare_parts(
     part: NDArray[np.float64], rest: NDArray[np.float64], metric: Metric, *, n: int | None = None
 ) -> tuple[float, Interval]:
-    """By how much a system's value on some samples is higher than on the others, with its interval: all that is
-    possible where a part has samples of one group only. Of two systems, by how much the first one's lead is larger.
+    """A system's value on some samples less that on the others, with its interval, which is the whole
+    range if a part has samples of one group only. For two systems, the same of the first one's lead.
 
     Args:
         part, rest: shape (g, k), sums over the samples of either part, by cluster of the whole; 0 where a cluster has
-            none there. Of two systems (2, g, k).
-        metric: which metric.
+            none there. For two systems (2, g, k).
+        metric: the metric.
         n: samples of both, where the statistics' size is not their number.
 
     Raises:

@@ -1,25 +1,25 @@
-"""Many systems on the same samples: which differ, and between which ranks each lies.
+"""Many systems on the same samples: which differ, and the rank interval of each.
 
-Every pair is compared in one way. The difference's standard error is the delete-one-cluster jackknife's, its p-value
-that of t with one degree of freedom less than there are effective clusters. Pairs that are looked at together form a
-family. Within it p-values are adjusted by step-down max-t: the differences of a family hang together, and how they do
-is known from the jackknife, so the largest of many is smaller than Bonferroni fears.
+All pairs are compared alike. The difference's standard error is the delete-one-cluster jackknife's, its p-value
+that of t with one degree of freedom less than there are effective clusters. Pairs that are considered together form a
+family. Within it, p-values are adjusted by step-down max-t: the differences of a family are correlated, and since this
+is known from the jackknife, the adjustment is smaller than Bonferroni's.
 
-What is drawn: each cluster gets a standard normal weight; a system's weighted sum of what leaving out each cluster
-moves is a draw of its error, and the difference of two such sums over its standard error a draw z of the pair's error.
-Observed p-values are brought to
+The draws: each cluster gets a standard normal weight; a system's weighted sum of the changes without each cluster
+is a draw of its error, and the difference of two such sums over its standard error is a draw z of the pair's error.
+Observed p-values are transformed to
 the same scale, z = the normal quantile of 1 - p / 2. From the smallest p-value on, a pair's adjusted p-value is the
 share of draws in which any pair from this one on has an |z| at least as large, one draw being the data; it is never
-above Holm's, below its own p-value, or below that of a pair before it. Pairs whose error the jackknife cannot tell,
-because no cluster moves their difference, are not drawn: each of them that is left adds the pair's own p-value, as by
-Bonferroni. A family of one pair is not adjusted.
+above Holm's, below its own p-value, or below that of a pair before it. Pairs whose error the jackknife cannot estimate,
+because no cluster moves their difference, are not drawn: each remaining one adds the pair's own p-value, as in
+Bonferroni's method. A family of one pair is not adjusted.
 
-`low` and `high` hold at the level for all pairs of the family together: the standard error times the quantile of t that
-belongs to the draws' quantile of the largest |z| (single-step). Where they leave 0 out the adjusted p-value is below
-0.05; the later steps find a few pairs more, whose intervals still hold 0.
+`low` and `high` are simultaneous for all pairs of the family: the standard error times the quantile of t that
+corresponds to the draws' quantile of the largest |z| (single-step). If they exclude 0, the adjusted p-value is below
+0.05; the later steps find a few more pairs, whose intervals still contain 0.
 
-A system's rank interval counts the systems that are significantly better and significantly worse than it. It is made
-of the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
+A system's rank interval counts the systems that are significantly better and significantly worse than it. It uses
+the same comparisons as the tie groups, so neither can contradict a p-value, and all rank intervals hold together.
 In benchmarks/coverage.py (150 unequal clusters, 10, 20 and 30 systems, 300 repeats) any pair of equal systems was found
 apart in 3.7% to 5.0% of cases; of systems that differ, the intervals of all pairs held together in 93.7% to 96.0%, and
 all rank intervals in every case. Of 10 systems 18.8% of pairs were found apart (Bonferroni: 16.1%); the mean rank
@@ -51,14 +51,14 @@ from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import SAME, difference_interval, minimum_detectable_difference, pair_sizes
 
 SIGNIFICANCE = round(1 - LEVEL, 12)
-"""Below which p-values count, without what the subtraction adds."""
+"""The significance level, rounded to remove the error of the subtraction."""
 _DRAWS, _HALVES = 9_999, 1_000
 _MANY, _FEWER_DRAWS = 100, 1_999
-"""From so many systems on, fewer errors are drawn."""
+"""Number of systems from which fewer errors are drawn, and their number."""
 _MANY_CLUSTERS = 20_000
 """With more clusters errors are drawn by their covariance: the same distribution, whatever the number of clusters."""
 _CHUNK = 1_000_000
-"""Most numbers drawn at once; bounds memory to a few tens of megabytes."""
+"""Maximum numbers drawn at once, which bounds memory to a few tens of megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RankIntervals:
 
     Attributes:
         rank: shape (systems,).
-        low, high: shape (systems,), the best and the worst rank that the data allow each system.
+        low, high: shape (systems,), the best and the worst plausible rank of each system.
         tie_group: shape (systems,), see `tie_groups`.
     """
 
@@ -82,14 +82,14 @@ class Differences:
     """All differences between systems, row minus column; each array but `values` has shape (systems, systems).
 
     Attributes:
-        metric: what is compared.
+        metric: the compared metric.
         values: shape (systems,), each system's metric.
         difference: row minus column.
-        standard_error: of the difference; infinite where there is one cluster only.
-        low, high: limits that hold at the level for all pairs of a family together.
-        p_value: of each difference for itself, 1 on the diagonal.
-        adjusted: the p-values adjusted for all pairs of the family; below 1 - level wherever 0 is left out.
-        effective_clusters: as many groups of one size would weigh as much.
+        standard_error: of the difference; infinite with one cluster.
+        low, high: simultaneous limits for all pairs of a family.
+        p_value: unadjusted, 1 on the diagonal.
+        adjusted: p-values adjusted for all pairs of the family; below 1 - level wherever the limits exclude 0.
+        effective_clusters: equivalent number of groups of equal size.
     """
 
     metric: Metric
@@ -104,30 +104,30 @@ class Differences:
 
     @property
     def ahead(self) -> NDArray[np.bool_]:
-        """Which systems (rows) are better than which (columns), significantly or not."""
+        """Whether each system (row) is better than each other (column), significantly or not."""
         found: NDArray[np.bool_] = self.metric.sign * self.difference > 0
         return found
 
     def detectable(self, power: float = 0.8) -> NDArray[np.float64]:
-        """The true difference of each pair that would be found, alone, with this power; 0 on the diagonal."""
+        """The true difference of each pair that is found with this power without adjustment; 0 on the diagonal."""
         factor = minimum_detectable_difference(1.0, self.effective_clusters, power=power)
         return factor * self.standard_error
 
     @property
     def separable(self) -> NDArray[np.bool_]:
-        """Which pairs differ even after adjustment for all pairs of their family."""
+        """Whether each pair differs after adjustment for all pairs of its family."""
         return self.adjusted < SIGNIFICANCE
 
 
 def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64], metric: Metric) -> int | None:
-    """A number of samples without which the first system is not ahead of the second any more; None if there is none.
+    """The number of samples whose removal ends the first system's lead over the second; None if no number does.
 
-    Samples are left out in the order in which each alone lowers the lead most. That is the least number where a metric
-    is a mean over samples; for others fewer may do.
+    Samples are removed in the order of their effect on the lead. This gives the smallest number if a metric
+    is a mean over samples; for other metrics fewer may suffice.
 
     Args:
-        first, second: shape (n, k), the two systems' statistics sample by sample.
-        metric: which metric.
+        first, second: shape (n, k), the two systems' statistics by sample.
+        metric: the metric.
     """
 
     def lead(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,17 +139,17 @@ def samples_to_overtake(first: NDArray[np.float64], second: NDArray[np.float64],
         np.vstack([total, total - side[order].cumsum(axis=0)])
         for total, side in zip(totals, (first, second), strict=True)
     ]
-    behind = np.flatnonzero(lead(*left)[:-1] <= SAME * metric.span)  # with no sample at all nobody is ahead
+    behind = np.flatnonzero(lead(*left)[:-1] <= SAME * metric.span)  # without samples there is no lead
     return int(behind[0]) if behind.size else None
 
 
 def halves_agree(tables: NDArray[np.float64], metric: Metric) -> float | None:
-    """How often the systems that are first on a random half of the clusters are first on the other half, too; where
-    several share a first place, one in common is enough. None with one cluster.
+    """How often the first system on a random half of the clusters is first on the other half, too; if
+    several share first place, one in common suffices. None with one cluster.
 
     Args:
         tables: shape (systems, g, k), sums by cluster.
-        metric: which metric.
+        metric: the metric.
     """
     clusters = tables.shape[1]
     if clusters < 2:
@@ -163,7 +163,7 @@ def halves_agree(tables: NDArray[np.float64], metric: Metric) -> float | None:
 
 
 def rank_systems(found: Differences) -> RankIntervals:
-    """Ranks, and between which ranks each system lies by what differs significantly."""
+    """Ranks and rank intervals from the significant differences."""
     apart, ahead, values = found.separable, found.ahead, found.metric.sign * found.values
     better, worse = (apart & ahead).sum(axis=0), (apart & ahead).sum(axis=1)
     return RankIntervals(ranks(values), 1 + better, len(values) - worse, tie_groups(values, apart))
@@ -179,8 +179,8 @@ def all_differences(
 
     Args:
         tables: shape (systems, g, k), the systems' sums by cluster.
-        metric: which metric.
-        families: shape (systems, systems), symmetric, the number of each pair's family; all are one if left out. Pairs
+        metric: the metric.
+        families: shape (systems, systems), symmetric, the number of each pair's family; one family if left out. Pairs
             with a negative number are not adjusted.
     """
     values = metric.value(tables.sum(axis=1))
@@ -199,17 +199,17 @@ def differences(
     families: NDArray[np.int64] | None = None,
     blind: NDArray[np.bool_] | None = None,
 ) -> Differences:
-    """Every pair's difference, where standard errors are known already.
+    """Every pair's difference, from known standard errors.
 
     Args:
-        metric: which metric.
+        metric: the metric.
         values: shape (systems,).
         error: shape (systems, systems), standard errors of differences, symmetric.
         influence: shape (systems, m), independent parts of each system's error; squares of the differences between two
             rows add up to about the squared error.
-        effective: clusters of one size that would weigh as much; degrees of freedom are one fewer.
+        effective: equivalent number of clusters of equal size; degrees of freedom are one fewer.
         families: as in `all_differences`.
-        blind: shape (systems, systems), pairs on whose error `influence` says nothing; none if left out.
+        blind: shape (systems, systems), pairs whose error `influence` does not determine; none if left out.
     """
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
     df = max(effective - 1, 1.0)
@@ -227,7 +227,7 @@ def differences(
             bonferroni = t_quantile(1 - (1 - LEVEL) / (2 * member.size), df)
             quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
     low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
-    # Where a limit is 0 but for rounding, the p-value decides on which side of it.
+    # If a limit is 0 but for rounding, the p-value decides its sign.
     unclear = adjusted >= SIGNIFICANCE
     low, high = np.where(unclear, np.minimum(low, 0.0), low), np.where(unclear, np.maximum(high, 0.0), high)
     low, high = np.maximum(-metric.span, low), np.minimum(metric.span, high)
@@ -247,9 +247,9 @@ def differences(
 def _errors(
     tables: NDArray[np.float64], metric: Metric
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """The standard error of every difference, shape (systems, systems), see `difference_interval`; what leaving out
-    each cluster moves, shape (systems, g), whose differences' squares add up to the squared errors; and which pairs no
-    cluster moves, whose errors are others.
+    """The standard error of every difference, shape (systems, systems), see `difference_interval`; the changes without
+    each cluster, shape (systems, g), whose squared differences add up to the squared errors; and the pairs that no
+    cluster moves, whose errors are computed otherwise.
     """
     without = metric.value(tables.sum(axis=1)[:, None] - tables)
     clusters = without.shape[1]
@@ -287,7 +287,7 @@ def _step_down(
     """Adjusted p-values of a family, and the quantile of the largest |z| in the draws (see the module).
 
     Args:
-        p_value, error: shape (pairs,), the error infinite where no cluster moves the difference.
+        p_value, error: shape (pairs,); the error is infinite if no cluster moves the difference.
         draws: shape (systems, draws), of the systems' errors.
         pairs: the two systems of each.
     """
@@ -296,7 +296,7 @@ def _step_down(
     observed, left = -normal_quantile(p_value / 2), np.arange(p_value.size, 0, -1)
     number = draws.shape[1]
     larger, greatest, z = np.empty(p_value.size, dtype=np.int64), np.zeros(number), np.empty(number)
-    for pair in range(p_value.size - 1, -1, -1):  # a row at a time stays in the processor's cache: three times as fast
+    for pair in range(p_value.size - 1, -1, -1):  # one row at a time fits the processor's cache: three times as fast
         np.abs(np.subtract(draws[one[pair]], draws[two[pair]], out=z), out=z)
         np.maximum(greatest, np.divide(z, error[pair], out=z), out=greatest)
         larger[pair] = np.count_nonzero(greatest >= observed[pair])
@@ -322,11 +322,11 @@ def _both(above: NDArray[np.float64], below: NDArray[np.float64], diagonal: floa
 def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The tie group of each system, 1 the best.
 
-    From the best system down: a system belongs to the group that is open unless it is separable from the system that
-    opened it; then it opens the next. So all of a group are not separable from its best system.
+    From the best system down: a system joins the current group unless it is separable from the system that
+    opened it; then it opens the next. So no system of a group is separable from its best one.
 
     Args:
-        values: shape (systems,), what they are ranked by, higher is better.
+        values: shape (systems,), the values to rank by, higher is better.
         separable: shape (systems, systems), symmetric, such as `Differences.separable`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Measures of one ranking against judgements, as trec_eval computes them.
+"""Measures of one ranking by relevance judgements, as trec_eval computes them.
 
 A ranking is an array of gains: the relevance of its documents in order, 0 where a document is not judged. `relevant`
 is the relevance of every document that was judged relevant, in any order. `trec_order` puts documents into the order
@@ -25,15 +25,15 @@ METRICS: tuple[Metric, ...] = (
     mean("mrr", (0, 1), title="MRR"),
     mean("map", (0, 1), title="MAP"),
 )
-"""Means over queries of what `measures` gives; NDCG@10 is the headline, as in BEIR."""
+"""Means of `measures` over queries; NDCG@10 is the headline, as in BEIR."""
 
 
 def measures(documents: Sequence[str], scores: Sequence[float], relevance: Mapping[str, int]) -> dict[str, float]:
     """Every measure of one ranking, by the metric's name.
 
     Args:
-        documents: the ranking, the best first, none twice.
-        scores: of the documents; without scores their order counts.
+        documents: the ranking, the best first, without duplicates.
+        scores: of the documents; their order counts if left out.
         relevance: of the judged documents.
 
     Raises:
@@ -51,10 +51,10 @@ def measures(documents: Sequence[str], scores: Sequence[float], relevance: Mappi
 
 
 def trec_order(documents: Sequence[str], scores: Sequence[float]) -> list[int]:
-    """Places of the documents, the best first: by score in single precision, equal ones by id, the last id first.
+    """Indices of the documents, the best first: by score in single precision, ties by id in descending order.
 
     Raises:
-        ValueError: if there are not as many scores as documents, or a score is not a number.
+        ValueError: if the numbers of scores and documents differ, or a score is nan.
     """
     single = np.asarray(scores, dtype=np.float32)
     if single.shape != (len(documents),) or np.isnan(single).any():

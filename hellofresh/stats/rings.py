@@ -1,16 +1,16 @@
-"""Raters who push notes together: pairs who called helpful more of the same posts' notes than their activity explains.
+"""Raters who push notes together: pairs who rate notes on the same posts helpful more often than expected.
 
-Two raters meet by chance on as many posts as their activity and the posts' fame let expect: for each period (such as
-a month) the product of both raters' posts in it, times the chance that draws of a post each, by raters of their camps,
-are the same. How many they share is compared with a Poisson count of this mean, and the p-value with all pairs of
-raters. A post counts once, however many notes on it a rater liked. A rater who is found together with at least
-`LEAST_PARTNERS` others belongs to a ring, and so does who likes the posts that those push more than activity explains.
+The expected number of posts on which two raters meet by chance is, for each period (such as
+a month), the product of both raters' posts in it, times the chance that draws of a post each, by raters of their camps,
+are the same. The number they share is compared with a Poisson count of this mean, and the p-value with all pairs of
+raters. A post counts once, regardless of how many notes on it a rater liked. A rater found together with at least
+`LEAST_PARTNERS` others belongs to a ring, and so does a rater who likes the posts they push more than expected.
 
-Raters of other languages hardly meet, and those of one meet more often than all raters would. So each part of raters
+Raters of different languages hardly meet, and those of one language meet more often. So each part of raters
 that hardly meets others has periods of its own, to which its posts belong, and callers divide camps by modelling group.
 
-What honest raters have in common beside camp and period (topics, languages, hours) makes them meet more often than
-that: see `benchmarks/bridging.py --only rings` for what this costs. Nobody is named: what leaves are counts, and what
+Further similarities of honest raters (topics, languages, hours) make them meet more often than
+expected: `benchmarks/bridging.py --only rings` shows the effect. Raters are not named: the output is counts, and what
 notes would lose without these ratings.
 """
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 LEAST_PARTNERS = 4
 LEAST_SHARED = 5
-"""Pairs who share fewer posts are not looked at."""
+"""Minimum shared posts of a pair to be tested."""
 _MOST_FAMOUS = 300
-"""Posts on which more raters were early tell nothing of two of them, and cost most."""
+"""Maximum early raters of a post: more famous posts are uninformative about a pair, and the most costly."""
 _LEVEL = 1.0
 """So many pairs of honest raters are found by chance among all of them, of whom `LEAST_PARTNERS` hardly share one."""
 _JOINING = 0.001
-"""The chance that a post is found to be pushed, or a rater to push such posts, all of them together."""
+"""Family-wise chance of wrongly finding a post to be pushed, or a rater to push such posts."""
 _PARTS, _APART, _LEAST_PART = 12, 0.7, (40, 0.025)
-"""Most parts of raters, how near the first singular value that of a part is, and least raters and share of a part."""
+"""Maximum parts of raters, minimum ratio of a part's singular value to the first, and minimum raters and share."""
 _STEPS = 5
-"""Steps of the search for parts: those far from others are exact by then, and only what is noise is not."""
+"""Steps of the search for parts, enough for well-separated parts to converge."""
 _MEETINGS, _PAIRS = 10_000_000, 200_000
-"""So many meetings, and pairs, are looked at at a time."""
+"""Meetings, and pairs, per block."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundRings:
-    """What was found.
+    """The found rings.
 
     Attributes:
-        rater: shape (raters,), who belongs to a ring.
-        pairs: how many pairs share more than chance explains.
-        looked_at: raters who called enough posts' notes helpful to be found.
+        rater: shape (raters,), whether each rater belongs to a ring.
+        pairs: number of pairs who share more than expected by chance.
+        looked_at: number of raters with enough helpful ratings to be found.
     """
 
     rater: NDArray[np.bool_]
@@ -67,13 +67,13 @@ def find_rings(
     camp: NDArray[np.int64],
     level: float = _LEVEL,
 ) -> FoundRings:
-    """Find raters who call the same posts' notes helpful, more often than chance explains.
+    """Find raters who rate notes on the same posts helpful more often than expected by chance.
 
     Args:
         post, rater: shape (ratings,), of ratings that call a note helpful; numbers from 0.
         period: shape (posts,), the number of each post's period.
         camp: shape (raters,), equal numbers for raters of one camp and modelling group.
-        level: how many honest pairs are found, all pairs together.
+        level: expected number of honest pairs found, over all pairs.
     """
     from scipy.sparse import csr_array
 
@@ -95,7 +95,7 @@ def find_rings(
     chance = _Chance(rated @ of_period, mine, share, number, meet)
     partners, found = np.zeros(size, np.int64), 0
     threshold = level / max(size * (size - 1) / 2, 1)
-    # Blocks of raters with as many meetings each, so that memory is bounded whoever rates most.
+    # Blocks of raters with equally many meetings, which bounds memory despite very active raters.
     meetings = np.cumsum(rated @ np.bincount(rated.indices, minlength=posts))
     starts = np.unique(np.searchsorted(meetings, np.arange(0, meetings[-1], _MEETINGS)))
     for start, end in zip(starts, [*starts[1:], size], strict=True):
@@ -118,10 +118,10 @@ def find_rings(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chance:
-    """What two raters' activity lets expect.
+    """The meetings expected from raters' activity.
 
     Attributes:
-        count: sparse, shape (raters, periods), posts that each called helpful.
+        count: sparse, shape (raters, periods), number of posts with notes that each rated helpful.
         camp: shape (raters,), numbers from 0.
         share: sparse, shape (camps, posts), from `_shares`.
         period: shape (posts,), numbers from 0.
@@ -137,7 +137,7 @@ class _Chance:
     def of_sharing(
         self, one: NDArray[np.int64], two: NDArray[np.int64], both: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        """The probability that pairs share so many posts or more, shape (pairs,)."""
+        """The probability that pairs share at least `both` posts, shape (pairs,)."""
         from scipy.special import gammainc
 
         met = self.count[one].multiply(self.count[two]).tocsr()
@@ -148,7 +148,7 @@ class _Chance:
         return chance
 
     def joining(self, rated: csr_array, ring: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Who likes posts that a ring pushes more often than activity explains, shape (raters,)."""
+        """Whether each rater likes posts that a ring pushes more often than expected, shape (raters,)."""
         from scipy.special import gammainc
 
         shape = (self.meet.shape[0], self.meet.shape[2])
@@ -167,10 +167,10 @@ class _Chance:
 
 
 def _parts(rated: csr_array) -> NDArray[np.int64]:
-    """The part to which the raters of a post belong, who hardly meet those of others, as in a language; shape (posts,).
+    """The part of raters, such as those of a language, for each post, shape (posts,); raters of two parts hardly meet.
 
-    Regularised spectral clustering (Qin and Rohe, 2013): as many parts as singular values are near the first one. A
-    small one may be a ring that does nothing else, and is no part of its own.
+    Regularised spectral clustering (Qin and Rohe, 2013): one part for each singular value near the first one. A
+    small one may be a ring without other activity, and does not become a part.
     """
     from scipy.linalg import qr
     from scipy.sparse import csr_array, diags_array
@@ -201,7 +201,7 @@ def _parts(rated: csr_array) -> NDArray[np.int64]:
 def _shares(
     rated: csr_array, camp: NDArray[np.int64], period: NDArray[np.int64], camps: int, periods: int
 ) -> csr_array:
-    """The share of each post in what raters of a camp like in the post's period; sparse, shape (camps, posts)."""
+    """The share of each post among the posts a camp likes in its period; sparse, shape (camps, posts)."""
     from scipy.sparse import csr_array
 
     side = csr_array((np.ones(camp.size), (camp, np.arange(camp.size))), shape=(camps, camp.size))
@@ -213,9 +213,9 @@ def _shares(
 
 
 def intercepts_without(fit: Bridging, raters: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Notes' final intercepts without some raters, the others staying as they are; shape (notes,).
+    """Notes' final intercepts without some raters, with the others' parameters fixed; shape (notes,).
 
-    nan where too few ratings are left for one.
+    nan for notes with too few remaining ratings.
     """
     second, size = fit.second, fit.intercept.size
     sums = np.zeros((5, size))

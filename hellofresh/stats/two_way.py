@@ -1,15 +1,15 @@
-"""Scores of systems over quarters that not all of them took part in, brought onto one scale.
+"""Scores on one scale for systems that took part in different quarters.
 
-A two-way fixed-effects model: score = system + quarter + the rest. Quarters differ in how hard they are, and a system
-that entered late met other quarters than one that entered early; the quarters' effects are taken out with the systems
-that were there in both. That works only if systems and quarters hang together (any two linked by a chain of systems
-that share quarters), which is checked, and is fair only if quarters are as much harder for one system as for another,
-which is tested where the scores' sampling variances are given: by what the rest should be if it were sampling alone.
+A two-way fixed-effects model: score = system + quarter + residual. Quarters differ in difficulty, and a system
+that entered late met other quarters than one that entered early; the quarters' effects are estimated from the systems
+that took part in both. That works only if systems and quarters are connected (any two linked by a chain of systems
+that share quarters), which is checked, and is fair only if quarters are equally harder for all systems,
+which is tested if the scores' sampling variances are given, by comparing the residuals with them.
 
-A system's adjusted score is what the model expects of it in the mean of all quarters. Standard errors are clustered
-by quarter (all scores of a quarter rest on the same samples), with the factor Q / (Q - 1) * (N - 1) / (N - K) and t
-of Q - 1 degrees of freedom. The effect of a quarter takes up what its draw of samples does to all systems alike, so
-these errors are of a system among the others. Where the scores' sampling variances are given, limits are at least as
+A system's adjusted score is its expected score in the mean of all quarters. Standard errors are clustered
+by quarter (all scores of a quarter use the same samples), with the factor Q / (Q - 1) * (N - 1) / (N - K) and t
+of Q - 1 degrees of freedom. The effect of a quarter absorbs the shared effect of its draw of samples on all systems, so
+these errors are relative to the other systems. If the scores' sampling variances are given, limits are at least as
 wide as those by sampling alone: in simulations with 6 systems and 4 to 16 quarters (`python benchmarks/coverage.py
 --only quarters`) limits without that held the score that is expected over draws in 75% to 85% of cases, with it in 95%
 to 97%. With few quarters the errors are rough at best; `few_quarters` says so. Sources: Cameron and Miller, Journal of
@@ -27,7 +27,7 @@ from hellofresh.stats.clusters import LEVEL
 from hellofresh.stats.intervals import normal_quantile, t_quantile
 
 FEW_QUARTERS = 8
-"""Below so many quarters the clustered standard errors are too small on average, and their intervals rough."""
+"""Minimum quarters; with fewer, clustered standard errors are too small on average, and intervals rough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class TwoWay:
         system_error: shape (systems,), clustered by quarter; nan with fewer than two quarters or no freedom left.
         sampling_error: shape (systems,), of the draw of samples alone; nan without variances.
         quarter: shape (quarters,), by how much scores are higher than in the mean of all quarters.
-        excess_p_value: of quarters being as much harder for one system as for another: the tail of chi-squared of the
-            rest's squares over their sampling variances; nan without variances or freedom.
+        excess_p_value: of the hypothesis that quarters are equally harder for all systems: the chi-squared tail of the
+            squared residuals over their sampling variances; nan without variances or freedom.
     """
 
     system: NDArray[np.float64]
@@ -50,9 +50,9 @@ class TwoWay:
     excess_p_value: float
 
     def limits_within(self, system: int, limits: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
-        """Limits of a system's score that stay between those of the metric: by the logit and the delta method.
+        """Limits of a system's score within those of the metric, by the logit and the delta method.
 
-        Without meaning where the score itself is not between them.
+        Not meaningful if the score itself is outside of them.
         """
         least, span = limits[0], limits[1] - limits[0]
         score = (float(self.system[system]) - least) / span
@@ -67,12 +67,12 @@ class TwoWay:
 
     @property
     def few_quarters(self) -> bool:
-        """Whether the standard errors are to be read with care."""
+        """Whether there are too few quarters for reliable standard errors."""
         return self.quarter.size < FEW_QUARTERS
 
 
 def connected_parts(systems: NDArray[np.int64], quarters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which part each system belongs to; systems of different parts cannot be compared.
+    """The connected part of each system; systems of different parts cannot be compared.
 
     Args:
         systems, quarters: shape (scores,), numbers from 0 without gap.
@@ -100,10 +100,10 @@ def two_way(
     """Fit system and quarter effects by least squares.
 
     Args:
-        scores: shape (scores,), one for each system and quarter it took part in.
+        scores: shape (scores,), one for each system and its quarters.
         systems, quarters: shape (scores,), numbers from 0 without gap.
         variances: shape (scores,), squared standard errors of the scores, for the test of additivity and the least
-            width of limits, not as weights: these would let large quarters decide.
+            width of limits; not used as weights, since large quarters would dominate.
 
     Raises:
         ValueError: if shapes differ, numbers have gaps, a score occurs twice, or the systems fall into parts that share
@@ -118,7 +118,7 @@ def two_way(
     variance = np.diag(covariance)
     usable = quarters.max() > 0 and len(scores) > design.shape[1]
     error = np.sqrt(np.maximum(variance, 0)) if usable else np.full(variance.shape, np.nan)
-    parts = to_system @ inverse @ design.T  # of each score in each system's
+    parts = to_system @ inverse @ design.T  # of each score in each system's effect
     sampled = np.full(error.shape, np.nan) if variances is None else np.sqrt(parts**2 @ variances)
     excess = _excess(residuals, design, variances)
     return TwoWay(to_system @ effects, error, sampled, to_quarter @ effects, excess)
@@ -146,7 +146,7 @@ def _check(
 def _design(
     systems: NDArray[np.int64], quarters: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """The design with quarters adding up to 0, and what leads from its parameters to systems and to quarters."""
+    """The design with quarters adding up to 0, and the maps from its parameters to systems and to quarters."""
     s, q = int(systems.max()) + 1, int(quarters.max()) + 1
     sum_to_zero = np.concatenate([np.eye(q - 1), -np.ones((1, q - 1))]) if q > 1 else np.zeros((1, 0))
     to_system = np.concatenate([np.eye(s), np.zeros((s, q - 1))], axis=1)
@@ -172,7 +172,7 @@ def _clustered(
 def _excess(
     residuals: NDArray[np.float64], design: NDArray[np.float64], variances: NDArray[np.float64] | None
 ) -> float:
-    """The p-value of what is left being sampling alone."""
+    """The p-value of the hypothesis that residuals are sampling error alone."""
     from scipy.special import chdtrc
 
     freedom = len(residuals) - design.shape[1]

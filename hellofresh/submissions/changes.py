@@ -1,7 +1,7 @@
-"""What is changed in the folder of submissions, against a copy of it as it was before: the review of a pull request.
+"""Review of a pull request: compare the folder of submissions with a copy from before the change.
 
-Both folders are data: a path is compared with the one form that is accepted, links are not followed, and what the
-check reads is bounded. Nothing in them is run.
+Both folders are untrusted: only one form of path is accepted, links are not followed, and the amount that is read is
+bounded. Nothing in them is run.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class ChangedEntry:
     Attributes:
         place: edition, team and system, as the folders are named.
         action: `new`, `changed` or `withdrawn`.
-        info: what it says of itself, None where that cannot be read or it was withdrawn.
-        tasks: for each task (and split but the main one), whether it counts.
-        flags: signs that it was copied, or bears another's name.
+        info: its `system.toml`, None where that cannot be read or the submission was withdrawn.
+        tasks: whether it counts, by task (splits other than the main one are named too).
+        flags: signs that it was copied or uses another team's name.
     """
 
     place: str
@@ -54,7 +54,7 @@ class ChangedEntry:
 
 @dataclass(slots=True)
 class ChangeReport:
-    """What changed and what is wrong with it; the change can be merged without faults."""
+    """The changed entries and their faults; the change can be merged if there are no faults."""
 
     entries: list[ChangedEntry] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
@@ -67,16 +67,16 @@ _Place = tuple[Edition, str, str]
 def check_changes(
     after: Path, before: Path, due_of: DueOf, *, author: str = "", moment: datetime | None = None
 ) -> ChangeReport:
-    """Check what a change does to the submissions.
+    """Check a change to the folder of submissions.
 
     Args:
-        after: the folder of all submissions with the change.
-        before: the same folder without it.
-        due_of: gives what is due.
+        after: the folder of all submissions after the change.
+        before: the same folder before it.
+        due_of: returns the expected samples of an edition and split.
         author: account that made the change; where it is given, only a team's own accounts may change its folder.
 
     Raises:
-        UsageError: if one of them is not a folder.
+        UsageError: if `after` or `before` is not a folder.
         DataError: if `TEAMS.toml` in `before` is not a table of teams.
     """
     for folder in (after, before):
@@ -99,7 +99,7 @@ def check_changes(
         place = _place_of(path, after, report)
         if place is None:
             continue
-        # What a system says of itself is part of all that it handed in.
+        # `system.toml` belongs to the content of every split.
         below, _, name = path.rpartition("/")
         both = {split for split in Split if has_split(after / below, split) or has_split(before / below, split)}
         splits = {_SPLIT_OF[name]} if name in _SPLIT_OF else both or {MAIN}
@@ -115,7 +115,7 @@ def check_changes(
 
 
 def _check_replays(path: str, before: Path, after: Path) -> list[Fault]:
-    """What is wrong with a change of a team's replays, to which lines may be added at any time."""
+    """Faults of a change to a team's replays; only appending lines is allowed, at any time."""
     team = path.split("/")[1]
     fix = "Add only lines that 'hellofresh proxy --replay' wrote, signed with a key that TEAMS.toml names."
     try:
@@ -131,7 +131,7 @@ def _check_replays(path: str, before: Path, after: Path) -> list[Fault]:
 
 
 def _files(root: Path) -> dict[str, object]:
-    """What all files, and links to folders, below a folder hold: a link's end, or the hash of a file."""
+    """Content of all files and folder links below a folder, by path: the target of a link, or the hash of a file."""
     found: dict[str, object] = {}
     for folder, folders, names in os.walk(root):
         for path in (Path(folder, name) for name in (*names, *folders)):
@@ -143,7 +143,7 @@ def _files(root: Path) -> dict[str, object]:
 
 
 def _place_of(path: str, after: Path, report: ChangeReport) -> _Place | None:
-    """The submission that a file belongs to, or None and what is wrong with the path."""
+    """The submission that a file belongs to; None if the path is wrong, with the fault added to the report."""
     parts = path.split("/")
     code, fix = "", "Change only submissions/<edition>/<team>/<system>/; anything else is for another request."
     if len(parts) != 4 or parts[0] == "example":
@@ -170,7 +170,7 @@ def _place_of(path: str, after: Path, report: ChangeReport) -> _Place | None:
 
 
 def _closed(dues: DueOf, edition: Edition, split: Split, moment: datetime) -> tuple[str, str] | None:
-    """Code and reason why nothing of an edition's split may be changed now."""
+    """Code and reason if an edition's split may not be changed now, else None."""
     what = str(edition) if split is MAIN else f"the {split} split of {edition}"
     try:
         due = dues(edition, split)
@@ -190,12 +190,12 @@ def _closed(dues: DueOf, edition: Edition, split: Split, moment: datetime) -> tu
 
 
 def _shown(path: str) -> str:
-    """A path from outside as one printable line."""
+    """An untrusted path as one printable line."""
     return ascii(f"submissions/{path}")[1:-1][:200]
 
 
 def _check_teams(before: Path, teams: Sequence[str], author: str, report: ChangeReport) -> None:
-    """One team at a time; one that is there already is changed by its own accounts only, as `TEAMS.toml` names them."""
+    """Require a single team per change; an existing team may be changed only by its accounts in `TEAMS.toml`."""
     if len(teams) > 1:
         what = f"the folders of {len(teams)} teams: {', '.join(teams)[:200]}"
         report.faults.append(Fault("several-teams", "the request", what, "Send a request for each team."))
@@ -247,7 +247,7 @@ def _check_entry(
 def _check_receipt(
     standing: SubmissionStanding, name: str, earlier: Receipt | None, moment: datetime, report: ChangeReport
 ) -> None:
-    """What a single folder cannot show: receipts that were taken out, or do not fit."""
+    """Report receipts that were removed or do not match, which needs both folders."""
     submission, receipt, where = standing.submission, standing.receipt, f"{standing.origin}/{name}"
     fix = "Take it out; 'hellofresh submission add' gives a new one."
     if receipt is None:
@@ -267,10 +267,10 @@ def _check_receipt(
 
 
 def merged_at(folder: Path) -> datetime:
-    """When the present content of a folder came into the branch that is checked out, by its own line of commits.
+    """When the present content of a folder was merged into the current branch, by first-parent history.
 
-    The time is that of the merge, not the one that a contributor's commit claims, where requests are merged by a merge
-    commit, or squashed or rebased by the host.
+    This is the time of the merge rather than the time in a contributor's commit, provided that requests are merged by a
+    merge commit, or squashed or rebased by the host.
 
     Raises:
         UsageError: if the folder is in no repository, or has changes that are not committed.

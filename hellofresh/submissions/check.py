@@ -1,4 +1,4 @@
-"""What is due in an edition, and the check of a submission against it: everything that is wrong, all at once.
+"""The samples that an edition expects, and the check of a submission against them, which reports all faults at once.
 
 `Due` is made from a release (`hellofresh.submissions.released`) or from the board's tables.
 """
@@ -46,15 +46,15 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Split
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """What is due in a quarter.
+    """The samples that an edition expects predictions for.
 
     Attributes:
         ids: ids of the released samples, by task.
-        calendars: when it opens, closes and is revealed, by task; empty for a frozen edition, which never closes.
-        taken_down: ids of samples that were taken down since: they may be there or not, and are not scored.
-        split: the split that these are the samples of.
-        revealed: tasks whose labels are public; that they are is recorded, whatever the clock says.
-        corpora: name and content of the corpus that a task searches.
+        calendars: times of opening, deadline and reveal, by task; empty for a frozen edition, which never closes.
+        taken_down: ids of samples that were taken down since: predictions on them are optional and not scored.
+        split: the split of these samples.
+        revealed: tasks whose labels are public according to the manifest, whatever the clock says.
+        corpora: name and content hash of the corpus that a task searches.
     """
 
     edition: Edition
@@ -71,32 +71,32 @@ class Due:
         return FILES[self.split]
 
     def tasks_of(self, labels: Mapping[str, object]) -> tuple[str, ...]:
-        """The tasks that predictions with these ids take part in."""
+        """The tasks that these sample ids belong to."""
         return tuple(name for name, ids in self.ids.items() if any(key in labels for key in ids))
 
     @property
     def deadline(self) -> datetime | None:
-        """The first moment at which not all tasks take predictions any more; None if it never comes."""
+        """The earliest deadline of all tasks; None for a frozen edition."""
         return min((calendar.deadline for calendar in self.calendars.values()), default=None)
 
     def takes(self, moment: datetime) -> bool:
-        """Whether some task takes predictions at the moment; a frozen edition always does."""
+        """Whether any task accepts predictions at a moment; a frozen edition always does."""
         if not self.edition.is_living:
             return True
         return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
 
 
 DueOf = Callable[[Edition, Split], Due]
-"""Gives what is due in an edition on a split; raises an error with the code `no-release` where nothing is."""
+"""Returns the expected samples of an edition's split; raises an error with the code `no-release` without a release."""
 
 
 def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
-    """Refuse what comes before a task opens, after its deadline, or once its labels are public.
+    """Refuse predictions before a task opens, after its deadline, or once its labels are public.
 
-    Nothing is refused on a frozen edition, which has no calendar.
+    A frozen edition has no calendar and refuses nothing.
 
     Raises:
-        SubmissionError: if one of the tasks takes no predictions at the moment (`not-open`, `closed`, `revealed`).
+        SubmissionError: if one of the tasks accepts no predictions at the moment (`not-open`, `closed`, `revealed`).
     """
     edition = str(due.edition) if due.split is MAIN else f"{due.edition}, {due.split},"
     for task in sorted(set(tasks) & due.calendars.keys()):
@@ -116,9 +116,9 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
 
 
 _HASHED = {"id", "label", "confidence", "rationale", "sources"}
-"""Fields that are in every hash, empty or not."""
+"""Fields that are always hashed, even if empty."""
 _SPARE_LINES = 1000
-"""Lines beyond the number of samples that are still read, so that each extra one is named."""
+"""Extra lines, beyond the number of samples, that are still read so that each can be named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,9 @@ class Submission:
 
     Attributes:
         team, system: its folder names.
-        info: what it says of itself.
-        labels: label by sample id, all tasks together, of the first repetition; None if absent.
-        sha256: hash of its canonical content: what it says of itself, and its predictions sorted by id.
+        info: its `system.toml`.
+        labels: label by sample id of the first repetition, for all tasks together; None for no answer.
+        sha256: hash of its canonical content: `system.toml`, and the predictions sorted by id.
         predictions: the predictions, sorted by id and repetition.
     """
 
@@ -144,13 +144,13 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionCheck:
-    """What the check of a submission, or of a file of predictions alone, found.
+    """Result of checking a submission, or only a file of predictions.
 
     Attributes:
-        faults: what must be mended.
-        warnings: what is allowed, and may not be meant.
+        faults: what must be corrected.
+        warnings: what is allowed but may be unintended.
         predictions: sorted by id and repetition; empty where there is a fault.
-        submission: None where there is a fault, or a file of predictions alone was checked.
+        submission: None where there is a fault, or where only a file of predictions was checked.
     """
 
     faults: tuple[Fault, ...]
@@ -160,12 +160,12 @@ class SubmissionCheck:
 
 
 def is_misnamed(folder: Path) -> bool:
-    """Whether the names of a submission's folder and of the team's above it are none that are taken."""
+    """Whether the name of a submission's folder or of its team's folder is not allowed."""
     return not all(FOLDER_NAME.fullmatch(name) for name in (folder.name, folder.parent.name))
 
 
 def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionError:
-    """The first fault as an error that names the number of others."""
+    """An error for the first fault, with the number of the others."""
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     first = faults[0]
     return SubmissionError(f"{first.what}{more}", where=first.where, fix=first.fix or fix, code=first.code)
@@ -174,11 +174,11 @@ def as_error(faults: list[Fault] | tuple[Fault, ...], fix: str) -> SubmissionErr
 def inspect_submission(
     folder: Path, due: Due, moment: datetime | None = None, *, received: bool = False
 ) -> SubmissionCheck:
-    """Check what a submission says on the split that is due.
+    """Check a submission to the split of `due`.
 
     Args:
         folder: holds `system.toml` and the split's predictions, as JSON lines or as a table.
-        received: whether it has a receipt; what was received before forecasts needed probabilities stays valid.
+        received: whether it has a receipt; older submissions with one may lack the probabilities of forecasts.
     """
     faults: list[Fault] = []
     where = folder.absolute()
@@ -201,7 +201,7 @@ def inspect_submission(
 
 
 def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
-    """SHA-256 of the canonical content: what a submission says of itself, and its predictions sorted by id."""
+    """SHA-256 of the canonical content: `system.toml`, and the predictions sorted by id."""
     rows = [
         item.model_dump(mode="json", include=_HASHED) | item.model_dump(mode="json", exclude_defaults=True)
         for item in ordered
@@ -210,7 +210,7 @@ def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
 
 
 def check_predictions(path: Path, due: Due) -> SubmissionCheck:
-    """Check a file of predictions alone, without what it should say of itself."""
+    """Check a file of predictions alone, without a `system.toml`."""
     return _check_file(path, due, [])
 
 
@@ -233,7 +233,7 @@ def _check_file(path: Path, due: Due, faults: list[Fault], *, received: bool = F
 
 
 def in_order(predictions: Iterable[Prediction]) -> tuple[Prediction, ...]:
-    """Predictions by id and repetition, as they are kept and hashed."""
+    """Predictions sorted by id and repetition, the order in which they are stored and hashed."""
     return tuple(sorted(predictions, key=lambda item: (item.id, item.repetition)))
 
 
@@ -275,7 +275,7 @@ def _check_ids(
     faults += _first_of(_each("duplicate-id", path, repeated, "occurs more than once"), path)
     faults += _first_of(answers, path)
     faults += _first_of(_each("unknown-id", path, unknown, "is not a sample of this edition"), path)
-    if read.faulty is None:  # a sample may be on a line that could not be read
+    if read.faulty is None:  # a missing sample may be on an unreadable line
         return
     for task, ids in covered.items():
         repetitions = sorted({number for name, number in places if name in ids} | {1})
@@ -289,7 +289,7 @@ def _check_ids(
 
 
 def _first_of(faults: Iterable[Fault], path: Path) -> Iterator[Fault]:
-    """The first hundred faults of a kind; those beyond are counted."""
+    """The first `MAX_FAULTS` faults of a kind, then the number of the others."""
     found = list(faults)
     yield from found[:MAX_FAULTS]
     if len(found) > MAX_FAULTS:
@@ -298,7 +298,7 @@ def _first_of(faults: Iterable[Fault], path: Path) -> Iterator[Fault]:
 
 
 def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids: Collection[str]) -> Iterator[Fault]:
-    """A fault for each answer that its task does not take, with line and field."""
+    """A fault, with line and field, for each answer that its task does not accept."""
     wanted, many = ANSWERS[task.output], len(task.classes)
     known = ", ".join(f"{number} ({text})" for number, text in enumerate(task.classes))
     for number, item in lines:
@@ -323,7 +323,7 @@ def _wrong_answers(path: Path, lines: Sequence[PredictionLine], task: Task, ids:
 def _without_forecast(
     path: Path, lines: Sequence[PredictionLine], known: Mapping[str, frozenset[str]]
 ) -> Iterator[Fault]:
-    """A fault for each choice without the probabilities by which forecasts are scored."""
+    """A fault for each forecast without probabilities, which its score needs."""
     for task, ids in known.items():
         asked = get_task(task)
         fix = f"Give a list with {probabilities_wanted(asked)}."
@@ -334,7 +334,7 @@ def _without_forecast(
 
 
 def _each(code: str, path: Path, places: Mapping[str, Sequence[int]], what: str) -> Iterator[Fault]:
-    """A fault for each id, which may hold anything, with its lines."""
+    """A fault for each id, with its lines; an id is untrusted text."""
     for sample_id, numbers in places.items():
         where = f"{path} line{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers[:5]))}"
         yield Fault(code, where, f"{sample_id!r} {what}", "Take it out." if len(numbers) == 1 else "Keep one line.")
@@ -346,7 +346,7 @@ _SHORT, _LONG = 8, 400
 
 
 def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[Fault]:
-    """A line for each kind of oddity, with how many texts have it and the first of them."""
+    """Warnings about unusual texts: one per kind, with the number of texts and the first of them."""
     texts = {item.id: item for item in predictions if item.text is not None and item.repetition == 1}
     words = {name: (item.text or "").split() for name, item in texts.items()}
     cited = {name: {address.rstrip("/") for address in item.sources} for name, item in texts.items()}
@@ -369,37 +369,37 @@ def about_responses(path: Path, predictions: Sequence[Prediction]) -> Iterator[F
 
 
 _DAY = (1980, 1, 1, 0, 0, 0)
-"""The first moment that a zip archive can name."""
+"""The earliest time that a zip archive can store."""
 
 
 def canonical_files(submission: Submission, split: Split = MAIN) -> Mapping[str, bytes]:
-    """The content of a submission's two files by their names, written anew from what was checked."""
+    """The two files of a submission by name, written anew from the checked values."""
     lines = (canonical_json(canonical_row(item)) + "\n" for item in submission.predictions)
     return {FILES[split].jsonl: "".join(lines).encode(), SYSTEM: system_toml(submission.info).encode()}
 
 
 def place_of(submission: Submission) -> str:
-    """Where it lies among the submissions: quarter, team and system."""
+    """Its path in the folder of submissions: quarter, team and system."""
     return f"{submission.edition}/{submission.team}/{submission.system}"
 
 
 def zipped(submission: Submission, split: Split = MAIN) -> bytes:
-    """A zip archive of the two files in their place, to be unpacked in the folder of submissions.
+    """A zip archive of the two files with their paths, to be unpacked in the folder of submissions.
 
-    Nothing is compressed, as two builds of a compressor may give different bytes.
+    It is uncompressed, since two builds of a compressor may give different bytes.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name, content in sorted(canonical_files(submission, split).items()):
             entry = zipfile.ZipInfo(f"{place_of(submission)}/{name}", _DAY)
-            entry.create_system = 3  # Unix, wherever it is made
+            entry.create_system = 3  # Unix on every system, for the same bytes
             entry.external_attr = 0o100644 << 16
             archive.writestr(entry, content)
     return buffer.getvalue()
 
 
 def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
-    """A row without an answer for every sample of the tasks, by id; with room for the probabilities of forecasts."""
+    """Rows without answers for all samples of the tasks, by id; rows of forecasts have a field for probabilities."""
     rows: dict[str, dict[str, object]] = {}
     for task in map(get_task, tasks):
         needed = {"probabilities": list[float]()} if due.split is PROSPECTIVE and task.classes else {}
@@ -408,7 +408,7 @@ def blank_rows(due: Due, tasks: Iterable[str]) -> list[dict[str, object]]:
 
 
 def probabilities_wanted(task: Task) -> str:
-    """What the field `probabilities` of a task's choices must hold, with an example."""
+    """A description of the field `probabilities` for a task, with an example."""
     named = ", ".join(f"{number} ({text})" for number, text in enumerate(task.classes))
     example = [0.1] * (len(task.classes) - 1)
     example.append(round(1 - sum(example), 3))
@@ -416,12 +416,12 @@ def probabilities_wanted(task: Task) -> str:
 
 
 def blank_predictions(due: Due, tasks: Iterable[str]) -> bytes:
-    """The file of predictions with those rows, as JSON lines."""
+    """The rows of `blank_rows` as a file of JSON lines."""
     return "".join(canonical_json(row) + "\n" for row in blank_rows(due, tasks)).encode()
 
 
 def blank_info() -> bytes:
-    """A `system.toml` with every field; it is taken once those that are needed have been filled in."""
+    """A `system.toml` with every field; it is valid once the required ones are filled in."""
     info = SystemInfo.model_construct(
         name="", team="", contact="", regime="other", models=[""], knowledge_cutoff="unknown", url="", notes=""
     )
@@ -433,7 +433,7 @@ def blank_info() -> bytes:
 
 
 def cutoff_of(text: str) -> date | str:
-    """A knowledge cutoff as it was typed: a date, or the text where it cannot be read as one."""
+    """A knowledge cutoff as a date, or the typed text if it is not a date."""
     try:
         return date.fromisoformat(text)
     except ValueError:

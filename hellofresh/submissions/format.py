@@ -1,7 +1,7 @@
-"""The files of a submission: what each holds, reading it strictly, and writing it in its canonical form.
+"""The files of a submission: their fields, a strict reader, and a writer of the canonical form.
 
-All that is read may be anything: it is bounded in size and depth, parsed strictly, and nothing of it is run or used as
-a path. A folder has one `system.toml`; predictions and receipt of each split lie beside it under names of their own.
+Input is untrusted: it is bounded in size and depth, parsed strictly, and nothing in it is run or used as a path. A
+folder has one `system.toml`; each split has a file of predictions and a receipt beside it, under names of its own.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ def has_split(folder: Path, split: Split) -> bool:
 
 MAX_BYTES = 10_000_000
 MAX_INFO_BYTES = 16_000
-"""Enough for the longest notes; the TOML parser's time grows with the square of a dotted key's length."""
+"""Enough for the longest notes; bounded as the TOML parser's time grows with the square of a dotted key's length."""
 MAX_RECEIPT_BYTES = 200_000
 MAX_LINE_BYTES = 200_000
 MAX_DOCUMENTS = 1000
-"""In one ranking."""
+"""Most documents in one ranking."""
 MAX_FAULTS = 100
-"""Of a kind; the rest is only counted."""
+"""Most faults of a kind that are listed; the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: a stable code, the place, the fault, and what to do."""
+    """A fault in a file: a stable code, the place, what is wrong, and what to do."""
 
     code: str
     where: str
@@ -76,11 +76,11 @@ _KINDS = (
     *((0, bytes((0x80, version)), "a pickle") for version in range(2, 6)),
     (257, b"ustar", "a tar archive"),
 )
-"""Where a mark stands, the mark, and what begins so."""
+"""Offset of a magic number, the number, and the kind of file."""
 
 
 def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
-    """The content of a plain file of text, or None and a fault."""
+    """The content of a plain text file; None, with a fault added, if it is not one."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         faults.append(Fault("not-a-file", str(path), "a link or folder", "Submit the file itself."))
         return None
@@ -99,12 +99,12 @@ def read_plain(path: Path, most: int, faults: list[Fault]) -> bytes | None:
     elif content.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in content:
         faults.append(Fault("not-utf8", str(path), "UTF-16 or NUL bytes", "Save the file as UTF-8."))
     else:
-        return content.removeprefix(b"\xef\xbb\xbf")  # Excel and Notepad write this mark of UTF-8
+        return content.removeprefix(b"\xef\xbb\xbf")  # the byte order mark, which Excel and Notepad write
     return None
 
 
 def problems(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """Field and fault of each finding; a field that came from outside is named only if it is a plain name."""
+    """Field and fault of each validation error; an unknown field is named only if it is a plain name."""
     for item in error.errors(include_url=False, include_input=False)[:MAX_FAULTS]:
         field = ".".join(str(part)[:80] for part in item["loc"] if not isinstance(part, str) or part.isidentifier())
         yield field or "the whole", item["msg"].removeprefix("Value error, ")
@@ -118,7 +118,7 @@ REGIMES: tuple[str, ...] = get_args(Regime)
 
 
 class SystemInfo(Strict):
-    """`system.toml`: what the board shows of a system."""
+    """`system.toml`: the description of a system that the board shows."""
 
     name: Line
     team: Line
@@ -158,7 +158,7 @@ class SystemInfo(Strict):
 
 
 def read_info(path: Path, today: date, faults: list[Fault]) -> SystemInfo | None:
-    """Read `system.toml`, whose knowledge cutoff is not after today, or None and what is wrong with it."""
+    """Read `system.toml`; None, with faults added, if it is invalid or its knowledge cutoff is after today."""
     content = read_plain(path, MAX_INFO_BYTES, faults)
     if content is None:
         return None
@@ -188,23 +188,23 @@ _INFO_FIXES = {
 def _field_faults(
     error: ValidationError, where: str, fixes: Mapping[str, str], fields: Iterable[str]
 ) -> Iterator[Fault]:
-    """A fault for each field that a model refuses, with what to do; unknown fields are to be taken out."""
+    """A fault for each field that pydantic refuses, with what to do."""
     other = f"The fields are {', '.join(fields)}; take others out."
     for field, what in problems(error):
         yield Fault("bad-field", f"{where}, {field}", what, fixes.get(field.partition(".")[0], other))
 
 
 def system_toml(info: SystemInfo) -> str:
-    """The text of a `system.toml` that says this."""
+    """The text of `system.toml` for this description."""
 
-    def value(said: object) -> str:  # JSON's escapes are among TOML's
+    def value(said: object) -> str:  # JSON's escapes are valid in TOML
         return said.isoformat() if isinstance(said, date) else json.dumps(said, ensure_ascii=False)
 
     return "".join(f"{name} = {value(getattr(info, name))}\n" for name in SystemInfo.model_fields)
 
 
 ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}
-"""The field that holds what a task takes."""
+"""The field that holds an answer, by the task's type of output."""
 MOST_REPETITIONS = 20
 _OPTIONAL = ("probabilities", "certainty", "confidence", "rationale", "sources", "repetition", "status")
 _COLUMNS = ("id", *ANSWERS.values(), *_OPTIONAL)
@@ -221,7 +221,7 @@ _Probability = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 class Prediction(Strict):
     """One line of `predictions.jsonl`.
 
-    It has one of `label`, `text` and `documents`, as its task takes; null stands for no answer, which counts as wrong.
+    It has one of `label`, `text` and `documents`, depending on the task; null means no answer, which counts as wrong.
     `confidence`, the probability of label 1 of two classes, is the older form of `probabilities`.
     """
 
@@ -280,18 +280,18 @@ class Prediction(Strict):
 
     @property
     def field(self) -> str:
-        """Which of `label`, `text` and `documents` it has."""
+        """The one of `label`, `text` and `documents` that it has."""
         return next(name for name in ANSWERS.values() if name in self.model_fields_set)
 
     @property
     def answer(self) -> int | str | tuple[str, ...] | None:
-        """What it says; None without an answer."""
+        """The value of that field; None without an answer."""
         if self.documents is not None:
             return tuple(self.documents)
         return self.text if self.text is not None else self.label
 
     def output(self, prompt: str) -> Output:
-        """The same as an output."""
+        """The answer as an output."""
         silent = Status.BLOCKED if self.status == "blocked" else Status.NONE
         status = silent if self.answer is None else Status.ANSWERED
         stated = () if self.confidence is None else (1 - self.confidence, self.confidence)
@@ -306,18 +306,18 @@ class Prediction(Strict):
 
 
 class PredictionLine(NamedTuple):
-    """A prediction and the line of the file that it stands on, from 1."""
+    """A prediction and its line number in the file, from 1."""
 
     number: int
     prediction: Prediction
 
 
 class ReadPredictions(NamedTuple):
-    """What could be read of a file.
+    """The valid predictions of a file.
 
     Attributes:
-        lines: the lines without a fault.
-        faulty: ids of the other lines; None where some of these have no readable id, or were not read.
+        lines: the predictions on lines without a fault.
+        faulty: ids on the other lines; None if one of these has no readable id or was not read.
     """
 
     lines: Sequence[PredictionLine]
@@ -325,13 +325,13 @@ class ReadPredictions(NamedTuple):
 
 
 def canonical_row(prediction: Prediction) -> dict[str, object]:
-    """What a prediction says, without fields that say nothing."""
+    """The fields of a prediction without the empty ones."""
     row = prediction.model_dump(mode="json", exclude_defaults=True)
     return {"id": prediction.id, prediction.field: None} | row
 
 
 def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> Path:
-    """The file of predictions in a folder: JSONL, or else CSV."""
+    """The file of predictions in a folder: JSONL if it exists, else CSV."""
     lines, table = folder / FILES[split].jsonl, folder / FILES[split].csv
     there = [path for path in (lines, table) if path.exists() or path.is_symlink()]
     if len(there) == 2:
@@ -341,11 +341,11 @@ def predictions_file(folder: Path, faults: list[Fault], split: Split = MAIN) -> 
 
 
 def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPredictions | None:
-    """Read all predictions of a file that have no fault, or None where it cannot be read at all.
+    """Read the predictions without faults from a file; None if the file cannot be read at all.
 
     Args:
-        path: ends in `.csv` for a table, else one JSON object a line.
-        most_lines: a file of more lines is not read.
+        path: a CSV file if it ends in `.csv`, else JSON lines.
+        most_lines: a file with more lines is not read.
     """
     content = read_plain(path, MAX_BYTES, faults)
     if content is None:
@@ -359,7 +359,7 @@ def read_predictions(path: Path, most_lines: int, faults: list[Fault]) -> ReadPr
     before = len(faults)
     found: ReadPredictions | None = ReadPredictions((), None)
     if content.strip() and path.suffix.lower() == ".csv":
-        separator = ";" if b";" in lines[0] and b"," not in lines[0] else ","  # as Excel has it in much of Europe
+        separator = ";" if b";" in lines[0] and b"," not in lines[0] else ","  # Excel's separator in much of Europe
         columns = _read_header(lines[0], separator, f"{path} line 1", faults)
         found = _each_line(path, lines, 1, partial(_read_row, columns, separator), faults) if columns else None
     elif content.strip():
@@ -395,7 +395,7 @@ def _each_line(
 def _read_line(
     line: bytes, where: str, read: Callable[[bytes], object], faults: list[Fault]
 ) -> Prediction | str | None:
-    """The prediction of a line; or its id where it has a fault, and None where even that cannot be read."""
+    """The prediction on a line; only its id if the line has a fault; None if the id cannot be read either."""
     if len(line) > MAX_LINE_BYTES:
         what = f"a line of {len(line):,} bytes"
         faults.append(Fault("long-line", where, what, f"At most {MAX_LINE_BYTES:,} bytes are taken."))
@@ -413,7 +413,7 @@ def _read_line(
 
 
 def _numbered(row: Mapping[str, object]) -> Mapping[str, object]:
-    """With the number of a class in place of its name; the beginning of the id says which task's classes they are."""
+    """Replace a class's name in a row by its number; the prefix of the id names the task."""
     if not isinstance(row.get("label"), str):
         return row
     own = (task.classes for task in TASKS.values() if str(row.get("id")).startswith(task.id_prefix))
@@ -452,7 +452,7 @@ _LINE_FIXES = {
 
 
 def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -> tuple[str, ...]:
-    """Names of the columns, or nothing and what is wrong with them."""
+    """Names of the columns; empty, with faults added, if they are wrong."""
     try:
         names = _cells(line, separator)
     except BadJsonError as error:
@@ -477,7 +477,7 @@ def _read_header(line: bytes, separator: str, where: str, faults: list[Fault]) -
 
 
 def _cells(line: bytes, separator: str) -> list[str]:
-    """Cells of one line; a quoted cell ends on the line it began on, so that no quote swallows rows."""
+    """Cells of one line; a quoted cell must end on its line, so that a stray quote cannot swallow rows."""
     if len(line) > MAX_LINE_BYTES:
         raise BadJsonError("long-line", f"a line of {len(line):,} bytes")
     try:
@@ -494,7 +494,7 @@ def _cells(line: bytes, separator: str) -> list[str]:
 
 
 def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
-    """In a table of several tasks, only the cell that is filled is a row's answer; or the first, where none is."""
+    """The fields of a row; of several answer columns only the filled one is kept, or the first if all are empty."""
     cells = _cells(line, separator)
     if len(cells) != len(columns):
         raise BadJsonError("ragged-row", f"{len(cells)} cells, expected {len(columns)}")
@@ -508,7 +508,7 @@ def _read_row(columns: Sequence[str], separator: str, line: bytes) -> object:
 
 
 def _cell_value(column: str, cell: str) -> object:
-    """A cell as JSON would have it; ids and texts stay as they are, whatever they look like."""
+    """A cell's value as in JSON; ids and texts always stay strings."""
     if cell.startswith(FORMULA):
         raise BadJsonError("formula", f"{column}: a cell that begins with {cell[0]!r}")
     if column == "repetition" and not _WHOLE.fullmatch(cell or "1"):

@@ -1,9 +1,9 @@
-"""The inbox: a folder in which a site keeps what visitors hand in, until a maintainer takes it into the submissions.
+"""The inbox: a folder where a site keeps visitors' submissions until a maintainer accepts them.
 
-Every arrival has a folder of its own, named by time, number and hash: nothing that a visitor says becomes part of a
-path, and nothing that came in is ever changed. Who handed it in is not known. So an arrival for a team that is there
-already is refused until a maintainer, who has asked the team, accepts that very content by its hash; else a stranger
-could push a team's entries out, or hand in a later version that comes along with the team's own.
+Every arrival has its own folder, named by time, number and hash: no visitor's text becomes part of a path, and no
+arrival is ever changed. Visitors are anonymous. An arrival for an existing team is therefore refused until a
+maintainer, having asked the team, accepts exactly this content by its hash; otherwise a stranger could replace a
+team's entries or hand in a later version under the team's name.
 """
 
 from __future__ import annotations
@@ -53,29 +53,29 @@ from hellofresh.submissions.standings import copied_from, standings
 from hellofresh.tasks.samples import Split, SplitName
 
 VARIABLE = "HELLOFRESH_INBOX"
-"""Environment variable that names the inbox of a site; without it nothing can be submitted there."""
+"""Environment variable with the path of a site's inbox; without it the site accepts no submissions."""
 
 _ARRIVAL = re.compile(r"\d{8}T\d{6}Z-\d{6}-[0-9a-f]{16}", re.ASCII)
 _ABOUT = "arrival.json"
 _HALF_DONE = ".arriving-"
 _LOCK_S = 10.0
 LEAST_HASH = 8
-"""Characters of a hash by which an arrival can be named; who has the same ones by chance or effort makes it unclear."""
+"""Fewest characters of a hash that name an arrival; two arrivals that share them are reported as ambiguous."""
 _SHOWN_HASH = 12
 
 
 ARRIVAL_BYTES = MAX_BYTES + MAX_INFO_BYTES
-"""Of one arrival; the reverse proxy in front of the site bounds how often somebody comes (docs/site.md)."""
+"""Largest arrival; the reverse proxy in front of the site limits the rate of requests (docs/site.md)."""
 INBOX_BYTES, INBOX_ARRIVALS = 1_000_000_000, 1_000
-"""Of all that lie in an inbox, so that arrivals cannot fill the disk."""
+"""Limits of a whole inbox, so that arrivals cannot fill the disk."""
 VISITOR_ARRIVALS = 20
-"""Of one visitor's address on one day, so that one visitor cannot fill the inbox."""
+"""Most arrivals from one visitor's address in a day, so that one visitor cannot fill the inbox."""
 _MOST_ABOUT_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Something that was handed in: the names of folders that it asks for, and what came in, and when."""
+    """A submission in the inbox: its folder, the team, system and split that it asks for, and its receipt."""
 
     folder: Path
     team: str
@@ -86,27 +86,27 @@ class Arrival:
 
     @property
     def entry(self) -> tuple[str, str, str, str]:
-        """What it would be an entry of: quarter, split, team and system."""
+        """The entry that it would become: quarter, split, team and system."""
         return str(self.receipt.edition), self.split, self.team, self.system
 
     @property
     def event(self) -> Event:
-        """When it came in, for who holds a clock against it."""
+        """Its arrival as an event with a time, for checks of the clock."""
         return Event(self.receipt.received, f"the arrival {self.folder.name}", str(self.folder.parent))
 
     @property
     def hash(self) -> str:
-        """The beginning of the content's hash, as lists show it; the visitor's receipt has the whole."""
+        """The first characters of the content's hash, for lists; the visitor's receipt has the whole hash."""
         return self.receipt.sha256[:_SHOWN_HASH]
 
     def matches(self, text: str) -> bool:
-        """Whether a text is the beginning of the content's hash, or the name of the arrival's folder."""
+        """Whether a text is a prefix of the content's hash, or the name of the arrival's folder."""
         return text == self.folder.name or (len(text) >= LEAST_HASH and self.receipt.sha256.startswith(text))
 
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """The receipt for what was handed in, and whether it was new or lay there already."""
+    """The receipt of an arrival, and whether the arrival is new or was in the inbox already."""
 
     receipt: Receipt
     new: bool
@@ -127,21 +127,21 @@ class _About(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """An inbox on disk, which several processes may use at once; its folder is made when something comes in."""
+    """An inbox on disk, which several processes may use at once; its folder is made with the first arrival."""
 
     folder: Path
 
     def hand_in(
         self, submission: Submission, due: Due, moment: datetime | None = None, *, visitor: str = ""
     ) -> HandedIn:
-        """Keep a submission with a receipt, whole or not at all.
+        """Store a submission with a receipt, atomically.
 
-        What lies there already as the latest of its team and system keeps its receipt. Of the visitor's address only a
-        hash is kept, under a key that is deleted the next day.
+        If the latest arrival of the same team and system has the same content, its receipt is returned. Only a keyed
+        hash of the visitor's address is kept; the key is deleted the next day.
 
         Raises:
-            SubmissionError: if the quarter takes no predictions at the moment (`not-open`, `closed`), it is too large,
-                or the inbox is full.
+            SubmissionError: if the quarter accepts no predictions at the moment (`not-open`, `closed`), the submission
+                is too large, or the inbox is full.
             UsageError: if the clock is behind the newest arrival.
             WorkspaceError: if the inbox cannot be used.
         """
@@ -173,19 +173,19 @@ class Inbox:
             return HandedIn(receipt, new=True)
 
     def arrivals(self) -> tuple[list[Arrival], list[Fault]]:
-        """All that lies in the inbox, in the order in which it came, and what in it cannot be read."""
+        """All arrivals in order of their time, and the faults of those that cannot be read."""
         faults: list[Fault] = []
         found = [_read(folder, faults) for folder in self._folders()]
         return [arrival for arrival in found if arrival is not None], faults
 
     def remove(self, arrivals: Sequence[Arrival]) -> None:
-        """Take arrivals out of the inbox; raises WorkspaceError if they cannot be removed."""
+        """Delete arrivals from the inbox; raises WorkspaceError if that fails."""
         with self._locked():
             for arrival in arrivals:
                 shutil.rmtree(arrival.folder)
 
     def _folders(self) -> list[Path]:
-        """Folders of arrivals; their names begin with the time and a number, so that their order is that of coming."""
+        """Folders of arrivals by name, which is by time, as names begin with the time and a number."""
         if not self.folder.is_dir():
             return []
         return sorted(
@@ -196,7 +196,7 @@ class Inbox:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the inbox for this thread of this process; what an interrupted arrival left behind is removed."""
+        """Lock the inbox for this thread, and remove what an interrupted arrival left behind."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with locked(self.folder / ".lock", what="using the inbox", wait_s=_LOCK_S, code="inbox-busy"):
@@ -207,7 +207,7 @@ class Inbox:
             raise unwritable(self.folder, error) from error
 
     def _mark(self, visitor: str, at: datetime) -> str:
-        """What arrivals of a visitor on one day have in common; empty for a visitor who is not known."""
+        """A keyed hash of the visitor's address that is the same for one day; empty if the address is unknown."""
         key = self.folder / f".visitors-{at:%Y-%m-%d}"
         for old in self.folder.glob(".visitors-*"):
             if old != key:
@@ -219,7 +219,7 @@ class Inbox:
     def _keep(
         self, files: Mapping[str, bytes], submission: Submission, split: Split, receipt: Receipt, visitor: str
     ) -> None:
-        """Write the arrival's folder beside its place and rename it."""
+        """Write the arrival's folder under a temporary name and rename it."""
         numbers = [int(folder.name.split("-")[1]) for folder in self._folders()]
         time_text = receipt.received.strftime("%Y%m%dT%H%M%SZ")
         name = f"{time_text}-{max(numbers, default=0) + 1:06d}-{receipt.sha256[:16]}"
@@ -235,7 +235,7 @@ class Inbox:
 
 def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
     try:
-        content = read_plain(folder / _ABOUT, _MOST_ABOUT_BYTES, faults)  # a pipe or a device never ends
+        content = read_plain(folder / _ABOUT, _MOST_ABOUT_BYTES, faults)  # refuses pipes and devices, which never end
         if content is None:
             return None
         about = as_model(_About, strict_json(content), where=str(folder / _ABOUT))
@@ -253,13 +253,13 @@ def _read(folder: Path, faults: list[Fault]) -> Arrival | None:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalReport:
-    """What became of an arrival.
+    """The outcome of collecting one arrival.
 
     Attributes:
-        state: `taken-before` is what lies among the submissions already, or did until it was replaced.
+        state: `taken-before` means that this content is a submission already, or was one until it was replaced.
         fault: why it was refused.
-        contact: where whoever handed it in says that the maintainers can reach them.
-        remarks: what deserves a second look.
+        contact: the contact address given with the submission.
+        remarks: what a maintainer should look at.
     """
 
     arrival: Arrival
@@ -279,22 +279,22 @@ def collect_inbox(
     rehearse: bool = False,
     moment: datetime | None = None,
 ) -> tuple[list[ArrivalReport], list[Fault]]:
-    """Take in all arrivals, in the order in which they came. Once is as good as twice.
+    """Accept all arrivals in order of their time; running it again changes nothing.
 
     Args:
-        inbox: where they lie; it stays as it is.
-        due_of: gives what is due.
+        inbox: the inbox, which is not changed.
+        due_of: returns the expected samples of an edition and split.
         root: the folder of all submissions.
         quarter: only its arrivals.
-        accepted: hashes of arrivals that may come in although the team is there already, or beginnings of them
-            (see `Arrival.matches`); each must fit one content of one entry.
-        rehearse: find out what would become of each, and leave the submissions as they are.
+        accepted: hashes, or prefixes of hashes, of arrivals to accept for teams that exist already (see
+            `Arrival.matches`); each must match one content of one entry.
+        rehearse: report the outcome of each arrival without changing the submissions.
 
     Returns:
-        What became of each, and what in the inbox cannot be read.
+        The outcome of each arrival, and the faults of unreadable ones.
 
     Raises:
-        UsageError: if an accepted hash fits no arrival, or more than one.
+        UsageError: if an accepted hash matches no arrival, or more than one.
         WorkspaceError: if the folder of submissions cannot be written.
     """
     arrivals, faults = inbox.arrivals()
@@ -308,7 +308,7 @@ def collect_inbox(
 
 
 def _accepted(text: str, arrivals: Sequence[Arrival]) -> list[str]:
-    """The names of the arrivals that a maintainer accepts: one content of one entry, however often it came."""
+    """Names of the arrivals that match an accepted hash; all must have one content and entry."""
     matching = [item for item in arrivals if item.matches(text)]
     if not matching:
         raise UsageError(
@@ -336,7 +336,7 @@ def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[s
             return ArrivalReport(arrival, "taken-before")
         due = due_of(arrival.receipt.edition, arrival.split)
         with TemporaryDirectory(prefix="hellofresh-") as temporary:
-            folder = Path(temporary) / name  # named as the check wants it
+            folder = Path(temporary) / name  # the check expects this name
             for source in (arrival.folder / file for file in (FILES[arrival.split].jsonl, SYSTEM)):
                 if source.is_file() and not source.is_symlink() and source.stat().st_size <= ARRIVAL_BYTES:
                     write_bytes(folder / source.name, source.read_bytes())
@@ -353,7 +353,7 @@ def _collect(arrival: Arrival, due_of: DueOf, root: Path, accepted: Collection[s
 
 
 def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
-    """What it says, if it is without fault and still what the receipt is for."""
+    """The arrival's submission, if it has no fault and its content matches the receipt."""
     checked = inspect_submission(folder, due, arrival.receipt.received)
     if checked.submission is None:
         error = as_error(tuple(replace(fault, where=arrival.folder.name) for fault in checked.faults), "")
@@ -365,7 +365,7 @@ def _checked(arrival: Arrival, folder: Path, due: Due) -> Submission:
 
 
 def _check_claim(arrival: Arrival, place: Path, root: Path, accepted: Collection[str], moment: datetime) -> None:
-    """Refuse what a maintainer has to say yes to, and what would put an older content in place of a newer one."""
+    """Refuse an arrival that needs a maintainer's approval, or that would replace newer content by older."""
     if arrival.receipt.received > moment:
         what = f"it arrived at {utc_text(arrival.receipt.received)}, which is in the future"
         raise SubmissionError(what, fix="Set the clock right.", code="bad-time")

@@ -1,9 +1,9 @@
 """Names of teams and systems: what they may hold, and when two of them look alike.
 
-Two names look alike when their skeletons are equal: compatibility forms and case are folded, marks, spaces, punctuation
-and characters that show nothing dropped, and every character replaced by the one that stands for all that look like it
-in Unicode's table of confusables. The table knows characters one by one: it takes `rn` for `m`, but neither `cl` for
-`d` nor `vv` for `w`, and it knows nothing of names that mean the same.
+Two names look alike when their skeletons are equal. A skeleton has compatibility forms and case folded; marks, spaces,
+punctuation and invisible characters dropped; and every character replaced by its prototype in Unicode's table of
+confusables. The table lists single characters: it takes `rn` for `m`, but neither `cl` for `d` nor `vv` for `w`, and it
+does not cover names with the same meaning.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ MAX_NAME = 80
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKUP = re.compile(r"[<>|`$\\{}]|\]\(|://")
-"""What HTML, Markdown, LaTeX, tables or a shell would take for theirs."""
+"""Markup of HTML, Markdown, LaTeX, tables or a shell."""
 _MANY_MARKS = 4
 _IGNORABLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
     (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF),
     (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-"""Unicode's Default_Ignorable_Code_Point, unassigned ranges included; Python's unicodedata does not have it."""
+"""Unicode's Default_Ignorable_Code_Point with unassigned ranges, which Python's unicodedata lacks."""
 _BLANK = (0x2800, 0xFFFC, 0x13441, 0x13442, 0x16FE4, 0x1D159)
-"""Other characters that fonts draw as an empty space: Braille without dots, fillers, the note without a head."""
+"""Other characters that fonts draw as empty space, such as Braille without dots, fillers, a note without a head."""
 _SHOWS_NOTHING = frozenset(chr(code) for first, last in _IGNORABLE for code in range(first, last + 1)) | {
     chr(code) for code in _BLANK
 }
@@ -36,11 +36,11 @@ _VENDORS = (
     "gemini", "google", "huggingface", "hugging face", "ibm", "llama", "meta", "microsoft", "mistral", "moonshot",
     "nvidia", "openai", "perplexity", "qwen", "tencent", "xai", "zhipu",
 )  # fmt: skip
-"""Makers and families of models, whose name on a team's entry readers would take for the maker's own."""
+"""Makers and families of models; readers would take an entry under such a name for the maker's own."""
 
 
 def plain_text_fault(text: str, allowed: str = "") -> str:
-    """What speaks against a text that is shown to people, or nothing."""
+    """The fault of a text that is shown to people, or '' if it has none."""
     if unicodedata.normalize("NFC", text) != text:
         return "must be in Unicode form NFC"
     if any(unicodedata.category(char) in _INVISIBLE and char not in allowed for char in text):
@@ -49,7 +49,7 @@ def plain_text_fault(text: str, allowed: str = "") -> str:
 
 
 def faults_of_name(text: str) -> str:
-    """What speaks against a name, or nothing."""
+    """The fault of a team's or system's name, or '' if it has none."""
     hidden = next((char for char in text if char in _SHOWS_NOTHING), "")
     if hidden:
         return f"must not have U+{ord(hidden):04X}, which shows nothing: names that differ by it look the same"
@@ -69,7 +69,7 @@ def faults_of_name(text: str) -> str:
 
 
 def slug(name: str) -> str:
-    """A folder name made of a name, or nothing where it has letters that no folder's name may have."""
+    """A folder name made from a name, or '' if it has letters that folder names cannot have."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if unicodedata.category(c) != "Mn").casefold()
     if any(unicodedata.category(char)[0] in "LN" and not char.isascii() for char in plain):
         return ""
@@ -78,17 +78,17 @@ def slug(name: str) -> str:
 
 
 def vendor_in(name: str) -> str:
-    """The maker of models whose name is among the words of a name, whatever letters it is written in, or nothing."""
+    """The model maker whose name, in any look-alike letters, is among the words of a name, or ''."""
     words = {skeleton(word) for word in re.split(r"[\W_]+", _visible(unicodedata.normalize("NFKC", name)))}
     whole = skeleton(name)
     return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
 
 
 def skeleton(name: str) -> str:
-    """What is left of a name when all that looks alike is made equal."""
+    """The skeleton of a name, equal for names that look alike."""
     table = _prototypes()
     text = _visible(unicodedata.normalize("NFKD", name))
-    # Twice, as what stands for a capital letter may be small, and the other way round.
+    # Twice, since the prototype of a capital letter may be a small one, and the reverse.
     for _ in range(2):
         text = "".join(table.get(char, char) for char in text).casefold()
     text = _visible(unicodedata.normalize("NFKD", text))
@@ -102,8 +102,8 @@ def _visible(text: str) -> str:
 
 @cache
 def _prototypes() -> Mapping[str, str]:
-    """For each character the one, or the few, that stand for everything that looks like it."""
-    from confusable_homoglyphs.confusables import confusables_data  # takes a tenth of a second
+    """The prototype of each confusable character, one character or a few."""
+    from confusable_homoglyphs.confusables import confusables_data  # the import takes a tenth of a second
 
     groups: dict[str, set[str]] = {}
     for char, others in confusables_data.items():
@@ -117,7 +117,7 @@ def _prototypes() -> Mapping[str, str]:
 
 
 def _first(group: Iterable[str]) -> str:
-    """The plainest member: ASCII before others, letters before signs, several (`rn`) before one (`m`)."""
+    """The plainest member of a group: ASCII first, then letters, then several characters (`rn`) before one (`m`)."""
 
     def rank(member: str) -> tuple[bool, bool, int, bool, str]:
         return not member.isascii(), not member.isalpha(), -len(member), not member.islower(), member

@@ -1,8 +1,8 @@
-"""Receipts, and the folder of submissions: taking one in with its receipt, and taking one out before the deadline.
+"""Receipts, and the folder of submissions: adding a submission with a receipt, and withdrawing it before the deadline.
 
-`receipt.json` names the SHA-256 of the canonical content and the time (UTC, to the second). Whatever is changed
-afterwards has another hash, so that the receipt does not hold for it. When a submission is replaced, the receipts
-before it stay in `earlier`, the oldest first.
+`receipt.json` holds the SHA-256 of the canonical content and the time (UTC, to the second). Any later change gives
+another hash, which the receipt does not cover. When a submission is replaced, its earlier receipts stay in `earlier`,
+the oldest first.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
 REPLAYS = "replays.jsonl"
-"""In a team's folder: what came of running others' systems again, see `hellofresh.submissions.replays`."""
+"""File in a team's folder with its replays of others' systems, see `hellofresh.submissions.replays`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What came in, and when.
+    """Proof of a submission's content and time.
 
     Attributes:
         edition: the edition that it was handed in for.
@@ -73,7 +73,7 @@ class Receipt:
         sha256: hash of the canonical content (see `Submission.sha256`).
         received: when, in UTC, to the second.
         code: the version that wrote the receipt.
-        earlier: the receipts that this one replaces, the oldest first; they have none of their own.
+        earlier: the receipts that this one replaces, the oldest first; their own `earlier` is empty.
     """
 
     edition: Edition
@@ -85,11 +85,11 @@ class Receipt:
 
     @property
     def history(self) -> set[tuple[str, datetime]]:
-        """Content and time of this receipt and of those that it replaced."""
+        """Content hash and time of this receipt and of those that it replaced."""
         return {(one.sha256, one.received) for one in (*self.earlier, self)}
 
     def to_json(self) -> dict[str, object]:
-        """As in the file."""
+        """The fields as written to the file."""
         said = {"edition": str(self.edition), "tasks": list(self.tasks), "sha256": self.sha256, "code": self.code}
         earlier = [{name: value for name, value in one.to_json().items() if name != "earlier"} for one in self.earlier]
         return {**said, "received": utc_text(self.received), "earlier": earlier}
@@ -103,7 +103,7 @@ class _One(Strict):
     code: Annotated[str, StringConstraints(max_length=80)]
 
     def receipt(self) -> Receipt:
-        """The same with parsed times and edition; raises ValueError where one cannot be parsed."""
+        """The receipt with parsed times and edition; raises ValueError where one cannot be parsed."""
         moment = parse_utc(self.received)
         if utc_text(moment) != self.received:
             raise ValueError(f"{self.received!r} is not a time to the second in UTC")
@@ -121,10 +121,10 @@ class _File(_One):
 def new_receipt(
     edition: Edition, tasks: tuple[str, ...], sha256: str, moment: datetime, before: Receipt | None
 ) -> Receipt:
-    """The receipt for what comes in now, with those before it; what came in before unchanged keeps its time.
+    """A receipt for this content, with the earlier ones; unchanged content keeps its first time.
 
     Raises:
-        SubmissionError: if now is before the receipt that this one would replace: times only rise.
+        SubmissionError: if `moment` is before the time of the receipt that this one would replace.
     """
     if before is not None and before.sha256 == sha256 and before.edition == edition:
         return before
@@ -141,7 +141,7 @@ def new_receipt(
 
 
 def read_receipt(folder: Path, faults: list[Fault], split: Split = MAIN) -> Receipt | None:
-    """The receipt of a split in a folder, None where it is missing or faulty; `faults` gets what is wrong with it."""
+    """The receipt of a split in a folder; None, with faults added, if it is missing or invalid."""
     path = folder / FILES[split].receipt
     if not path.exists() and not path.is_symlink():
         return None
@@ -181,7 +181,7 @@ def is_linked(folder: Path) -> bool:
 
 
 def receipt_events(root: Path) -> Iterator[Event]:
-    """The receipts of all quarters, whatever became of their entries; unreadable ones are left out."""
+    """The receipts of all quarters as events, including those of invalid entries; unreadable receipts are skipped."""
     folders = (path for path in root.glob("*/*/*") if is_edition(path.parents[1].name))
     for folder in sorted(path for path in folders if path.is_dir() and not is_linked(path)):
         for split in Split:
@@ -192,15 +192,15 @@ def receipt_events(root: Path) -> Iterator[Event]:
 
 
 _OURS, _OUR_NAME = "hellofresh", "HelloFresh"
-"""The team under which the board shows what the evaluator ran itself."""
+"""The team under which the board shows the evaluator's own runs."""
 
 KnownTeams = Mapping[str, frozenset[str]]
-"""The names that each team goes by, by its folder's name."""
+"""The names of each team, by its folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSubmission:
-    """A submission taken in, where there was none, another content, or this one (then the first time stands)."""
+    """An accepted submission: new, replacing other content, or unchanged (it then keeps its first time)."""
 
     folder: Path
     submission: Submission
@@ -210,7 +210,7 @@ class StoredSubmission:
 
 
 def known_teams(root: Path) -> KnownTeams:
-    """The teams of all quarters, by their folders; a `system.toml` that cannot be read adds no name."""
+    """The teams of all quarters, by folder; names from an unreadable `system.toml` are left out."""
     found: dict[str, set[str]] = defaultdict(set, {_OURS: {_OUR_NAME}})
     names = {path.name for path in root.glob("*") if path.is_dir() and is_edition(path.name)}
     for name in sorted(names):
@@ -221,7 +221,7 @@ def known_teams(root: Path) -> KnownTeams:
 
 
 def look_alike(team: str, name: str, known: KnownTeams) -> str:
-    """The folder of another team that this one's folder or name looks like, or nothing."""
+    """The folder of another team that looks like this team's folder or name, or ''."""
     mine = {skeleton(team), skeleton(name)} - {""}
     for other, names in sorted(known.items()):
         if other != team and mine & {skeleton(other), *map(skeleton, names)}:
@@ -230,13 +230,13 @@ def look_alike(team: str, name: str, known: KnownTeams) -> str:
 
 
 def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None = None) -> StoredSubmission:
-    """Check a submission to a split and take it in with a receipt, whole or not at all; the other split's files stay.
+    """Check a submission to a split and add it with a receipt, atomically; the other split's files stay.
 
-    The last two parts of the folder name team and system; it may lie in its place already.
+    The last two parts of the folder's path name team and system; it may be in its final place already.
 
     Raises:
-        SubmissionError: if it has a fault, its quarter takes no predictions at the moment, or what came in on the
-            other split would not be the same with its `system.toml`.
+        SubmissionError: if it has a fault, its quarter accepts no predictions at the moment, or its `system.toml`
+            would invalidate the receipt of the other split.
         WorkspaceError: if the folder cannot be written.
     """
     moment = moment or now()
@@ -272,7 +272,7 @@ def add_submission(folder: Path, due: Due, root: Path, moment: datetime | None =
 
 
 def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
-    """Refuse a `system.toml` with which the receipt of another split would not hold any more."""
+    """Refuse a `system.toml` that would invalidate the receipt of another split."""
     faults: list[Fault] = []
     receipt = read_receipt(place, faults, split)
     given = read_predictions(predictions_file(place, faults, split), MAX_BYTES, faults) if receipt is not None else None
@@ -290,7 +290,7 @@ def _check_other(place: Path, split: Split, info: SystemInfo) -> None:
 
 
 def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, split: Split) -> None:
-    """Make the folder of a submission; what lies in its place already only gets its receipt."""
+    """Make the folder of a submission, or only write the receipt if the folder is in its place already."""
     place = root / place_of(submission)
     if place.exists() and source.resolve() == place.resolve():
         if not (place / FILES[split].jsonl).exists():
@@ -305,7 +305,7 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
         raise unwritable(root, error) from error
     try:
         new.chmod(0o755)
-        # Written anew from what was checked: nothing else of what was handed in gets into the folder.
+        # Written anew from the checked values, so that nothing unchecked gets into the folder.
         for name, content in canonical_files(submission, split).items():
             write_bytes(new / name, content)
         write_receipt(new, receipt, split)
@@ -320,7 +320,7 @@ def _put(source: Path, root: Path, submission: Submission, receipt: Receipt, spl
 
 
 def withdraw_submission(root: Path, due: Due, team: str, system: str, moment: datetime | None = None) -> Path:
-    """Take a submission to a split out, with its folder where nothing else is in it; returns the folder.
+    """Remove a submission to a split, and its folder if that is empty then; returns the folder.
 
     Raises:
         SubmissionError: if the submission does not exist, or the deadline has passed.

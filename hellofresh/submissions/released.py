@@ -1,4 +1,4 @@
-"""What is due in a quarter, by its release: in a workspace, in a folder that was downloaded, or at an address.
+"""The samples that a quarter expects, read from its release in a workspace, a downloaded folder, or at an address.
 
 Labels are never read.
 """
@@ -37,10 +37,10 @@ _TIMEOUT_S, _QUIET_S = 600.0, 60.0
 
 
 def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> Due:
-    """What is due on a split, by a workspace, or by a folder that is named `releases` or holds one of that name.
+    """The expected samples of a split, from a workspace, a folder named `releases`, or a folder that contains one.
 
     Raises:
-        ReleaseError: if the quarter has no such release there, or its files do not hold together.
+        ReleaseError: if the quarter has no such release there, or its files are inconsistent.
     """
     if isinstance(source, Path):
         holder = source.name == "releases" and not (source / "releases").is_dir()
@@ -73,7 +73,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
 
 
 def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
-    """The first release that opened after an entry was closed, of its own task if there is one; None before that."""
+    """The first release that opened after an entry's deadline, preferably of its task; None if there is none yet."""
     for edition, name in sorted(workspace.released(), key=lambda one: (one[0], one[1] != task, one[1])):
         folder = workspace.release(edition, name)
         if edition.is_living and closed <= calendar_of(read_manifest(folder), folder).opens <= now():
@@ -84,11 +84,11 @@ def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicVal
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:
-    """The released edition that has more than half of these ids, None if no edition has."""
+    """The released edition that has more than half of these ids, else None."""
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
         try:
             due = due_in(workspace, edition, split)
-        except ReleaseError:  # it has no such split, or is damaged: not what is looked for here
+        except ReleaseError:  # without this split, or damaged: not a match
             continue
         if len(due.taken_down.union(*due.ids.values()).intersection(ids)) * 2 > len(ids):
             return edition
@@ -101,15 +101,15 @@ def _place(workspace: Workspace, edition: Edition, task: str, split: Split) -> P
 
 
 def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:
-    """What is due in a quarter, by the manifests and samples under an address.
+    """The expected samples of a quarter, from the manifests and samples at an address.
 
     Args:
         address: an http(s) address under which `<quarter>/<task>/manifest.json` and `samples.jsonl` lie.
-        split: which of its splits; the prospective one lies below, in a folder of that name.
+        split: the split; the prospective one lies in a subfolder of that name.
 
     Raises:
         SourceError: if the address cannot be read.
-        ReleaseError: if the quarter has no release there, or its files do not hold together.
+        ReleaseError: if the quarter has no release there, or its files are inconsistent.
     """
     if not address.startswith(("https://", "http://")):
         raise SourceError("not an http(s) address", where=address[:200], code="bad-address")

@@ -1,9 +1,9 @@
-"""Replays: what came of running a submitted system again, each a statement that is signed by who replayed it.
+"""Replays: signed results of running a submitted system again.
 
-Anybody may replay an entry. The statements of a team lie in its own folder, `<edition>/<team>/replays.jsonl`, a line
-each, the oldest first. Each line names the SHA-256 of the line before it, so that none can be taken out or changed
-unseen, and is signed by a key of the team's that `TEAMS.toml` names (Ed25519, RFC 8032). Which samples are drawn
-follows from a manifest that nobody knew before the deadline, so that anybody can draw them again.
+Any team may replay an entry. A team's replays are the lines of `<edition>/<team>/replays.jsonl` in its own folder, the
+oldest first. Each line holds the SHA-256 of the line before it, so that removals and changes are detected, and is
+signed with one of the team's keys in `TEAMS.toml` (Ed25519, RFC 8032). The draw of samples follows from a manifest that
+became public after the deadline, so that it can be repeated but not predicted.
 """
 
 from __future__ import annotations
@@ -41,42 +41,42 @@ _Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class PublicValue(Strict):
-    """What decides which samples are drawn: the SHA-256 of a release's first manifest."""
+    """The seed of the draw of samples: the SHA-256 of a release's first manifest."""
 
     edition: _Text
     task: _Text
     sha256: _Hash
 
     def order(self, entry: str, sample: str) -> str:
-        """Samples of an entry's content are drawn in the order of this."""
+        """Sort key by which samples are drawn for an entry's content."""
         return sha256_text(f"{self.sha256}:{entry}:{sample}")
 
 
 class Replay(Strict):
-    """What came of one replay.
+    """The result of one replay.
 
     Attributes:
-        by: the team that replayed; it signs.
+        by: the team that replayed and signs.
         entry: TEAM/SYSTEM.
         at: when, UTC to the second.
         code: the version that ran it.
-        task, split: of which samples.
-        sha256: of the content that was compared, as in the receipt.
-        program_sha256: of the files that its command names.
-        models: what answered, by role.
-        drawn_from: what decided which samples were drawn.
+        task, split: those of the samples.
+        sha256: hash of the compared content, as in the receipt.
+        program_sha256: hash of the files that its command names.
+        models: the models that answered, by role.
+        drawn_from: the seed of the draw.
         samples, repetitions: how many were drawn, and how often the system was run on each.
-        passed_over: samples before them in the order of the draw whose texts were not at hand.
-        agreement: mean share of repetitions that say what was uploaded.
-        own_agreement: the same of repetitions among each other.
+        passed_over: samples skipped in the draw because their texts were not available.
+        agreement: mean share of repetitions that give the uploaded answer.
+        own_agreement: mean agreement of the repetitions with each other.
         p_value: of the test that the uploaded answers are a further repetition (`hellofresh.stats.agreement`).
         by_chance: p-value of the test that a program which does not look at samples agrees as much.
-        finds: the test's power: the least share of other answers that it finds nine times of ten.
-        without_asking: samples that were answered without a question to a model, in any repetition.
-        fetches: attempts to reach another address than the endpoint, as far as they were seen; all failed.
-        outcome: `agrees`; `differs`; or `inconclusive`, where the test could not tell.
+        finds: smallest share of different answers that the test detects with power 0.9.
+        without_asking: samples that were answered in any repetition without asking a model.
+        fetches: observed attempts to reach an address other than the endpoint; all failed.
+        outcome: `agrees`, `differs`, or `inconclusive` if the test has too little power.
         previous: SHA-256 of the line before, empty in the first.
-        signature: of all other fields, 128 hexadecimal digits.
+        signature: signature of all other fields, 128 hexadecimal digits.
     """
 
     version: Literal[1] = 1
@@ -106,27 +106,27 @@ class Replay(Strict):
 
     @property
     def line(self) -> str:
-        """The line of the file, without its end."""
+        """The line of the file, without its line break."""
         return canonical_json(self.model_dump(mode="json"))
 
     @property
     def signed(self) -> bytes:
-        """What the signature is of."""
+        """The bytes that are signed."""
         return canonical_json(self.model_dump(mode="json", exclude={"signature"})).encode()
 
 
 class Team(Strict):
-    """A table of `TEAMS.toml`: whose accounts change the team's folder, and whose keys sign its replays."""
+    """A table of `TEAMS.toml`: the accounts that may change the team's folder, and the keys that sign its replays."""
 
     accounts: list[str] = Field(default_factory=list)
     keys: list[_Hash] = Field(default_factory=list)
 
 
 def read_teams(root: Path) -> Mapping[str, Team]:
-    """The teams that the maintainers know; that file is their own, so what is wrong with it is an error.
+    """Read `TEAMS.toml`, the maintainers' list of teams.
 
     Raises:
-        DataError: if it is not a table of teams, or two teams have one key.
+        DataError: if it is not a table of teams, or two teams share a key.
     """
     path, where, expected = root / TEAMS, f"submissions/{TEAMS}", '[team] with accounts = ["name"] or keys = ["hex"]'
     try:
@@ -141,10 +141,10 @@ def read_teams(root: Path) -> Mapping[str, Team]:
 
 
 def signing_key(path: Path) -> Ed25519PrivateKey:
-    """The key in a file that only its owner may read, made at first use.
+    """The key in a file that only its owner can read, made at first use.
 
     Raises:
-        UsageError: if the file is something else.
+        UsageError: if the file is not a key.
     """
     if not path.exists():
         write_bytes(path, f"{secrets.token_hex(32)}\n".encode(), mode=0o600)
@@ -156,14 +156,14 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
 
 
 def read_replays(path: Path, keys: Iterable[str] = ()) -> tuple[Replay, ...]:
-    """The replays of a team in order; none where there is no file.
+    """The replays of a team in order; empty without a file.
 
     Args:
         path: the file.
-        keys: the team's public keys; where some are given, each line must be signed by one.
+        keys: the team's public keys; if any are given, each line must be signed by one of them.
 
     Raises:
-        SubmissionError: if the file is not one, or a line does not follow from the one before or has no such signature.
+        SubmissionError: if the file is invalid, a line does not continue the one before, or a signature is wrong.
     """
     if not path.exists() and not path.is_symlink():
         return ()
@@ -196,7 +196,7 @@ def _damaged(path: Path, what: str) -> SubmissionError:
 
 
 def add_replay(path: Path, replay: Replay, key: Ed25519PrivateKey) -> Replay:
-    """Append a replay to those of the team that made it, with its link to the last one and its signature."""
+    """Append a replay to its team's file, with the hash of the line before and a signature."""
     before = read_replays(path)
     linked = replay.model_copy(update={"previous": sha256_text(before[-1].line) if before else "", "signature": ""})
     signed = linked.model_copy(update={"signature": key.sign(linked.signed).hex()})
@@ -205,7 +205,7 @@ def add_replay(path: Path, replay: Replay, key: Ed25519PrivateKey) -> Replay:
 
 
 def replays_of(root: Path, edition: Edition) -> tuple[Sequence[Replay], list[str]]:
-    """The replays of an edition's entries by others, and sentences about what is left out."""
+    """The replays of an edition's entries by other teams, and sentences about replays that are left out."""
     teams, found, notes = read_teams(root), list[Replay](), list[str]()
     for path in sorted((root / str(edition)).glob(f"*/{REPLAYS}")):
         by, keys = path.parent.name, teams[path.parent.name].keys if path.parent.name in teams else []
@@ -223,14 +223,14 @@ def replays_of(root: Path, edition: Edition) -> tuple[Sequence[Replay], list[str
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What the replays of an entry on a split come to: the teams whose replays agree, and flags for its conduct."""
+    """Summary of an entry's replays on a split: the teams whose replays agree, and flags."""
 
     by: tuple[str, ...]
     flags: tuple[str, ...]
 
 
 def replayed(replays: Sequence[Replay], *, has_models: bool) -> Replayed:
-    """What the replays of one entry on one split come to; it counts as replayed by nobody where one shows a fault."""
+    """Summarize the replays of one entry on one split; no team counts as agreeing if any replay shows a fault."""
     flags, asked = list[str](), True
     for one in replays:
         many = f"of {one.samples} samples of its replay by {one.by} on {one.at[:10]}"

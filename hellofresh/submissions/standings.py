@@ -1,18 +1,18 @@
-"""Where each submission of an edition stands: which ones count on which task, why others do not, and what looks copied.
+"""The standing of each submission of an edition: whether it counts on each task, why not, and what looks copied.
 
-Only what came in before the deadline counts, by its receipt, and only as it came in. Of a team's entries for a task and
-quarter the two with the latest receipts count. Teams that look alike count as one.
+A submission counts only if it was received before the deadline, by its receipt, and has not changed since. Of a team's
+entries for a task and quarter, the two with the latest receipts count. Teams that look alike count as one.
 
-A flag is a question to the maintainers, not a verdict. Two entries on a task are flagged where
+A flag is a question to the maintainers, not a verdict. Two entries on a task are flagged if
 
 - all labels are the same (`same-labels`);
 - Cohen's kappa of their labels is 0.95 or more on at least 100 samples (`nearly-same-labels`);
 - nine in ten confidences are equal to the digit, with at least ten values among them (`same-confidences`);
 - of the samples on which either errs, at least 20, both err alike on nine in ten (`same-errors`; needs the truth).
 
-A text or a ranking is compared like a label: it is the same or not. Entries whose labels agree by chance on nine in ten
-samples, such as those that always say yes, are not compared by labels. Between entries of one team only the first sign
-counts, since variants of a system err alike.
+Texts and rankings are compared for equality, like labels. Entries whose labels agree by chance on nine in ten samples,
+such as those that always say yes, are not compared by labels. Between entries of one team only the first sign counts,
+since variants of a system err alike.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ _CHANCE = 0.9
 _SHARE = 0.9
 _FEWEST_VALUES = 10
 _VALUES = range(-1, MOST_CLASSES)
-"""No answer, and labels: what may agree by chance."""
+"""Codes of no answer and of labels, which may agree by chance."""
 
 _Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswers:
-    """What an entry said on one task.
+    """An entry's answers on one task.
 
     Attributes:
         origin: team and system.
-        received: when it came in, None where that is not known.
+        received: when it was received, None if unknown.
         answers: by sample id, a label or a text; None means no answer.
-        confidences: confidence by sample id, where one was given.
+        confidences: confidence by sample id, where given.
     """
 
     origin: str
@@ -71,7 +71,7 @@ class GivenAnswers:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Two entries (team and system) that agree more than chance allows, by which sign, and the finding as a phrase."""
+    """Two entries (team and system) that agree beyond chance, the sign that shows it, and the finding as a phrase."""
 
     later: str
     earlier: str
@@ -82,7 +82,7 @@ class Copy:
 def find_copies(
     entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None = None
 ) -> list[Copy]:
-    """All pairs of entries that look copied, one sign a pair, the strongest first; truth only where it may be used."""
+    """All pairs of entries that look copied, with one sign each, the strongest first; `truth` is label by sample id."""
     if len(entries) < 2 or len(ids) < _FEWEST:
         return []
     ordered = sorted(entries, key=lambda entry: (entry.received or datetime.max.replace(tzinfo=UTC), entry.origin))
@@ -96,7 +96,7 @@ def find_copies(
 
 
 class _Tests:
-    """The four signs for every pair; matrices are entries by entries."""
+    """The four signs for every pair; matrices have shape (entries, entries)."""
 
     def __init__(self, entries: Sequence[GivenAnswers], ids: Sequence[str], truth: Mapping[str, int] | None) -> None:
         said = np.array([[_code(entry.answers.get(key)) for key in ids] for entry in entries], dtype=np.int64)
@@ -129,7 +129,7 @@ class _Tests:
 
 
 def _code(answer: int | str | None) -> int:
-    """A number for an answer; texts have one beyond all labels."""
+    """A code for an answer; texts get numbers above all labels."""
     if isinstance(answer, str):
         return MOST_CLASSES + int.from_bytes(hashlib.sha256(answer.encode()).digest()[:6])
     return -1 if answer is None else answer
@@ -146,7 +146,7 @@ def _equal_confidences(entries: Sequence[GivenAnswers], ids: Sequence[str]) -> N
 
 def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str, int]) -> NDArray[np.bool_]:
     wrong = said != np.array([truth.get(key, -2) for key in ids], dtype=np.int64)
-    # Where an answer is wrong and another is the same, both are wrong.
+    # An answer equal to a wrong one is wrong too.
     alike: _Floats = np.stack([(wrong & (said == row)).sum(axis=1, dtype=np.float32) for row in said])
     marks = wrong.astype(np.float32)
     either = marks.sum(axis=1)[:, None] + marks.sum(axis=1)[None, :] - marks @ marks.T
@@ -155,9 +155,9 @@ def _same_errors(said: NDArray[np.int64], ids: Sequence[str], truth: Mapping[str
 
 
 MOST_ENTRIES = 2
-"""Entries of a team that count on a task and quarter."""
+"""Most entries of a team that count on a task and quarter."""
 _OTHER_NAMES = frozenset({"README.md", "TEAMS.toml", "example"})
-"""What else may lie in the folder of submissions."""
+"""Other files and folders that may be in the folder of submissions."""
 
 
 class EntryOutcome(StrEnum):
@@ -173,15 +173,15 @@ class EntryOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionStanding:
-    """Where one submission stands.
+    """The standing of one submission.
 
     Attributes:
         submission: None where it has a fault.
         receipt: None where it is missing or cannot be read.
         faults: what is wrong with it.
-        warnings: what deserves a second look.
-        tasks: by task that it takes part in, whether it counts.
-        flags: signs that it was copied, or bears another's name.
+        warnings: what a maintainer should look at.
+        tasks: whether it counts, by task.
+        flags: signs that it was copied or uses another team's name.
     """
 
     folder: Path
@@ -200,7 +200,7 @@ class SubmissionStanding:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionStandings:
-    """All submissions of a quarter, in order, and what was passed over."""
+    """All submissions of a quarter, in order, and sentences about files that were skipped."""
 
     entries: tuple[SubmissionStanding, ...]
     passed_over: tuple[str, ...]
@@ -230,16 +230,16 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
 def standings(
     root: Path, due: Due, moment: datetime | None = None, truth: Mapping[str, Mapping[str, int]] | None = None
 ) -> SubmissionStandings:
-    """Where every submission of a quarter stands on the split that is due.
+    """The standing of every submission of a quarter on the split of `due`.
 
     Args:
         root: the folder of all submissions.
-        moment: the time that counts as now; knowledge cutoffs and receipts are held against it.
-        truth: label by sample id, by task, where it is known and may be used to find copies.
+        moment: the time to use as now, for knowledge cutoffs and receipts.
+        truth: label by sample id, by task, where it may be used to find copies.
     """
     read = []
     for folder in find_submissions(root, due.edition):
-        # a folder with nothing for any split is a faulty submission to the main one
+        # a folder without files of any split is a faulty submission to the main one
         if has_split(folder, due.split) or (due.split is MAIN and not any(has_split(folder, one) for one in Split)):
             about_receipt = list[Fault]()
             receipt = read_receipt(folder, about_receipt, due.split)
@@ -288,7 +288,7 @@ def _by_receipt(
 
 
 def _teams(read: Sequence[SubmissionStanding]) -> Mapping[Path, str]:
-    """One name for all entries of a team: folders or names that look alike are the same team."""
+    """The team of each folder, by path; folders or names that look alike are one team."""
     same: dict[str, str] = {}
 
     def root_of(name: str) -> str:
@@ -306,12 +306,12 @@ def _teams(read: Sequence[SubmissionStanding]) -> Mapping[Path, str]:
 def given_on(
     submission: Submission, task: str, due: Due, received: datetime | None, *, team: str | None = None
 ) -> GivenAnswers:
-    """What a submission said on one task."""
+    """A submission's answers on one task."""
     known = frozenset(due.ids[task])
     rows = [item for item in submission.predictions if item.id in known and item.repetition == 1]
     answers: dict[str, int | str | None] = {}
     confidences: dict[str, float] = {}
-    for item in rows:  # a label, or a text or ranking as text, white space apart
+    for item in rows:  # a label, or a text or ranking as text with white space normalized
         said = "\n".join(item.answer) if isinstance(item.answer, tuple) else item.answer
         answers[item.id] = " ".join(said.split()) if isinstance(said, str) else said
         stated = [one for one in (*item.probabilities[-1:], item.confidence, item.certainty) if one is not None]
@@ -343,7 +343,7 @@ def _flags(
 
 
 def copied_from(submission: Submission, others: SubmissionStandings, due: Due) -> list[str]:
-    """Flags that a submission would get beside the others that are there, itself left out."""
+    """Flags that a submission would get among the other submissions, its own earlier version excluded."""
     mine = f"{submission.team}/{submission.system}"
     first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
     found: list[str] = []
@@ -359,7 +359,7 @@ def copied_from(submission: Submission, others: SubmissionStandings, due: Due) -
 
 
 def _alike(item: SubmissionStanding, read: Sequence[SubmissionStanding]) -> list[str]:
-    """Other teams' folders under a name that looks like this one's, where those came in before."""
+    """Earlier folders of other teams whose names look like this one's."""
     if item.submission is None:
         return []
     mine = skeleton(item.submission.info.team)

@@ -1,7 +1,7 @@
-"""A TREC run file as rankings: one line a document, `QUERY Q0 DOCUMENT RANK SCORE TAG`.
+"""Reader of TREC run files: one line per document, `QUERY Q0 DOCUMENT RANK SCORE TAG`.
 
-Documents stand in trec_eval's order: by score in single precision, equal scores by document id, the last id first; the
-second column and the rank are not read. See https://github.com/usnistgov/trec_eval.
+Documents are sorted as in trec_eval: by score in single precision, equal scores by document id, both descending; the
+second column and the rank are ignored. See https://github.com/usnistgov/trec_eval.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMNS = "QUERY Q0 DOCUMENT RANK SCORE TAG"
 
 @dataclass(frozen=True, slots=True)
 class TrecRun:
-    """A run that was read.
+    """The rankings of a run file.
 
     Attributes:
         tag: the system's name, the last column.
@@ -35,7 +35,7 @@ class TrecRun:
 
 
 def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) -> TrecRun:
-    """Read a run.
+    """Read a TREC run file.
 
     Args:
         path: the file.
@@ -43,8 +43,8 @@ def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) 
         documents: ids of the corpus.
 
     Raises:
-        SubmissionError: if the file is not the whole run of one system over these queries and documents; it shows the
-            first fault and how many there are.
+        SubmissionError: if the file is not a complete run of one system on these queries and documents; the message
+            has the first fault and their number.
     """
     faults: list[Fault] = []
     content = read_plain(path, _MAX_BYTES, faults)
@@ -60,7 +60,7 @@ def read_run(path: Path, queries: Mapping[str, str], documents: Container[str]) 
         if len(words) == 6 and not tag:
             tag = words[5]
         found = list(_faults(words, tag, queries, documents, scores))
-        # A last line without a line break is named as what it most likely is.
+        # A last line without a line break most likely means a truncated file.
         more = "; no line break ends the file, which may be cut" if number == len(lines) else ""
         faults += [Fault(code, f"{path} line {number}", f"{what}{more}", fix) for code, what, fix in found]
         if not found:
@@ -106,7 +106,7 @@ def _faults(
 
 
 def _is_score(word: str) -> bool:
-    """Whether a word is a number that stays finite in single precision, in which scores are compared."""
+    """Whether a word is a number that is finite in single precision, in which scores are compared."""
     try:
         value = float(word) if word.isascii() and "_" not in word else math.nan
     except ValueError:

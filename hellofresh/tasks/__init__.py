@@ -1,6 +1,6 @@
 """The tasks of the benchmark. A new task is a file here and a line in `_ALL`.
 
-A frozen data set is one file, perhaps with a later version of it: its task (`TASK`, perhaps `BINARY`), and where it is
+A frozen data set, perhaps with its later version, is one file: its task (`TASK`, perhaps `BINARY`), and where it is
 from and how it is read (`DATASET`). `collectors.datasets` imports it. A living task has a collector, see
 `collectors.LIVING`. A task of another package is named by an entry point of the group `hellofresh.tasks`, or
 given to `register_task`; see docs/extending.md.
@@ -94,14 +94,14 @@ _DATASETS = (
     x_fact.DATASET,
 )
 DATASETS = {dataset.name: dataset for dataset in _DATASETS}
-"""The frozen data sets of this package; `collectors.datasets.DATASETS` has those of others too."""
+"""This package's frozen data sets; `collectors.datasets.DATASETS` also has those of other packages."""
 
 
 def get_task(name: str) -> Task:
     """The task of that name.
 
     Raises:
-        UnknownNameError: if there is none.
+        UnknownNameError: if no task has that name.
     """
     try:
         return TASKS[name]
@@ -110,10 +110,10 @@ def get_task(name: str) -> Task:
 
 
 def register_task(task: Task) -> None:
-    """Add a task from outside; the same task again changes nothing.
+    """Add a task from outside; adding the same task again has no effect.
 
     Raises:
-        UsageError: if another task has its name, or ids that begin alike.
+        UsageError: if another task has its name, or an overlapping id prefix.
     """
     if TASKS.get(task.name) is task:
         return

@@ -1,4 +1,4 @@
-"""What a task is."""
+"""The type `Task` and what pages show of a sample."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hellofresh.tasks.outputs import Choice, Output, Response
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
 
 Track = Literal["decisions", "statements", "responses", "retrieval"]
-"""Under which heading the site shows a task."""
+"""The site's heading for a task."""
 MOST_CLASSES = 7
 
 
@@ -33,7 +33,7 @@ class TextPart:
     Attributes:
         name: what it is, such as `post`.
         text: the text.
-        kind: `text`, what is asked about, or `context`; of a change `before` (the text that was changed), `deleted`
+        kind: `text` (the text in question) or `context`; for a change `before` (the text that was changed), `deleted`
             and `added`.
     """
 
@@ -44,7 +44,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class SamplePage:
-    """What pages show of a sample: a title and its texts, where these are published, and where the original is."""
+    """A sample as pages show it: a title, its published texts, and the address of the original."""
 
     title: str = ""
     parts: tuple[TextPart, ...] = ()
@@ -53,12 +53,12 @@ class SamplePage:
 
 @cache
 def _added_metrics() -> tuple[Callable[[Sequence[str]], Sequence[Metric]], ...]:
-    """Of other packages: each gives the metrics that it adds to a task of choices with these classes, none if none."""
+    """Functions of other packages; each returns the metrics it adds to a task of choices with the given classes."""
     return tuple(plugins("hellofresh.metrics").values())
 
 
 INSTANTS: Mapping[str, str] = {"sample": "date", "post": "post.date", "note": "note.date"}
-"""Where the times of a task's instants usually are."""
+"""The default field for the time of each instant."""
 
 
 @dataclass(frozen=True)
@@ -66,48 +66,48 @@ class Task:
     """A kind of human decision that models are asked to predict.
 
     Attributes:
-        name: as on the command line, in file names and in samples.
-        title: as on the site.
+        name: the name on the command line, in file names and in samples.
+        title: the name on the site.
         question: one sentence for people who have never heard of it.
-        classes: what each label means, by label, such as `("not helpful", "helpful")`; none where no class is chosen.
-        id_prefix: how the ids of its samples begin.
+        classes: the meaning of each label, such as `("not helpful", "helpful")`; empty for tasks without classes.
+        id_prefix: prefix of its sample ids.
         period_kind: how quarters are divided for balancing and for scores by period.
-        cap: most samples of one class in one period of a release.
+        cap: maximum samples of one class in one period of a release.
         sample_type: the dataclass of its samples.
-        label_facts: names of the facts that go with labels, and only with labels.
-        slots: gives the texts for the prompt's slots from a sample.
-        text: gives the text that a bag-of-words baseline may read.
-        own_texts: gives the texts that people wrote, as their authors may want them back.
+        label_facts: names of the facts that are published only together with labels.
+        slots: returns the texts of a sample for the prompt's slots.
+        text: returns the text that a bag-of-words baseline may read.
+        own_texts: returns the texts that people wrote, whose authors may ask for their removal.
         public_type: the dataclass of a sample without the texts that may not be published; None where all may be.
-        public: gives a sample in that form, from which nothing but the same texts gives the same again; one whose
+        public: returns a sample in that form, with hashes that only the same texts reproduce; one whose
             texts may be published stays as it is.
         blocked_sources: groups of `hellofresh/evidence/web/excluded.toml` that hold its answers; no regime reads them.
-        dated: whether an agent may find only what was there before a sample's date, since later pages tell its answer.
+        dated: whether an agent may find only pages from before a sample's date, since later pages reveal the answer.
         decides_after: least time from a sample's date to its decision; None where it can come at any time.
         instants: by the name of an instant (`--set before=`), the field of a sample, or the fact of its label, with its
             time (ISO 8601).
         rules: the file beside this one with the days on which what decides labels changed, if any.
-        first_shown: the extra column with the time at which anybody could first see a decision, if any.
-        track: under which heading the site shows it.
-        output: what a system hands back for a sample.
-        metrics: how outputs are scored; the first is what systems are ranked by. The usual ones if left out.
+        first_shown: the extra column with the time at which a decision first became public, if any.
+        track: the site's heading for it.
+        output: the type of a system's output for a sample.
+        metrics: how outputs are scored; the first one ranks systems. The usual ones if left out.
         fact_metrics: how stated probabilities are scored by facts of labels, where these are known.
-        extra_columns: names of what is kept with candidates for whoever looks into them, and is in no release.
-        page: gives what pages show of a sample in either form; the texts of the prompt's slots if left out.
+        extra_columns: names of the values kept with candidates for inspection and left out of releases.
+        page: returns what pages show of a sample in either form; the texts of the prompt's slots if left out.
         prompts: name of the file of its prompts, where several tasks share one; its own name if left out; or the path
             of a file, for a task from outside.
-        measured: gives the value of each metric for one output, where metrics are means of numbers.
+        measured: returns the value of each metric for one output, where metrics are means of numbers.
         subgroups: names of facts, or of fields of samples, by whose values analyses divide the samples.
-        references: gives, by the name of a system, what people wrote for a candidate, to be rated beside responses. A
+        references: returns, by system name, the texts people wrote for a candidate, to be rated beside responses. A
             task of choices that has them takes responses, too, which are rated and never scored.
-        rubric: by which responses are rated where none is named; the one that fits the headline metric if left out.
-        flip_cost: gives how many accounts or editors would turn the label into the other one, None where not known; the
+        rubric: the default rubric for rating responses; the one that fits the headline metric if left out.
+        flip_cost: returns how many accounts or editors could flip the label, None where not known; the
             fact of that name if left out.
-        groups_tell: whether a label tells of the others in its group, whose samples are then in one release alone; if
-            not, only samples that are near-equal tell of each other, and those of one lineage.
-        lineage: gives names of what a sample is a state of; samples that share one show what became of each other, so
-            that at most one of them is in a release.
-        is_living: whether new samples come every quarter; else there are frozen editions only.
+        groups_tell: whether a label reveals others in its group; then a group's samples are in one release only. If
+            not, only near-equal samples and those of one lineage reveal each other's labels.
+        lineage: returns the names of a sample's lineages; samples that share one reveal each other's labels, so
+            at most one of them is in a release.
+        is_living: whether new samples come every quarter; else the task has frozen editions only.
         source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
     """
 
@@ -167,11 +167,11 @@ class Task:
         object.__setattr__(self, "source", self.source or self.name)
 
     def takes(self, output: type[Output]) -> bool:
-        """Whether systems may hand back such an output: what is scored, or what is rated beside `references`."""
+        """Whether the task accepts an output of this type: scored, or rated beside `references`."""
         return output in (Output, self.output) or (output is Response and self.references is not None)
 
     def page_of(self, sample: Sample) -> SamplePage:
-        """What pages show of a sample, with or without its texts."""
+        """The page of a sample, with or without its texts."""
         if self.page is not None:
             return self.page(sample)
         texts = self.slots(sample) if isinstance(sample, self.sample_type) else {}
@@ -179,23 +179,23 @@ class Task:
 
     @property
     def headline(self) -> Metric:
-        """What systems are ranked by."""
+        """The metric that systems are ranked by."""
         return self.metrics[0]
 
     @property
     def every_metric(self) -> tuple[Metric, ...]:
-        """All metrics that a score may be of, the headline first."""
+        """All metrics of scores, the headline first."""
         return *self.metrics, *self.fact_metrics
 
     def on(self, split: str) -> Self:
-        """The task as it is scored on a split: on the prospective one choices are forecasts first."""
+        """The task as scored on a split: on the prospective split, choices are ranked as forecasts."""
         if split != PROSPECTIVE or not self.classes or self.headline.of_forecasts:
             return self
         return replace(self, metrics=(*forecast_metrics(len(self.classes)), *self.metrics))
 
     @cached_property
     def rule_changes(self) -> Mapping[date, str]:
-        """What changed in the rule that decides labels, by day."""
+        """Changes of the rule that decides labels, by day."""
         listed = files("hellofresh.tasks").joinpath(self.rules).read_text(encoding="utf-8") if self.rules else ""
         return {change["date"]: change["what"] for change in tomllib.loads(listed).get("change", ())}
 
@@ -203,7 +203,7 @@ class Task:
         """The metric of that name.
 
         Raises:
-            UnknownNameError: if the task has none.
+            UnknownNameError: if the task does not have it.
         """
         for metric in self.every_metric:
             if metric.name == name:
@@ -216,7 +216,7 @@ class Task:
 
     @cached_property
     def _public_adapter(self) -> TypeAdapter[Sample]:
-        # A release that withholds texts has those whose licence allows it.
+        # A release that withholds texts still has the texts whose licence allows it.
         forms: Any = Union[self.public_type, self.sample_type] if self.public_type else self.sample_type  # noqa: UP007
         return TypeAdapter(forms)
 
@@ -224,7 +224,7 @@ class Task:
         """Read one line of a `samples.jsonl` without texts.
 
         Raises:
-            DataError: if the line is no such sample of this task.
+            DataError: if the line is not such a sample of this task.
         """
         return self._parse(self._public_adapter, line, where)
 

@@ -1,4 +1,4 @@
-"""What a frozen data set is: where it is from, the rows it is read into, and reading other people's files.
+"""The types of a frozen data set and its rows, and readers for its authors' files.
 
 Files are read line by line: plain or gzip, bounded, with errors that name file and line.
 """
@@ -26,16 +26,16 @@ class StatementRow:
     """One statement of a data set with its label.
 
     Attributes:
-        key: names the row within the data set; the same in a part of the data set as in the whole.
+        key: unique name of the row in the data set; a part of the data set has the same keys.
         statement: the text that is true or false.
-        label: as the authors write it, one of `DataSet.labels`.
+        label: the authors' label, one of `DataSet.labels`.
         language: ISO 639-1 code of the statement.
         speaker: who said it; empty where not known.
         context: where or when it was said; empty where not known.
         day: when it was said or checked; None where the authors give no date.
-        group: rows of one group are not independent; empty where the statement itself is the group.
-        evidence: texts that the label is about, where it is not about the statement alone.
-        facts: what else is known, published with the label.
+        group: rows of one group are dependent; empty where the statement itself is the group.
+        evidence: texts that the label refers to besides the statement.
+        facts: further facts, published with the label.
     """
 
     key: str
@@ -52,13 +52,13 @@ class StatementRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginalFile:
-    """A file as its authors publish it.
+    """An original file of a data set.
 
     Attributes:
-        name: of the file; a copy may be compressed with gzip and then ends in `.gz`.
-        rows: rows in the original; None where that is not known to us.
-        labels: rows by label in the original; empty where that is not known to us.
-        url: where a copy with that hash can be fetched; empty where none is known.
+        name: its file name; a copy compressed with gzip ends in `.gz`.
+        rows: rows in the original; None if unknown.
+        labels: rows by label in the original; empty if unknown.
+        url: address of a copy with that hash; empty if unknown.
         sha256: of its bytes, uncompressed.
     """
 
@@ -71,18 +71,18 @@ class OriginalFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """A frozen data set: where it is from, what may be done with it, and how its files are read.
+    """A frozen data set: its source, its licence, and how its files are read.
 
     Attributes:
-        name: as on the command line.
-        title: as its authors call it, with the paper.
+        name: its name on the command line.
+        title: its authors' name for it, with the paper.
         home: where its authors publish it.
-        licence: SPDX name, or a phrase that says what holds.
-        published: stands for the date of statements that have none.
+        licence: SPDX name, or a phrase that states the terms.
+        published: date for statements without their own.
         labels: every label that the authors use.
         files: the original files.
-        read: gives the rows of one file.
-        tasks: by name of a task that asks about it, the class of each label; rows with another label are left out.
+        read: returns the rows of one file.
+        tasks: by task name, the class of each label; the task leaves out rows with other labels.
         languages: the statements' languages to choose from, the first by default; `read` gets the code.
         texts: whether the licence lets releases hold the texts; else they hold hashes.
     """
@@ -100,7 +100,7 @@ class DataSet:
     texts: bool = True
 
     def original(self, path: Path) -> OriginalFile | None:
-        """The original that a file claims to be by its name; None where it is none of them."""
+        """The original that a file's name matches, or None."""
         name = path.name.removesuffix(".gz")
         return next((file for file in self.files if file.name == name), None)
 
@@ -112,7 +112,7 @@ _GZIP = b"\x1f\x8b"
 
 
 class FileRow:
-    """A row with its place, whose fields are asked for by name.
+    """A row with its file and line, and typed access to its fields.
 
     Args:
         path: the file.
@@ -147,7 +147,7 @@ class FileRow:
         )
 
     def text(self, name: str) -> str:
-        """A text that must not be empty; numbers are taken as they are written."""
+        """A text that must not be empty; a number becomes its text."""
         value = self[name]
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
@@ -163,7 +163,7 @@ class FileRow:
         return " ".join((value or "").split())
 
     def label(self, name: str, labels: Sequence[str]) -> str:
-        """The label, if it is one of those that the authors use."""
+        """The label, checked against those that the authors use."""
         label = self.text(name)
         if label not in labels:
             raise self.fault(f"unknown label {label[:60]!r}", "unknown-label", f"one of {', '.join(labels)}")
@@ -177,7 +177,7 @@ class FileRow:
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts, which must be there."""
+        """A list of texts, which must be present."""
         value = self[name]
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.fault(f"the field {name!r} is not a list of texts", "bad-field", "a list of texts")
@@ -238,9 +238,9 @@ def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[Fi
 
 
 def table_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FileRow]:
-    """The rows of a table whose columns are named: JSONL, or CSV or TSV with a header, as the file's name ends.
+    """The rows of a table with named columns: JSONL, or CSV or TSV with a header, by the file's suffix.
 
-    A header must name these columns, if any.
+    The header must have the given columns, if any.
     """
     name = path.name.removesuffix(".gz")
     if name.endswith((".jsonl", ".json")):
@@ -258,7 +258,7 @@ def table_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FileRow]:
 
 
 def plain_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
-    """The cells of each row of a CSV file, or of a TSV file by its name, with the number of its line."""
+    """The line number and cells of each row of a CSV file, or of a TSV file by its suffix."""
     tabs = path.name.removesuffix(".gz").endswith(".tsv")
     with unpacked(path) as file:
         texts = (_decoded(path, number, line) for number, line in _lines(path, file))
@@ -306,7 +306,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked where it is gzip."""
+    """The file's bytes, unpacked if it is gzip."""
     try:
         with path.open("rb") as raw:
             if raw.peek(2)[:2] != _GZIP:

@@ -1,6 +1,6 @@
-"""What the tasks about statements share: their samples, how these are shown, and how they are published.
+"""Shared parts of the tasks about statements: their samples, and how these are shown and published.
 
-The living one of them is here, too: `CLAIMS`.
+The living one, `CLAIMS`, is here, too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hellofresh.tasks._base import SamplePage, Task, TextPart
 from hellofresh.tasks.samples import Sample, common_fields
 
 _FACT_CHECKERS = ("fact-checkers",)
-"""The group of sources that hold verdicts on statements."""
+"""The blocked group of sources with verdicts on statements."""
 _CAP = 250
 _USUAL = "Is the statement true?"
 
@@ -40,7 +40,7 @@ class Statement(Sample):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedStatement(Statement):
-    """A statement that is judged by given texts.
+    """A statement to be judged by the given texts.
 
     Attributes:
         evidence: the texts.
@@ -50,13 +50,13 @@ class CheckedStatement(Statement):
 
 
 def with_evidence(sample: Statement, evidence: tuple[str, ...]) -> CheckedStatement:
-    """The same statement, judged by texts."""
+    """The statement with texts to judge it by."""
     return CheckedStatement(**common_fields(sample, Statement), evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicStatement(Sample):
-    """A statement whose text may not be passed on."""
+    """A statement whose text may not be published."""
 
     statement_sha256: str
     language: str
@@ -64,7 +64,7 @@ class PublicStatement(Sample):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicCheckedStatement(PublicStatement):
-    """A statement and texts that may not be passed on."""
+    """A statement and texts that may not be published."""
 
     evidence_sha256: str
 
@@ -120,11 +120,11 @@ def statement_task(
     """A task about statements.
 
     Args:
-        name, title: as on the command line and on the site.
-        prefix: how the ids of its samples begin.
+        name, title: its names on the command line and on the site.
+        prefix: prefix of its sample ids.
         classes: what each label means.
-        facts: what is published with a label besides the original label.
-        subgroups: those of the facts by which analyses divide the samples, besides the language.
+        facts: facts published with a label besides the original label.
+        subgroups: the facts by which analyses divide the samples, besides the language.
         question: one sentence; a usual one if left out.
         withheld: whether releases hold hashes instead of texts.
         evidence: whether statements are judged by given texts.
@@ -160,7 +160,7 @@ def statement_task(
 
 
 def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false", "true")) -> Task:
-    """The same task with two classes, into which those of the original labels are put."""
+    """The task with the original labels merged into two classes."""
     return replace(
         task,
         name=f"{task.name}-binary",
@@ -175,7 +175,7 @@ def two_classes(task: Task, *, prefix: str, classes: tuple[str, str] = ("false",
 UNSTATED = "not stated"
 """The licence of a review that names none."""
 _OPEN = re.compile(r"CC0-1\.0|CC-BY(-SA)?-\d\.\d|CC-MARK-1\.0")
-"""Licences under which a claim's text may be passed on."""
+"""Licences under which a claim's text may be published."""
 _CLAIMS = statement_task(
     "claims",
     "Claims that fact-checkers reviewed",

@@ -2,7 +2,7 @@
 
 Check-COVID (Wang et al. 2023): claims about COVID-19 from news, each with one abstract that it is checked against.
 
-The label is about claim and abstract, so the abstract's sentences are evidence. They are in `corpus.json` (or
+The label is about claim and abstract, so the abstract's sentences are evidence. They come from `corpus.json` (or
 `corpus.jsonl`) of the authors, which must lie beside the claims; the original splits claims by kind into two files.
 """
 
@@ -39,7 +39,7 @@ def _read(path: Path, language: str) -> Iterator[StatementRow]:
 
 
 def _kind(row: FileRow, path: Path) -> str:
-    """How the claim was made: as a field, or in the file's name."""
+    """The kind of claim, from a field or the file's name."""
     named = next((kind for kind in _KINDS if kind in path.name), "")
     kind = row.get("kind") or named
     if kind not in _KINDS:
@@ -51,7 +51,7 @@ def read_abstracts(folder: Path) -> Mapping[str, tuple[str, ...]]:
     """Sentences of each abstract of the corpus in a folder, by the document's id.
 
     Raises:
-        SourceError: if there is no corpus.
+        SourceError: if the corpus is missing.
     """
     for name in _CORPORA:
         if (folder / name).is_file():

@@ -1,6 +1,6 @@
 """corrections: write a response to a misleading post that corrects it, with sources.
 
-x-posts: the same for posts on X that readers gave notes to, which are rated beside it.
+x-posts: the same for posts on X that have Community Notes, which are rated beside the responses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hellofresh.tasks.x_notes import Post, WithheldMedia, WithheldText, withheld
 RUBRIC = "correction-13"
 """The rubric whose overall criterion ranks systems."""
 _SECOND = {"scores": "human-average", "status": "human-low"}
-"""The system under whose name a post's second note is rated, by what its two notes were chosen by."""
+"""The system name of a post's second note, by the criterion that chose its two notes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class MisleadingPost(Sample):
         address: where it can be seen.
         text: empty where it is not at hand.
         modality: `unimodal` for text alone, `multimodal` with pictures; empty where not known.
-        domain: what it is about; empty where not known.
+        domain: its topic; empty where not known.
         note_high, note_average: when notes of high and of average quality were written, where that is public.
     """
 
@@ -46,7 +46,7 @@ class MisleadingPost(Sample):
 
 
 def _slots(sample: MisleadingPost) -> Mapping[str, str]:
-    # Who posted it is known only where somebody says so, as with `hellofresh respond`.
+    # The author is known only if the user gives it, as with `hellofresh respond`.
     author = getattr(sample, "poster", "")
     return {"post_date": f"{sample.date:%Y-%m-%d}", "post": sample.text, **({"author": author} if author else {})}
 
@@ -95,7 +95,7 @@ class NotedPost(Sample):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicNotedPost(Sample):
-    """A sample of x-posts as anybody may see it."""
+    """The public form of a sample of x-posts."""
 
     post: WithheldText
     media: tuple[WithheldMedia, ...]

@@ -2,7 +2,7 @@
 
 COVID-Fact (Saakyan et al. 2021): claims from a forum with sentences of web pages; refuted ones are machine-made.
 
-The label is about claim and sentences, so these are evidence. Claims of one source, true and made, are one group.
+The label is about claim and sentences, so the latter are evidence. Claims of one source, true and made, are one group.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks about a claim and a corpus: rank the documents that hold its evidence, or respond to it in public by them."""
+"""Tasks about a claim and a corpus: rank documents with evidence, or write a public response based on them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from hellofresh.tasks.samples import Label, Sample
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceQuery(Sample):
-    """A query whose evidence is looked for; `group` is the query's own.
+    """A query to find evidence for; each query is its own `group`.
 
     Attributes:
         query: the text, such as a claim.
-        corpus: name of the corpus that is searched.
-        corpus_sha256: of its content: another pool of documents is another question.
+        corpus: name of the corpus to search.
+        corpus_sha256: SHA-256 of the corpus: with other documents it is another question.
     """
 
     query: str
@@ -30,13 +30,13 @@ class EvidenceQuery(Sample):
 
 
 def relevance_of(facts: Mapping[str, object]) -> dict[str, int]:
-    """The judgements of a query, by document."""
+    """The relevance of each judged document of a query."""
     found: dict[str, int] = json.loads(str(facts["relevance"]))
     return found
 
 
 def _measured(label: Label, output: Output) -> Mapping[str, float]:
-    """Every metric of one ranking; an output that is not a ranking finds nothing."""
+    """Every metric of one ranking; any other output counts as an empty ranking."""
     relevance = relevance_of(label.facts)
     ranking = output if isinstance(output, Ranking) else Ranking(documents=(), scores=())
     return measures(ranking.documents, ranking.scores, relevance)
@@ -46,8 +46,8 @@ def evidence_task(name: str, title: str, *, prefix: str) -> Task:
     """A task about evidence.
 
     Args:
-        name, title: as on the command line and on the site.
-        prefix: how the ids of its samples begin.
+        name, title: its names on the command line and on the site.
+        prefix: prefix of its sample ids.
     """
     return Task(
         name=name,

@@ -2,7 +2,7 @@
 
 FaVIQ (Park et al. 2022): claims made from questions that people asked a search engine, two labels.
 
-The form of the files is the authors' documented one; all texts are in lower case in the original.
+The files have the form that the authors document; all texts are in lower case in the original.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""fever and fever-v2: does Wikipedia support this claim, of the second one that was written to mislead systems?
+"""fever and fever-v2: does Wikipedia support this claim? In fever-v2, claims are written to mislead systems.
 
 FEVER (Thorne et al. 2018): claims written from Wikipedia's introductions, three labels. FEVER 2.0 (Thorne et al. 2019):
 adversarial claims of the shared task, with the kind of attack.
@@ -24,7 +24,7 @@ _MOST_PAGES = 20
 
 
 def _evidence_pages(row: FileRow) -> str:
-    """The titles of Wikipedia pages that the annotators took as evidence, `; ` between them."""
+    """The titles of the annotators' evidence pages in Wikipedia, joined by `; `."""
     try:
         items = as_model(list[list[tuple[object, object, str | None, object]]], row["evidence"], where=row.where)
     except DataError:
@@ -35,7 +35,7 @@ def _evidence_pages(row: FileRow) -> str:
 
 def _read(path: Path, language: str, attacks: bool = False) -> Iterator[StatementRow]:
     for row in json_rows(path):
-        # FEVER's rows say whether a claim is verifiable, those of FEVER 2.0 how it attacks systems.
+        # FEVER's rows say whether a claim is verifiable; FEVER 2.0's rows name the kind of attack.
         if row.get("attack" if not attacks else "verifiable") is not None:
             mine, other = ("fever-v2", "fever") if attacks else ("fever", "fever-v2")
             raise row.fault(f"this is a file of {other}", "other-dataset", f"a file of {mine}")

@@ -1,4 +1,4 @@
-"""Pictures: as a sample names them, and as a model is shown them.
+"""Pictures: references in samples (`Media`) and contents for models (`Image`).
 
 A sample names its pictures (`Media`) and never holds them. What is shown to a model (`Image`) holds the bytes that a
 safe decoder wrote again (`hellofresh.evidence.web.pictures`); journals and transcripts hold its hash alone.
@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 MediaKind = Literal["photo", "video", "animation"]
-"""What a post shows; of a video and an animation only the poster frame is looked at."""
+"""The kind of media; of a video or animation, only the poster frame is used."""
 ImageType = Literal["image/jpeg", "image/png", "image/webp"]
 
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A picture of a post, as its sample names it.
+    """A picture of a post, as referenced by its sample.
 
     Attributes:
-        kind: what the post shows.
+        kind: the kind of media.
         address: of the picture, or of the poster frame.
-        sha256: of its bytes as they came, empty where nobody fetched it.
-        bytes: their number, 0 where nobody fetched it.
-        description: what its author says that it shows (the alternative text), often empty.
+        sha256: of its bytes as received; empty if not fetched.
+        bytes: its size in bytes; 0 if not fetched.
+        description: the author's alternative text, often empty.
     """
 
     kind: MediaKind
@@ -35,14 +35,14 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture as a model is shown it.
+    """A picture in the form sent to a model.
 
     Attributes:
         type: media type of the content.
-        sha256: of the content; two images are the same if this is.
+        sha256: of the content; equal hashes mean equal images.
         width, height: in pixels.
-        content: the bytes; empty of an image that was read back from a journal.
-        address: where it came from, empty for a file of the user's.
+        content: the bytes; empty for an image read back from a journal.
+        address: its source; empty for a file of the user's.
     """
 
     type: ImageType
@@ -54,6 +54,6 @@ class Image:
 
 
 def media_of(sample: object) -> tuple[Media, ...]:
-    """The pictures that a sample names, none where its task has no field `media`."""
+    """The sample's pictures; empty if its task has no field `media`."""
     media = getattr(sample, "media", ())
     return tuple(item for item in media if isinstance(item, Media))

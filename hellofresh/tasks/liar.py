@@ -5,7 +5,7 @@ no quoting: a reader of CSV would take quotes in the texts for delimiters and sw
 
 LIAR-New (Pelrine et al. 2023): 1,957 statements checked by PolitiFact since October 2021, with a French translation.
 Half true counts as true, as in the paper. The possibility label says whether a statement can be checked without more
-context. Who has the categories of missing evidence puts them in a field `missing_evidence` of the rows.
+context. The categories of missing evidence, if available, go into the field `missing_evidence` of the rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hellofresh.tasks._statements import statement_task, two_classes
 
 _LABELS = ("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true")
 _BINARY_LABELS = {"pants-fire": 0, "false": 0, "barely-true": 0, "half-true": 1, "mostly-true": 1, "true": 1}
-"""Half true and what is truer counts as true."""
+"""Labels from half true upwards count as true."""
 _COUNTS = tuple(f"{label}_count" for label in ("barely-true", "false", "half-true", "mostly-true", "pants-fire"))
 _COLUMNS = ("id", "label", "statement", "subjects", "speaker", "job", "state", "party", *_COUNTS, "context")
 _COPY = "https://raw.githubusercontent.com/thiagorainmaker77/liar_dataset/b6f55d759d525f7150637fcdbc2c517d049408b7/"

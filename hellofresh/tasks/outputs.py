@@ -1,6 +1,6 @@
-"""What a system hands back for one sample and prompt: a choice, a response or a ranking.
+"""A system's output for one sample and prompt: a choice, a response or a ranking.
 
-A regime reads its own model's words; nobody else does. `Status` tells an output from silence (`NONE`: nothing readable)
+Only a regime reads its model's text. `Status` tells an output from silence (`NONE`: no readable answer)
 and from a refusal (`BLOCKED`). Both count as wrong.
 """
 
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """Whether there is an output, and if not, why."""
+    """Whether there is an output, and if not, why not."""
 
     ANSWERED = "answered"
     NONE = "none"
@@ -20,13 +20,13 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What every output has.
+    """Common fields of outputs.
 
     Attributes:
         prompt: id of the prompt.
         status: whether there is an output.
-        rationale: why, in the model's words, for regimes that ask for it.
-        sources: addresses or document ids that it rests on.
+        rationale: the model's reason, for regimes that request it.
+        sources: addresses or ids of the documents it is based on.
     """
 
     prompt: str = ""
@@ -41,7 +41,7 @@ class Choice(Output):
 
     Attributes:
         label: index into the task's classes; None counts as wrong.
-        probabilities: by class, from log-probabilities or stated; empty where not known.
+        probabilities: by class, from log-probabilities or as stated; empty where not known.
         certainty: stated chance that the label is right, 0 to 1.
     """
 

@@ -1,7 +1,7 @@
 """post-domains: what is this post on X about? One of the six domains of MUSE's study.
 
 MUSE (Zhou et al. 2024): misleading posts with the domain that people gave each. Their texts are not in the study's
-repository; who has them puts id, text and domain into lines of JSON.
+repository; users who have them provide lines of JSON with id, text and domain.
 """
 
 from __future__ import annotations

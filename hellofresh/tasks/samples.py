@@ -1,4 +1,4 @@
-"""What every sample of every task has in common, its label, and a sample with its label and its facts (a candidate)."""
+"""The base types of all tasks: a sample, its label, and a candidate (a sample with its label and extras)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from hellofresh.core.quarters import utc_text
 __all__ = ["MAIN", "PROSPECTIVE", "Split"]
 
 SplitName = Annotated[Split, JsonField(strict=False)]
-"""The field of a file that names a split; a strict model takes its text."""
+"""A split as a field of a file; strict models accept it as text."""
 
 Fact = int | float | str | None
-"""What may be known about a label: a count, a duration in seconds, a number, an ISO time, or nothing."""
+"""A fact about a label: a count, a duration in seconds, a number, an ISO time, or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +30,9 @@ class Sample:
         task: name of the task.
         edition: such as `2023Q2` or `liar-new@588`.
         period: the month (`2023-04`) or ISO week (`2023-W14`) within a quarter; a data set has one, `ALL_ROWS`.
-        date: when people wrote what is judged, UTC.
-        group: samples of one group are not independent (same post, same article): the cluster for statistics.
-        license: SPDX name or a phrase that says what holds for the sample's texts.
+        date: when the judged text was written, UTC.
+        group: samples of one group are dependent (same post, same article): the cluster for statistics.
+        license: SPDX name, or a phrase that states the terms of the sample's texts.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What people decided, and what is known of how they did.
+    """People's decision, with facts about it.
 
     Attributes:
         id: the sample's id.
@@ -65,8 +65,8 @@ class Candidate:
 
     Attributes:
         sample: the question.
-        label: the answer and what is known of it.
-        extras: what is kept beside both, see `hellofresh.tasks.Task.extra_columns`; no release has it.
+        label: the answer and its facts.
+        extras: values kept beside both and left out of releases, see `hellofresh.tasks.Task.extra_columns`.
     """
 
     sample: Sample
@@ -88,5 +88,5 @@ def to_json(value: object) -> Any:
 
 
 def common_fields(sample: Sample, kind: type[Sample] = Sample) -> dict[str, Any]:
-    """The fields that a sample shares with a kind of samples, by name."""
+    """The values of a sample's fields that another sample type also has, by name."""
     return {item.name: getattr(sample, item.name) for item in fields(kind)}

@@ -1,6 +1,6 @@
-"""What happened on the way to an output, as typed events: asked, searched, read, quoted, noted.
+"""The steps towards an output as typed events: asked, searched, read, quoted, noted.
 
-A regime hands back its events in an order that no clock decides. `transcripts.jsonl` of a run has a line for each
+A regime returns its events in an order independent of timing. `transcripts.jsonl` of a run has a line for each
 sample and repetition: `id`, `repetition` and `events`, in which every request has its answer, tokens and cost.
 """
 
@@ -20,16 +20,16 @@ TRANSCRIPTS = "transcripts.jsonl"
 
 
 class _Event(Strict):
-    """Attributes: prompt: id of the prompt that it belongs to, empty where it serves all of them."""
+    """Attributes: prompt: id of the prompt that it belongs to, empty if it belongs to all."""
 
     prompt: str = ""
 
 
 class AskedEvent(_Event):
-    """A request to a model. A regime says where it stands; what was answered is filled in when the run is exported.
+    """A request to a model. The regime sets its place; the export of the run fills in the answer.
 
     Attributes:
-        step, role: as it was asked.
+        step, role: of the request.
         model: name of the model.
         text, finish: the answer.
         tokens_in, tokens_out, cost_usd: None where not known.
@@ -50,13 +50,13 @@ class SearchedEvent(_Event):
     """A search.
 
     Attributes:
-        number: which search of the sample it is, from 1.
+        number: number of the search within the sample, from 1.
         query: what was searched for.
         words, cut: words of the model's query, and whether it was cut.
-        fallback: why the model's query could not be used; empty if it was.
-        results: how many were found.
+        fallback: why the model's query could not be used; empty if it was used.
+        results: number of results.
         problem: why the search failed; empty if it did not.
-        before: only what was there before this day (ISO) was searched for.
+        before: only pages from before this day (ISO) were searched.
     """
 
     kind: Literal["searched"] = "searched"
@@ -71,18 +71,18 @@ class SearchedEvent(_Event):
 
 
 class ReadEvent(_Event):
-    """A result of a search, and what became of it.
+    """A result of a search, and how it was used.
 
     Attributes:
         number: the search; place: the result's place in it, from 1.
         url, title, snippet, date, rank: as found.
-        dropped: why it was not used; empty if it was.
+        dropped: why it was not used; empty if it was used.
         status, detail, final_url, sha256: of the page, where it was fetched.
         words, cut: of the page, as far as it was used.
-        summary, summary_words, summary_cut: what the model saw of it.
+        summary, summary_words, summary_cut: the text of it that the model saw.
         priority: of its publisher, for regimes that sort by it: `high`, `medium` or `low`; empty if it has none.
-        published: the latest date that the page itself names, empty where it names none or was not asked.
-        relevance: how near it is to the sample, None where that was not asked for.
+        published: the latest date on the page itself; empty if it has none or was not checked.
+        relevance: its similarity to the sample; None if not computed.
     """
 
     kind: Literal["read"] = "read"
@@ -109,15 +109,15 @@ class ReadEvent(_Event):
 
 
 class QuotedEvent(_Event):
-    """What was taken from a page as evidence.
+    """Evidence taken from a page.
 
     Attributes:
         url: of the page.
         priority: of its publisher.
-        refuting, supporting, reported, context: sentences of the page: what it says against the sample and for it,
-            what it only quotes, attributes or checks, with what it says of that, and what else is to be known.
-        missing: quotes of the model that do not stand in the page.
-        problem: why the page was not asked; empty if it was.
+        refuting, supporting, reported, context: sentences of the page: against the sample, for it,
+            those that only quote, attribute or check it (with the page's comment), and background.
+        missing: quotes of the model that are not in the page.
+        problem: why the page was not read for evidence; empty if it was.
     """
 
     kind: Literal["quoted"] = "quoted"
@@ -132,7 +132,7 @@ class QuotedEvent(_Event):
 
     @property
     def said(self) -> Mapping[str, tuple[str, ...]]:
-        """Sentences by stance, without stances that have none."""
+        """Sentences by stance; stances without sentences are left out."""
         return {stance: quotes for stance in STANCES if (quotes := getattr(self, stance))}
 
 
@@ -142,15 +142,15 @@ STANCES = {
     "reported": "Only reported by the page",
     "context": "Context",
 }
-"""The fields of a `QuotedEvent` that hold sentences, and how each is called to whoever reads them."""
+"""The fields of a `QuotedEvent` with sentences, and the display name of each."""
 
 
 class NotedEvent(_Event):
-    """Anything else.
+    """Any other event.
 
     Attributes:
-        name: what it is about.
-        values: what is to be known of it.
+        name: its kind.
+        values: its details.
     """
 
     kind: Literal["noted"] = "noted"
@@ -163,7 +163,7 @@ _KNOWN: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="k
 
 
 def parse_event(value: object) -> Event:
-    """An event as it was written; one of an unknown form becomes a note, so that nobody who reads it fails."""
+    """Read an event; one of an unknown form becomes a note, so that reading does not fail."""
     try:
         return _KNOWN.validate_python(value)
     except ValidationError:
@@ -181,7 +181,7 @@ class Transcript(BaseModel):
 
 
 def read_transcripts(folder: Path) -> list[Transcript]:
-    """The transcripts of the run in a folder; none where there is no such file.
+    """The transcripts of the run in a folder; empty if the file is missing.
 
     Raises:
         RunError: if a line is damaged.

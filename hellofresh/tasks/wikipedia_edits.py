@@ -14,7 +14,7 @@ from hellofresh.tasks.samples import Candidate, Label, Sample
 _PROJECTS = ("wikipedia.org", "wiktionary.org", "wikiquote.org", "wikibooks.org", "wikisource.org", "wikiversity.org",
              "wikivoyage.org", "wikimedia.org")  # fmt: skip
 _LICENSES = (("2023-06-07", "CC-BY-SA-4.0"), ("2009-06-15", "CC-BY-SA-3.0"), ("", "GFDL-1.2-or-later"))
-"""What Wikimedia's terms of use asked of contributions from each day on.
+"""The licence that Wikimedia's terms of use required of contributions, from each day on.
 
 Source: https://foundation.wikimedia.org/wiki/Policy:Terms_of_Use (7 June 2023: 4.0) and the licensing update of 2009.
 """
@@ -23,7 +23,7 @@ _SAMPLE_WIKI = "wiki.example"
 
 
 def license_of(host: str, date: datetime) -> str:
-    """Under what an edit of that time was contributed to a wiki; that of other wikis than Wikimedia's is not known."""
+    """The licence of an edit by wiki and time; unknown for wikis other than Wikimedia's."""
     if host == _SAMPLE_WIKI:
         return _LICENSES[0][1]
     if not f".{host}".endswith(tuple(f".{name}" for name in _PROJECTS)):
@@ -33,7 +33,7 @@ def license_of(host: str, date: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EditRevision:
-    """The revision that made the edit, and the one it was made on."""
+    """The ids of the edit's revision and its parent."""
 
     id: int
     parent: int
@@ -44,9 +44,9 @@ class Edit(Sample):
     """A sample of wikipedia-edits; `group` is `w-<page id>`.
 
     Attributes:
-        host: the wiki's, such as `en.wikipedia.org`; empty where the source does not say it.
-        lineage: names of the lineage of the paragraph, as the history up to the edit shows it: samples that share one
-            are of one paragraph. Of these at most one is open at a time.
+        host: host of the wiki, such as `en.wikipedia.org`; empty if the source does not give it.
+        lineage: names of the paragraph's lineage in the history up to the edit: samples that share a name
+            are of one paragraph. At most one of these is open at a time.
         article: the page's title at the edit.
         section: heading of the section, empty for the lead.
         paragraph: the paragraph before the edit, as a reader sees it.
@@ -89,23 +89,23 @@ def _page(sample: Edit) -> SamplePage:
 
 
 def proposed(paragraph: str, sources: Sequence[str]) -> str:
-    """A paragraph as raters see it, whoever wrote it: on one line, then the addresses of the sources put in."""
+    """A paragraph as raters see it: on one line, then the addresses of the added sources."""
     cited = f"\n\nSources: {' '.join(dict.fromkeys(sources))}" if sources else ""
     return f"{' '.join(paragraph.split())}{cited}"
 
 
 def _references(item: Candidate) -> Mapping[str, str]:
-    """The paragraph as the edit left it; nothing where it was taken out whole, or collected by an earlier version."""
+    """The paragraph after the edit; empty if it was removed whole, or collected by an earlier version."""
     after, before = (str(item.extras.get(name, "")) for name in ("paragraph_after", "wikitext_before"))
     added = [link for link in links_in(str(item.extras.get("wikitext_after", ""))) if link not in before]
     return {"edit-stayed" if item.label.label else "edit-reverted": proposed(after, added)} if after else {}
 
 
 def _flip_cost(label: Label) -> int | None:
-    """Colluding editors, with one revision each before anybody else acts, who turn the label into the other one.
+    """Number of colluding editors, each making one revision before others act, who can flip the label.
 
     The rule counts revisions. An edit that stayed goes if one editor puts the old paragraph back and N more leave it
-    there. One that stood for s revisions stays if N - s editors change something else first. Outlasting others does
+    there. An edit that stood for s revisions stays if N - s editors change something else first. Outlasting others does
     not help: an old paragraph that is undone within N revisions leaves the edit without a label.
     """
     required, survived = label.facts.get("required_edits"), label.facts.get("survived_edits")

@@ -2,7 +2,7 @@
 
 X-FACT (Gupta and Srikumar 2021): claims in 25 languages with the labels of their fact-checkers, seven of them.
 
-Tab-separated with a header of 17 columns, no quoting. The form is that of the authors' repository.
+Tab-separated with a header of 17 columns, no quoting, as in the authors' repository.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _known(text: str) -> str:
 
 
 def _day(row: FileRow) -> date | None:
-    """The claim's date, or the review's; dates in other forms than ISO 8601 are taken as not given."""
+    """The claim's date, else the review's; dates not in ISO 8601 are ignored."""
     for name in ("claimDate", "reviewDate"):
         if match := _ISO_DAY.match(row.optional_text(name)):
             try:

@@ -19,7 +19,7 @@ _GRADED = "the rank correlation of stated probabilities with what ratings of bot
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """The post that a note stands under."""
+    """The post that a note is attached to."""
 
     id: str
     date: datetime
@@ -45,10 +45,10 @@ class Note(Sample):
 
 @dataclass(frozen=True, slots=True)
 class WithheldText:
-    """A post or note whose text is not published: X's terms allow to pass on ids, not texts.
+    """A post or note whose text is not published: X's terms allow sharing ids, not texts.
 
     Attributes:
-        id, date: as with the text.
+        id, date: as in the full form.
         text_sha256: hex SHA-256 of the text's UTF-8 bytes.
     """
 
@@ -59,14 +59,14 @@ class WithheldText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicNote(Sample):
-    """A sample of x-notes as anybody may see it."""
+    """The public form of a sample of x-notes."""
 
     post: WithheldText
     note: WithheldText
 
 
 def withheld_text(part: Post | NoteText) -> WithheldText:
-    """A post or note as it is published."""
+    """A post or note in its published form."""
     return WithheldText(part.id, part.date, sha256_text(part.text))
 
 
@@ -139,19 +139,19 @@ TASK = Task(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IllustratedNote(Note):
-    """A sample of x-notes-media: a note under a post that shows something."""
+    """A sample of x-notes-media: a note on a post with media."""
 
     media: tuple[Media, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WithheldMedia:
-    """What is published of a picture: neither its address nor its author's description.
+    """The published form of a picture, without its address and its author's description.
 
     Attributes:
-        kind: what the post shows.
+        kind: the kind of media.
         address_sha256, description_sha256: hex SHA-256 of the texts' UTF-8 bytes.
-        sha256, bytes: of the picture as it came; empty and 0 where nobody fetched it.
+        sha256, bytes: of the picture as received; empty and 0 if not fetched.
     """
 
     kind: MediaKind
@@ -163,19 +163,19 @@ class WithheldMedia:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicIllustratedNote(PublicNote):
-    """A sample of x-notes-media as anybody may see it."""
+    """The public form of a sample of x-notes-media."""
 
     media: tuple[WithheldMedia, ...]
 
 
 def withheld(media: Media) -> WithheldMedia:
-    """A picture as it is published."""
+    """A picture in its published form."""
     hashes = sha256_text(media.address), sha256_text(media.description)
     return WithheldMedia(media.kind, *hashes, media.sha256, media.bytes)
 
 
 def described(text: str, media: tuple[Media, ...]) -> str:
-    """A post's text, and for each picture what it is and what its author says that it shows."""
+    """A post's text, then the kind and alternative text of each picture."""
     lines = [f"[{item.kind}: {' '.join(item.description.split()) or 'without a description'}]" for item in media]
     return "\n".join([text, *lines])
 

@@ -1,1 +1,1 @@
-"""What pages are made of: HTML from the board's tables, the same on the live site and in its static copy."""
+"""Components of pages: HTML from the board's tables, the same on the live site and in its static copy."""

@@ -1,8 +1,8 @@
-"""Drawings made of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
+"""Drawings of plain HTML boxes, placed in percent: they follow the page's width, theme and text size.
 
 No chart library is loaded. Every drawing stands beside its
-numbers, so it is hidden from screen readers. Scores stand between the limits of their metric; other scales run from 0
-to 1 unless said otherwise.
+numbers, so it is hidden from screen readers. Scores are drawn between the limits of their metric, other values from 0
+to 1 unless noted otherwise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def _percent(share: float) -> str:
-    """A share between 0 and 1 as a CSS length; anything but a number counts as 0."""
+    """A share between 0 and 1 as a CSS length; NaN counts as 0."""
     bounded = 0.0 if math.isnan(share) else min(1.0, max(0.0, share))
     return f"{100 * bounded:.2f}%"
 
@@ -39,10 +39,10 @@ def _box(kind: str, **lengths: float) -> Html:
 
 
 def interval_bar(metric: MetricValue, scale: Scale) -> Html:
-    """A metric in a table's row: its interval as a band, its value as a tick, and the line of a constant answer.
+    """A metric in a table row: its interval as a band, its value as a tick, and a line for the constant answer.
 
-    One empty element, whose style says where these stand, the bootstrap's interval too: there may be hundreds of rows.
-    Where the scale has people or a ceiling, their band and line stand behind it.
+    A single empty element, whose style holds all positions, also the bootstrap's: there may be hundreds of rows.
+    Bands and lines of people and of a ceiling are drawn behind it.
     """
     low, high = scale.share(metric.low), scale.share(metric.high)
     places = {"low": low, "width": high - low, "at": scale.share(metric.value)}
@@ -55,23 +55,23 @@ def interval_bar(metric: MetricValue, scale: Scale) -> Html:
 
 
 def _beside(scale: Scale) -> list[tuple[str, str, MetricValue]]:
-    """What a scale has beside systems: how it is drawn, its name and score."""
+    """References drawn beside systems: kind, name and score of each."""
     known = (("person", "one person", scale.people), ("top", "ceiling", scale.ceiling))
     return [(kind, name, value) for kind, name, value in known if value is not None]
 
 
 def _behind(scale: Scale) -> Iterator[Html]:
-    """The band and the line of one person, and of the ceiling, if the scale has them."""
+    """The band and the line of one person, and of the ceiling, if known."""
     for kind, _, value in _beside(scale):
         low, at, high = (scale.share(end) for end in (value.low, value.value, value.high))
         yield from (_box(f"human hf-{kind}", left=low, width=high - low), _box(f"human-line hf-{kind}", left=at))
 
 
 def interval_scale(scale: Scale) -> Html:
-    """The scale that stands over the bars of `interval_bar`, and the names of the lines over it."""
+    """The scale above the bars of `interval_bar`, and the names of the lines above it."""
     names = []
     for kind, name, value in _beside(scale):
-        edge = len(name) / 50  # so that the name does not leave the column
+        edge = len(name) / 50  # so that the name stays within the column
         at = min(1 - edge, max(edge, scale.share(value.value)))
         drawn = el("span", name, style=f"left:{_percent(at)}")
         names.append(el("div", drawn, class_=f"hf-scale hf-named hf-{kind}"))
@@ -88,7 +88,7 @@ def _levels(scale: Scale) -> list[Html]:
 
 
 def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
-    """A difference with its interval on a scale from -reach to reach; the dashed line is no difference."""
+    """A difference with its interval on a scale from -reach to reach; the dashed line marks 0."""
     start, end, at = ((x / reach + 1) / 2 for x in (low, high, value))
     return el(
         "div",
@@ -101,7 +101,7 @@ def difference_bar(value: float, low: float, high: float, reach: float) -> Html:
 
 
 def difference_scale(reach: float) -> Html:
-    """The scale that stands over the bars of `difference_bar`."""
+    """The scale above the bars of `difference_bar`."""
     return _scale(((0, f"\N{MINUS SIGN}{reach:g}"), (0.5, "0"), (1, f"+{reach:g}")))
 
 
@@ -112,7 +112,7 @@ def period_tick(period: str) -> str:
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
-    """Stated probability to the right, the share that came true upwards; on the diagonal the two are the same."""
+    """Stated probability to the right, the observed share upwards; both are equal on the diagonal."""
     marks = []
     for step in bins:
         size = f"bottom:{_percent(step.low)};height:{_percent(step.high - step.low)}"
@@ -124,7 +124,7 @@ def reliability_plot(bins: Sequence[ReliabilityBin]) -> Html:
 
 
 def spread_bar(found: Distribution, reach: float) -> Html:
-    """How a number is spread, on a scale from 0 to reach: the middle half solid, the middle 80% pale, median a tick."""
+    """A distribution on a scale from 0 to reach: the middle half solid, the middle 80% pale, the median a tick."""
     whole = max(reach, 1e-9)
     return el(
         "div",
@@ -137,7 +137,7 @@ def spread_bar(found: Distribution, reach: float) -> Html:
 
 
 def funnel_bar(step: FunnelStep, before: int, rows_in: int) -> Html:
-    """A step of the funnel: what is left after it, and what it dropped, as shares of the rows in.
+    """A step of the funnel: rows left after it, and rows dropped by it, as shares of the rows in.
 
     Args:
         step: the step.
@@ -151,7 +151,7 @@ def funnel_bar(step: FunnelStep, before: int, rows_in: int) -> Html:
 
 
 def answers_bar(shares: Sequence[AnswerShare]) -> Html:
-    """How often each answer was given: the classes from the last, silence and refusals side by side."""
+    """The frequency of each answer: classes, last one first, then missing answers and refusals."""
     whole = max(sum(share.samples for share in shares), 1)
     parts, start = [], 0.0
     for share in sorted(shares, key=lambda share: (share.said < 0, -share.said)):
@@ -161,12 +161,12 @@ def answers_bar(shares: Sequence[AnswerShare]) -> Html:
 
 
 def answer_style(said: int) -> str:
-    """The style of an answer in drawings: a class, silence or a refusal."""
+    """The style of an answer in drawings: a class, a missing answer or a refusal."""
     return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
 def trend(places: Sequence[tuple[float, float]], kind: str = "trend") -> Html:
-    """A line through points of the unit square, from left to right: a box that is cut to the shape of the line."""
+    """A line through points of the unit square, from left to right: a box clipped to the shape of the line."""
     above = [f"{_percent(across)} {_percent(1 - up)}" for across, up in places]
     below = [f"{_percent(across)} calc({_percent(1 - up)} + 2px)" for across, up in reversed(places)]
     return el("i", class_=f"hf-{kind}", style=f"clip-path:polygon({','.join([*above, *below])})")
@@ -181,15 +181,15 @@ def curves(
     square: bool = False,
     bands: Sequence[Sequence[tuple[float, float, float]]] = (),
 ) -> Html:
-    """Lines in one frame, a colour each, with the line of a constant answer and a key.
+    """Lines in one frame, each with a colour, with the line of a constant answer and a legend.
 
     Args:
-        series: names, some of which may be equal, with places from left (0) to right (1) and values.
+        series: names, possibly equal, with places from left (0) to right (1) and values.
         ticks: places and texts below the frame.
         scale: of the values.
-        most: how many have a colour and a name; the others are grey.
-        bands: of each series, places with the limits of intervals.
-        square: whether both directions have one unit, with the diagonal.
+        most: lines with a colour and a name; the others are grey.
+        bands: for each series, places with the limits of intervals.
+        square: whether both directions share a unit, with the diagonal.
     """
     drawn = []
     values = [value for _, points in series for _, value in points] + [
@@ -232,12 +232,12 @@ def histogram(counts: Mapping[str, int]) -> Html:
 
 
 def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[str]) -> Html:
-    """Values beside each other on the whole scale, each with its kind, and below it what they are.
+    """Values on the whole scale, each with its kind, and their descriptions below.
 
     Args:
         scale: of the values.
         known: kind, name and value of each dot.
-        texts: what else stands below, without a dot.
+        texts: further descriptions, without a dot.
     """
     placed = [el("i", class_=f"hf-dot hf-{kind}", style=f"left:{_percent(scale.share(at))}") for kind, _, at in known]
     said = [
@@ -249,9 +249,9 @@ def dots(scale: Scale, known: Sequence[tuple[str, str, float]], texts: Sequence[
 
 
 def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html:
-    """From opening to reveal: the time in which predictions are accepted pale, the deadline a dashed line.
+    """From opening to reveal: the time for predictions is pale, the deadline a dashed line.
 
-    How much of it is over today is drawn by the copy's script, and by `dated` in the app.
+    The copy's script and, in the app, `dated` draw how much of it has passed.
     """
     due = (deadline - opens).total_seconds() / max((reveals - opens).total_seconds(), 1.0)
     ends = {"data_from": utc_text(opens), "data_to": utc_text(reveals)}
@@ -261,11 +261,11 @@ def calendar_bar(opens: datetime, deadline: datetime, reveals: datetime) -> Html
 
 
 def balance_bars(balance: PeriodBalance, most: int) -> Html:
-    """A bar for each class of a period, the last class on top; the part that was taken is solid.
+    """A bar for each class of a period, the last class on top; the part drawn for the split is solid.
 
     Args:
         balance: the period.
-        most: the largest class of all periods, the bars' full width.
+        most: the largest class of all periods, which fills the width.
     """
     bars = (
         el(

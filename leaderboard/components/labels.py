@@ -48,15 +48,15 @@ FACTS: Mapping[str, str] = {
     "paragraph_kind": "Kind of paragraph",
     "flip_cost": "Accounts or editors who could flip the label",
 }
-"""What readers call the facts that come with labels, in the order in which they stand."""
+"""Readers' names for the facts that come with labels, in the order of display."""
 PageKey = tuple[str, SplitKey, tuple[tuple[str, str], ...]]
-"""The path of a page, its split and what is chosen on it."""
+"""The path of a page, its split, and its choices."""
 EVERY = "all"
-"""Where no choice narrows what is shown, and the quarter that stands for all of them."""
+"""The value of a choice that narrows nothing, and of the quarter that means all of them."""
 
 
 def task_title(task: str) -> str:
-    """The task's title, or its bare name where this version does not know it."""
+    """The task's title, or its bare name if this version does not know it."""
     return TASKS[task].title if task in TASKS else visible(task)
 
 
@@ -69,7 +69,7 @@ def task_order(task: str) -> tuple[int, int, str]:
 
 
 def track_title(task: str) -> str:
-    """The heading that the task stands under."""
+    """The task's heading."""
     return _TRACKS[TASKS[task].track] if task in TASKS else "Other tasks"
 
 
@@ -79,7 +79,7 @@ def is_frozen(edition: str) -> bool:
 
 
 def quarter_title(board: Board, split: SplitKey) -> str:
-    """The edition, marked where it is open, a frozen data set or of the bundled sample."""
+    """The edition, marked if it is open, a frozen data set or of the bundled sample."""
     if split.edition == EVERY:
         return "All quarters"
     marks = ["open"] if board.is_open(split) else ["frozen data set"] if is_frozen(split.edition) else []
@@ -88,7 +88,7 @@ def quarter_title(board: Board, split: SplitKey) -> str:
 
 
 def edition_choice(board: Board, split: SplitKey) -> str:
-    """The edition as menus name it: of a quarter, also that it is revealed."""
+    """The edition as in menus; a quarter is marked as revealed."""
     if split.edition == EVERY or is_frozen(split.edition) or board.is_open(split):
         return quarter_title(board, split)
     marks = ["revealed", *(["bundled sample"] if board.is_bundled(split) else [])]
@@ -97,7 +97,7 @@ def edition_choice(board: Board, split: SplitKey) -> str:
 
 @lru_cache(maxsize=4096)
 def entry_label(entry: BoardEntry) -> str:
-    """One plain line: system, team, regime, and a number where several are alike."""
+    """One plain line: system, team and regime, with a number if several are alike."""
     parts = [visible(entry.name, 48), visible(entry.team, 32)]
     parts += [visible(entry.regime, 20)] if entry.regime != "none" else []
     return " · ".join(parts) + (f" ({entry.number + 1})" if entry.number else "")
@@ -109,12 +109,12 @@ def day(moment: date) -> str:
 
 
 def until(moment: datetime) -> Html:
-    """A day; a script adds how far it is from the visitor's own."""
+    """A day; a script adds its distance from the visitor's day."""
     return el("time", day(moment), datetime=utc_text(moment), data_hf="until")
 
 
 def dated(html: str, moment: datetime) -> str:
-    """HTML with how far its days are from a moment, and how far open quarters have come, as the copy's script does."""
+    """Add the distance of days from a moment, and the progress of open quarters, to HTML, as the copy's script does."""
 
     def told(found: re.Match[str]) -> str:
         days = (datetime.fromisoformat(found[1]) - moment) // timedelta(days=1)
@@ -130,19 +130,19 @@ def dated(html: str, moment: datetime) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its largest unit of which it has two or more, rounded down: "36 hours", "5 days"."""
+    """A duration, rounded down, in the largest unit that gives two or more: "36 hours", "5 days"."""
     unit, size = next((named for named in _UNITS if seconds >= 2 * named[1]), _UNITS[-1])
     number = int(seconds // size)
     return f"{number:,} {unit}{'' if number == 1 else 's'}"
 
 
 def fact_name(name: str) -> str:
-    """The fact as readers call it; one that this version does not know by its own name."""
+    """The reader's name of a fact; its own name if this version does not know it."""
     return FACTS.get(name) or visible(name.replace("_", " ").capitalize(), 60)
 
 
 def fact_text(name: str, value: str | float | bool) -> str:
-    """The value of a fact in words: lengths of time with their unit, days without the hour."""
+    """The value of a fact in words: durations with their unit, days without the hour."""
     if isinstance(value, bool):
         yes, no = ("a machine", "a person") if name == "ai_writer" else ("yes", "no")
         return yes if value else no
@@ -152,7 +152,7 @@ def fact_text(name: str, value: str | float | bool) -> str:
 
 
 def money(dollars: float) -> str:
-    """US dollars; of small sums the first two digits that say something, so that only what is free costs $0.00."""
+    """US dollars; two significant digits of small sums, so that only free use costs $0.00."""
     if dollars == 0 or dollars >= 1:
         return f"${dollars:,.2f}"
     return f"${dollars:.{1 - math.floor(math.log10(dollars))}f}"
@@ -166,20 +166,20 @@ def relative(here: str, there: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """Addresses of pages, relative to the page that they stand on.
+    """Addresses of pages, relative to the present page.
 
     Attributes:
-        paths: of the file of each page that there is.
-        here: that of the page.
+        paths: of the file of each existing page.
+        here: of the present page.
     """
 
     paths: Mapping[PageKey, str]
     here: str
 
     def to(self, page: str, split: SplitKey, **choices: str) -> str | None:
-        """The page of this path, about a split and what is chosen there; None if there is no such page.
+        """The page of this path, for a split and choices; None if it does not exist.
 
-        What has no page of its own is chosen by the script of the page without choices.
+        Choices without a page of their own are applied by the script of the page without choices.
         """
         path = self.paths.get((page, split, tuple(choices.items())))
         if path is None and (path := self.paths.get((page, split, ()))):

@@ -1,7 +1,7 @@
-"""HTML built so that no text can become markup, and what all pages show: titles, notices, links to the project.
+"""HTML in which no text can become markup, and parts of all pages: titles, notices, links to the project.
 
-Every string is escaped, only `Html` is taken as it is. What people hand in (names of systems and teams, what they say
-about them) goes through `visible` or `named`, which also disarm characters that reorder, hide or pile up.
+Every string is escaped; only `Html` is used as it is. Texts of submitters (names of systems and teams, and their
+descriptions) go through `visible` or `named`, which also disarm characters that reorder, hide or pile up.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
 _VOID = {"br", "img", "input", "link", "meta"}
 DASH = "\N{EN DASH}"
-"""Between the limits of an interval, and where there is nothing to say."""
+"""Stands between the limits of an interval, and for missing values."""
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
-"""What the leaderboard is, in one sentence."""
+"""Describes the leaderboard in one sentence."""
 _DEMONSTRATION = "This quarter was written for the project, to try it out. Its scores are for demonstration only."
 _HUB = "https://huggingface.co/datasets/"
 _TITLES = {"no-board": "There is no board yet", "damaged-board": "The board cannot be read"}
@@ -41,7 +41,7 @@ class Html:
 
 
 def el(name: str, /, *children: Html | str | None, **attributes: str | int | None) -> Html:
-    """An element.
+    """Build an element.
 
     Args:
         name: the element's name.
@@ -54,15 +54,15 @@ def el(name: str, /, *children: Html | str | None, **attributes: str | int | Non
 
 
 def join(parts: Iterable[Html | str | None]) -> Html:
-    """The parts one after the other; strings are escaped, None is left out."""
+    """Concatenate the parts; strings are escaped, None is left out."""
     return Html("".join(part.source if isinstance(part, Html) else escape(part) for part in parts if part is not None))
 
 
 def visible(text: str, limit: int = 80) -> str:
-    """The text on one line, at most `limit` characters, with nothing in it that hides, reorders or piles up.
+    """The text on one line, at most `limit` characters, without characters that hide, reorder or pile up.
 
     Control, bidi and zero-width characters are shown by their numbers, such as `⟨U+202E⟩`; of a run of combining marks
-    three are kept. The result is still plain text: it must be escaped, or given to something that takes no markup.
+    three are kept. The result is still plain text: it must be escaped, or passed to something without markup.
     """
     line = " ".join(text[: 20 * limit].split())
     if not (line.isascii() and line.isprintable()):
@@ -83,22 +83,22 @@ def _seen(char: str) -> str:
 
 
 def named(text: str, limit: int = 80) -> Html:
-    """A name that somebody else chose, isolated so that its writing direction stays its own."""
+    """An untrusted name, isolated so that its writing direction has no effect outside."""
     return el("bdi", visible(text, limit))
 
 
 def link(address: str, text: str) -> Html:
-    """A link to a web address, or just the text where the address is not http or https."""
+    """A link to a web address, or only the text if the address is not http or https."""
     if not _WEB_ADDRESS.fullmatch(address):
         return join([text])
     return el("a", text, href=address, rel="noopener noreferrer nofollow")
 
 
 def inner_link(address: str | None, *text: Html | str) -> Html:
-    """A link to another page of the site, or just the text without an address.
+    """A link to another page of the site, or only the text without an address.
 
     Raises:
-        ValueError: if the address does not start at the page it stands on.
+        ValueError: if the address is not relative.
     """
     if address is None:
         return join(text)
@@ -108,39 +108,39 @@ def inner_link(address: str | None, *text: Html | str) -> Html:
 
 
 def inline_picture(svg: bytes) -> str:
-    """The address of a picture that stands within the page itself, where it can run nothing; empty if absent."""
+    """The address of a picture embedded in the page, where it can run nothing; empty if absent."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" if svg else ""
 
 
 def page_header(title: str, lede: str) -> Html:
-    """The page's title and the sentence that says what it is."""
+    """The page's title and the sentence that describes it."""
     return el("header", el("h1", title), el("p", lede, class_="hf-lede"), class_="hf")
 
 
 def preview_tags(title: str, about: str) -> Html:
-    """What a page's head says of it: to the window, to search engines and to programs that preview a link."""
+    """Metadata in a page's head, for the window title, search engines and link previews."""
     said = {"og:title": title, "og:description": about, "og:type": "website", "og:site_name": "HelloFresh"}
     metas = (el("meta", property=name, content=text) for name, text in said.items())
     return join([el("title", title), el("meta", name="description", content=about), *metas])
 
 
 def heading(title: str, *explained: Html | str) -> Html:
-    """A section's title with what is to be known before reading on."""
+    """A section's title with an explanation."""
     return el("div", el("h2", title), el("p", *explained) if explained else None, class_="hf-heading")
 
 
 def notice(title: str, *text: Html | str) -> Html:
-    """A box that must not be overlooked."""
+    """A box for important notices."""
     return el("div", el("strong", title), " ", *text, class_="hf-notice", role="note")
 
 
 def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
-    """That what is shown was written for the project, if it was."""
+    """Notice that the data were written for the project, if they were."""
     return notice("Bundled sample.", text) if bundled else None
 
 
 def project_links(known: BoardAddresses) -> Html | None:
-    """Ways to the repository, the issues, the paper, the data set and the docs; None where none is known."""
+    """Links to the repository, the issues, the paper, the data set and the docs; None if all are unknown."""
     dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
     ways = {known.repository: "Repository", known.issues: "Report an issue", known.paper: "Paper",
             dataset: "Data set", known.docs: "Documentation"}  # fmt: skip
@@ -149,7 +149,7 @@ def project_links(known: BoardAddresses) -> Html | None:
 
 
 def problem(error: HelloFreshError) -> Html:
-    """Say in place of a page what is wrong, where, and which command helps."""
+    """An error in place of a page: the fault, its place, and the command that helps."""
     what = visible(error.what, 300)
     known = error.code in _TITLES
     command = (

@@ -1,4 +1,4 @@
-"""What the site shows of a quarter whose labels are not revealed: nothing that follows from a label."""
+"""The page of a quarter with unrevealed labels: nothing in it depends on a label."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _SILENT = {NO_ANSWER: "no readable answer", REFUSED: "refused"}
 
 
 def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
-    """The page of a quarter that is not revealed: dates, who takes part, answers, agreement, samples, last standing.
+    """The page of a quarter that is not revealed: dates, participants, answers, agreement, samples, last standing.
 
     Args:
-        board: what is shown.
+        board: source of the data.
         split: a main split whose labels are not public.
-        links: where pages are.
+        links: to pages.
     """
     taking_part, periods = board.rows(Participant, split), board.rows(PeriodDates, split)
     alike = (one for one in board.splits if (one.task, one.kind) == (split.task, split.kind))
@@ -71,7 +71,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
 
 
 def _calendar(days: Days) -> Html:
-    """The quarter's days, and how they lie."""
+    """The quarter's days on a time line."""
     stops = {"Opened": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
     said = (
         "Predictions are accepted until ",
@@ -107,7 +107,7 @@ def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -
 def _participants(
     board: Board, split: SplitKey, taking_part: Sequence[Participant], last: Sequence[Line], before: SplitKey | None
 ) -> Html:
-    """Who takes part, with the shares of their answers, what they cost and how they did last quarter."""
+    """Participants, with the shares of their answers, their costs and their last results."""
     if not taking_part:
         return join([heading("Systems"), el("p", "No system yet.")])
     shares: dict[str, dict[str, list[AnswerShare]]] = {}
@@ -148,7 +148,7 @@ def _participants(
     answers = [*reversed(list(enumerate(names))), *_SILENT.items()]
     items = (el("li", el("i", class_=f"hf-{answer_style(said)}"), text) for said, text in answers)
     listed = scrolled(table("Systems of this quarter", columns, rows, "hf-open"))
-    # The same by prompt: how much wording changes answers.
+    # The same by prompt: the effect of wording on answers.
     wordings: list[list[Cell]] = [
         [named(one.system), visible(prompt, 40), *_answer_cells(mine, answer)]
         for one in taking_part
@@ -164,7 +164,7 @@ def _participants(
 
 
 def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell]:
-    """How often each answer was given: drawn, and the share of one of them."""
+    """The frequency of each answer as a drawing, and the share of one of them."""
     if not shares:
         return None, DASH
     whole = sum(share.samples for share in shares)
@@ -174,7 +174,7 @@ def _answer_cells(shares: Sequence[AnswerShare], label: int) -> tuple[Cell, Cell
 
 
 def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]) -> Html | None:
-    """How often two say the same, as a square of shares; the darker, the more beyond chance."""
+    """Agreement of each two systems, as a square of shares; darker cells are further beyond chance."""
     named_in = {pair.one for pair in pairs} | {pair.two for pair in pairs}
     shown = [one for one in taking_part if one.origin in named_in][:_MOST_COMPARED]
     if len(shown) < 2:
@@ -203,13 +203,13 @@ def _agreement(taking_part: Sequence[Participant], pairs: Sequence[AgreementRow]
 
 
 def _short(one: Participant, among: Sequence[Participant]) -> Html:
-    """The system's name, with its regime where others share the name."""
+    """The system's name, with its regime if others share the name."""
     alike = sum(other.system == one.system for other in among) > 1
     return named(f"{one.system} ({one.regime})" if alike else one.system, 30 if alike else 18)
 
 
 def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
-    """How many samples each period has, and of which days."""
+    """The number of samples and the days of each period."""
     if not periods:
         return None
     rows = ([visible(row.period, 20), f"{row.samples:,}", row.first, row.last] for row in periods)
@@ -222,7 +222,7 @@ def _samples(periods: Sequence[PeriodDates], classes: int) -> Html | None:
 
 
 def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -> Html:
-    """The first of the last revealed quarter, with the way to the whole table."""
+    """The first systems of the last revealed quarter, with a link to the whole table."""
     first = sorted(lines, key=lambda line: list(GROUPS).index(group_of(line.result)))
     rows = (
         [(named(line.result.entry.system), named(line.result.entry.team, 60)), *headline_cells(line.result, scale)]
@@ -235,12 +235,12 @@ def _last(lines: Sequence[Line], before: SplitKey, scale: Scale, links: Links) -
 
 
 def same_system(one: Participant | BoardEntry) -> tuple[str, ...]:
-    """What a system is known by in another quarter."""
+    """A system's identity across quarters."""
     return one.system, one.team, one.kind, one.regime
 
 
 def plain_participant(one: Participant, shares: Sequence[AnswerShare], split: SplitKey) -> dict[str, Value]:
-    """A row for downloads; what is not known is empty."""
+    """A row for downloads; unknown values are empty."""
     mine = {row.said: row.samples for row in shares if row.origin == one.origin and row.headline}
     answers = {**dict(enumerate(class_names(split.task))), NO_ANSWER: "none", REFUSED: "blocked"}
     return {

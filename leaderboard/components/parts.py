@@ -1,7 +1,7 @@
-"""What people handle on a page: tables of values with filters, charts, files, the form of Submit.
+"""Interactive parts of a page: tables of values with filters, charts, files, the form of Submit.
 
-These are values, not drawings: the app hands them to Streamlit's own widgets, and keeps them in its cache. The static
-copy draws HTML in their place, which the page makes beside them.
+These are values, not drawings: the app passes them to Streamlit's own widgets, and caches them. The static
+copy shows HTML in their place, which the page makes beside them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from leaderboard.components.markup import Html, visible
 from leaderboard.components.tables import Row, Value
 
 ALL = ""
-"""The choice of a filter that narrows nothing, unless it has marks."""
+"""The choice of a filter that keeps all rows, unless it has marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A choice that narrows a table.
+    """A choice that filters a table.
 
     Attributes:
         name: of the parameter in the address.
         title: as readers see it.
-        options: values with their titles; the first is chosen at first.
-        marks: by value, a character for each row of the table, `1` where the row is kept; other values keep all rows.
+        options: values with their titles; the first is the default.
+        marks: by value, a character for each row of the table, `1` to keep the row; other values keep all rows.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Filter:
             title: of the column.
             values: of its rows.
             every: title of the choice of all rows.
-            usual: title and marks of the choice at first, if that is not all rows.
+            usual: title and marks of the default, unless it keeps all rows.
         """
         found = {value: visible(value, 60) for value in sorted({*values} - {ALL})}
         marks = {value: "".join(str(int(one == value)) for one in values) for value in found}
@@ -60,11 +60,11 @@ class DataColumn:
 
     Attributes:
         title: its name.
-        values: a number, a text or None for each row; texts are made safe here.
-        form: how numbers are written, as printf; empty for texts and whole numbers.
-        help: what it means.
-        shown: whether it is there before somebody asks for it.
-        pinned: whether it stays while others are scrolled.
+        values: a number, a text or None for each row; texts are sanitised here.
+        form: printf format of numbers; empty for texts and whole numbers.
+        help: explanation.
+        shown: whether it is visible by default.
+        pinned: whether it stays in place while others are scrolled.
     """
 
     title: str
@@ -75,19 +75,19 @@ class DataColumn:
     pinned: bool = False
 
     def series(self) -> pl.Series:
-        """The values as they are shown and downloaded: no text hides, reorders, or is a formula of a spreadsheet."""
+        """The values for display and download, sanitised: no text hides, reorders, or is a spreadsheet formula."""
         shown = [disarmed(visible(one, 160)) if isinstance(one, str) else one for one in self.values]
         return pl.Series(self.title, shown, strict=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ChartPart:
-    """A chart with a text for each mark that the pointer is on.
+    """A chart with a tooltip for each mark.
 
     Attributes:
         title: for screen readers.
         spec: Vega-Lite, without data.
-        values: columns of values; of a table's chart, of as many rows as the table.
+        values: columns of values; for a table's chart, with as many rows as the table.
     """
 
     title: str
@@ -97,19 +97,19 @@ class ChartPart:
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table that is sorted, searched, filtered and taken away, and whose rows can be ticked.
+    """A table that can be sorted, searched, filtered and downloaded, and whose rows can be ticked.
 
     Attributes:
-        title: what it holds.
+        title: of the table.
         columns: of the same length.
-        keys: what stands for each row in an address.
-        picks: parameters of the address for the rows that are ticked, as many as may be.
-        picked: keys of the rows that are ticked at first.
-        opens: path of the page that a ticked row opens; the page itself shows more where empty.
-        find: the label of the search; none where empty.
-        texts: in which it searches, one a row.
-        filters: choices that narrow it.
-        charts: of its rows, narrowed with them.
+        keys: the identifier of each row in an address.
+        picks: parameters of the address for ticked rows, as many as may be ticked.
+        picked: keys of the rows ticked by default.
+        opens: path of the page that a ticked row opens; if empty, the page itself shows more.
+        find: the label of the search; empty without a search.
+        texts: searched texts, one a row.
+        filters: of its rows.
+        charts: of its rows, filtered with them.
     """
 
     title: str
@@ -125,13 +125,13 @@ class DataTable:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """All rows as they are shown, made once for all visitors."""
+        """All rows for display, made once for all visitors."""
         return pl.DataFrame([column.series() for column in self.columns])
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to take away: its name, and what is in it or where it lies."""
+    """A download: its name, and its content or path."""
 
     name: str
     content: bytes | Path
@@ -139,7 +139,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Rows to take away as files of this name, in several formats."""
+    """Rows to download as files of this name, in several formats."""
 
     name: str
     rows: Sequence[Row]
@@ -147,7 +147,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class UploadForm:
-    """Where predictions are checked and handed in."""
+    """The form that checks and submits predictions."""
 
 
 Handled = DataTable | ChartPart | File | Offer | UploadForm

@@ -1,4 +1,4 @@
-"""What an edition asks: a quarter and its calendar, its prospective samples, a frozen data set, and all quarters."""
+"""Descriptions of editions: a quarter with its calendar and its prospective samples, a data set, and all quarters."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from leaderboard.components.vega import interval_chart, scored
 from leaderboard.data.board import Board, MetricValue, SplitKey
 
 _FEWEST_QUARTERS = 5
-"""Quarters are the clusters of a score over all quarters: of fewer, an interval says nothing."""
+"""Quarters are the clusters of a score over all quarters: with fewer, no interval is shown."""
 
 
 def next_days(board: Board, task: str) -> Html | None:
-    """When the next quarter opens, and until when the open one accepts predictions.
+    """When the next quarter opens, and the deadline of the open one.
 
-    Pages do not depend on the time at which they are drawn: the latest quarter is open if it is not revealed.
+    Pages do not depend on the time of rendering: the latest quarter counts as open until it is revealed.
     """
     found = [(split, days) for split in board.splits if split.task == task and (days := board.days(split))]
     if not found:
@@ -53,7 +53,7 @@ def next_days(board: Board, task: str) -> Html | None:
 
 
 def introduction(board: Board, split: SplitKey) -> Html:
-    """What the task asks, of how many samples, and whether they are real, frozen or prospective."""
+    """The task's question, the number of samples, and whether they are real, frozen or prospective."""
     if split.kind == PROSPECTIVE:
         return _prospective(board, split)
     task = TASKS.get(split.task)
@@ -105,7 +105,7 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
 
 
 def contamination_notice(board: Board, split: SplitKey) -> Html | None:
-    """That contamination of a frozen edition is possible, and since when; None for a quarter."""
+    """Warning that systems may have seen a frozen edition, and since when; None for a quarter."""
     dataset = board.first(DatasetRow, split)
     if dataset is None:
         return None
@@ -118,12 +118,12 @@ def contamination_notice(board: Board, split: SplitKey) -> Html | None:
 
 
 def prospect_of(board: Board, split: SplitKey) -> Prospect | None:
-    """What became of the quarter's prospective samples, None where it has none."""
+    """The state of the quarter's prospective samples; None if it has none."""
     return board.first(Prospect, split._replace(kind=PROSPECTIVE))
 
 
 def _prospective(board: Board, split: SplitKey) -> Html:
-    """How many samples were undecided, when they were published, due and resolved."""
+    """Number of undecided samples, and when they were published, due and resolved."""
     prospect, days, task = prospect_of(board, split), board.days(split), TASKS.get(split.task)
     question = el("strong", task.question) if task else None
     if prospect is None:
@@ -146,7 +146,7 @@ def _prospective(board: Board, split: SplitKey) -> Html:
 
 
 def outcomes(prospect: Prospect, task: str) -> str:
-    """How many of the decided samples have label 1; of more than two classes, how many have each."""
+    """Number of decided samples with label 1; with more than two classes, the number of each."""
     counts = prospect.outcomes or (0, 0)
     if len(counts) == 2:
         return f"{counts[1]:,} of them {class_name(task, 1)}"
@@ -154,7 +154,7 @@ def outcomes(prospect: Prospect, task: str) -> str:
 
 
 def prospective_hint(board: Board, split: SplitKey, links: Links) -> Html | None:
-    """A note on the main table about the one for samples that were undecided, or that it will exist."""
+    """A note on the main table about the table of prospective samples, existing or planned."""
     others, prospect = split._replace(kind=PROSPECTIVE), prospect_of(board, split)
     if prospect is None or split.kind == PROSPECTIVE:
         return None
@@ -172,12 +172,12 @@ def prospective_hint(board: Board, split: SplitKey, links: Links) -> Html | None
 
 
 def fixed_rows(board: Board, task: str, split: str = MAIN) -> list[OverQuartersRow]:
-    """All systems over all real quarters; those of the bundled sample only where there is nothing else."""
+    """All systems over all real quarters; those of the bundled sample only if there are no others."""
     return board.fixed(task, split, bundled=False) or board.fixed(task, split, bundled=True)
 
 
 def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
-    """What stands in place of the table over all quarters while there are too few of them."""
+    """A note in place of the table over all quarters while there are too few."""
     quarters = rows[0].of_quarters if rows else 0
     if quarters >= _FEWEST_QUARTERS:
         return None
@@ -186,12 +186,12 @@ def too_few(rows: Sequence[OverQuartersRow]) -> Html | None:
 
 
 def every_quarter(board: Board, task: str, split: str = MAIN) -> Html:
-    """The table over all quarters, and how it was made."""
+    """The table over all quarters and its method."""
     return join([over_quarters_said(board, task, split), _over_quarters(board, task, split)])
 
 
 def over_quarters_said(board: Board, task: str, split: str = MAIN) -> Html:
-    """How the table over all quarters was made."""
+    """The method of the table over all quarters."""
     scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
     said = (
         "These quarters were written for the project, to try everything out. Their scores are for demonstration only."

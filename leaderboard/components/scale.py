@@ -1,4 +1,4 @@
-"""What a task's scores are called and how they are drawn, also of a task that this version does not know."""
+"""Names and drawing of a task's scores, also of a task that this version does not know."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.board import Board, MetricValue, SplitKey, kept
 
 _OF_A_CLASS = ":"
-"""Stands in the names of metrics of a single class, between the metric and the class."""
+"""Separates metric and class in the names of metrics of a single class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How the scores of a task read.
+    """The scale of a task's scores.
 
     Attributes:
         title: of the headline metric, such as `Macro F1`.
-        others: names and titles of the further metrics, those of single classes left out.
+        others: names and titles of the further metrics, without those of single classes.
         by_class: names and titles of the metrics of single classes.
         low, high: the lowest and the highest value of the headline metric.
-        rising: whether the highest is the best.
-        classes: what each label means; empty where no class is chosen.
-        reference: the headline metric of the best answer that is the same for every sample; None if absent.
-        answer: that answer.
-        meanings: of the headline metric and the further ones, by title, where there is something to say.
+        rising: whether the highest value is the best.
+        classes: the meaning of each label; empty if the task has no classes.
+        reference: the headline metric of the best constant answer; None if absent.
+        answer: this constant answer.
+        meanings: of the headline metric and the further ones, by title, where documented.
         people, ceiling: the score of one person, and of an oracle of the voters, with intervals, drawn behind all bars;
-            None where there is none.
+            None if unknown.
     """
 
     title: str = "Score"
@@ -51,15 +51,15 @@ class Scale:
     ceiling: MetricValue | None = None
 
     def share(self, value: float) -> float:
-        """Where a value of the headline metric stands between its limits, 0 to 1."""
+        """Position of a value of the headline metric between its limits, 0 to 1."""
         return (value - self.low) / (self.high - self.low)
 
     def order(self, value: float) -> float:
-        """Sorts values, the best first."""
+        """Sort key: best values first."""
         return -value if self.rising else value
 
     def zoomed(self, shown: Iterable[MetricValue]) -> Scale:
-        """The part of the scale that intervals and lines need, between round numbers."""
+        """The part of the scale around intervals and lines, between round numbers."""
         drawn = [*shown, *(line for line in (self.people, self.ceiling) if line is not None)]
         values = [end for _, *ends in drawn for end in ends if end is not None and math.isfinite(end)]
         values += [] if self.reference is None else [self.reference]
@@ -74,17 +74,17 @@ class Scale:
 
     @property
     def marks(self) -> Sequence[tuple[float, str]]:
-        """The ends and the middle of the scale, by their place."""
+        """The ends and the middle of the scale, by their position."""
         return [(at, f"{self.low + at * (self.high - self.low):g}") for at in (0.0, 0.5, 1.0)]
 
     @property
     def best(self) -> str:
-        """What the best value is called."""
+        """Text for the best value."""
         return "highest" if self.rising else "lowest"
 
     @property
     def constant(self) -> str:
-        """What the dashed line means; empty if absent."""
+        """Meaning of the dashed line; empty if absent."""
         return "" if self.reference is None else f"always answering “{self.answer}”"
 
 
@@ -116,7 +116,7 @@ def _plain(known: Task, added: tuple[Metric, ...] = ()) -> Scale:
 def scale_of(board: Board, split: SplitKey) -> Scale:
     """The scale of a split, with the line of the best constant answer to its samples.
 
-    Where the samples of each class are not known, all classes are taken to have as many: a quarter's main samples are
+    If the number of samples by class is unknown, equal numbers are assumed: a quarter's main samples are
     balanced.
     """
     known = TASKS.get(split.task)
@@ -140,19 +140,19 @@ def _with_reference(known: Task, counts: tuple[int, ...], added: tuple[Metric, .
 
 
 def figure(value: float, metric: str, decimals: int = 3) -> str:
-    """A value of a metric, named by name or title, as it is shown: on a scale up to 100 with one decimal.
+    """A value of a metric, given by name or title, for display: on a scale up to 100 with one decimal.
 
     Args:
-        value: what is shown.
-        metric: of which.
-        decimals: those of metrics from 0 to 1.
+        value: to display.
+        metric: its name or title.
+        decimals: for metrics from 0 to 1.
     """
     return f"{value:.{1 if metric in _wide() else decimals}f}"
 
 
 @lru_cache
 def _wide() -> frozenset[str]:
-    """Names and titles of metrics whose values have two or three digits before the point."""
+    """Names and titles of metrics whose values have two or three digits before the decimal point."""
     known = (metric for task in TASKS.values() for kind in (MAIN, PROSPECTIVE) for metric in task.on(kind).metrics)
     return frozenset(name for metric in known if metric.span > 10 for name in (metric.name, metric.title))
 
@@ -164,10 +164,10 @@ def metric_titles() -> Mapping[str, str]:
 
 
 def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:
-    """The class that is best chosen for every sample, and what the metric then is.
+    """The best constant answer, and its value of the metric.
 
     Args:
-        metric: of a choice.
+        metric: a metric of classes.
         counts: samples of each class.
     """
     labels = np.arange(len(counts))
@@ -181,12 +181,12 @@ def constant_answer(metric: Metric, counts: Sequence[int]) -> tuple[int, float]:
 
 
 def class_names(task: str, classes: int = 2) -> Sequence[str]:
-    """What each label means; of a task that this version does not know, or without classes, its number."""
+    """The meaning of each label; its number if the task is unknown or has no classes."""
     known = TASKS.get(task)
     return known.classes if known is not None and known.classes else [f"label {label}" for label in range(classes)]
 
 
 def class_name(task: str, label: int) -> str:
-    """What a label means."""
+    """The meaning of a label."""
     names = class_names(task)
     return names[label] if 0 <= label < len(names) else f"label {label}"

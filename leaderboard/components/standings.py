@@ -1,4 +1,4 @@
-"""The ranked table of a task and quarter: its rows, their order, how it looks; and scores by period and by prompt."""
+"""The ranked table of a task and quarter: rows, order and layout; and scores by period and by prompt."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GROUPS = {
     "smoke-test": ("Smoke test", "a model at chance level, which shows that everything works; not ranked"),
 }
 FEWEST_COSTS = 3
-"""Known costs that are worth a chart."""
+"""Minimal number of known costs for a chart."""
 PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
 _RANK = (
     "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
@@ -56,7 +56,7 @@ _SMALL = "95% intervals. Where two of them overlap widely, the order of the syst
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table: a result, its rank (0 for none), and what else is known of the system."""
+    """A row of the table: a result, its rank (0 for unranked), and further facts on the system."""
 
     result: ScoreCell
     rank: int
@@ -66,17 +66,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BoardColumn:
-    """A column of the ranked table, right of the chart. Packages add more: entry points of `hellofresh.columns`.
+    """A column of the ranked table, right of the chart. Packages add more by entry points of `hellofresh.columns`.
 
     Attributes:
-        title, meaning: its head, and what "What the columns mean" says of it; without a meaning it is not listed.
+        title, meaning: its head, and its text in "What the columns mean"; without a meaning it is not listed.
         kind: `number` or `text`.
-        cell: what stands in it.
-        plain: the same for downloads, by the names of their columns; None is unknown.
+        cell: content.
+        plain: content for downloads, by the names of their columns; None is unknown.
         width: in rem, on wide and on narrow screens.
-        form: how the app writes a number: printf, or `percent` of a share.
-        shown: whether it is shown unless others are chosen.
-        known: whether a line has something to show: where none has, the column is hidden.
+        form: number format in the app: printf, or `percent` of a share.
+        shown: whether it is visible by default.
+        known: whether a line has a value: the column is hidden if no line has one.
     """
 
     title: str
@@ -92,14 +92,14 @@ class BoardColumn:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a ranked table is drawn.
+    """Display settings of a ranked table.
 
     Attributes:
-        split: whose table it is.
+        split: of the table.
         bundled: whether it was made from the bundled sample.
         scale: of its scores.
-        ties: whether rows stand in the order of ranks.
-        links: where pages are.
+        ties: whether rows are in the order of ranks.
+        links: to pages.
     """
 
     split: SplitKey
@@ -110,12 +110,12 @@ class View:
 
 
 def by_rank(scale: Scale) -> Callable[[Line], tuple[object, ...]]:
-    """Ranked systems first, the others by their score."""
+    """Sort key: ranked systems first, the others by their score."""
     return lambda line: (line.rank or 10**6, scale.order(line.result.headline.value))
 
 
 def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
-    """The columns right of the chart by their titles: those that are shown, the further metrics, then the others."""
+    """The columns right of the chart by their titles: visible ones, the further metrics, then the others."""
     shown = [column for column in _COLUMNS if column.shown]
     rest = [column for column in (*_COLUMNS, *added_columns()) if column not in shown]
     return {column.title: column for column in (*shown, *_of_metrics(scale), *rest)}
@@ -123,12 +123,12 @@ def columns_of(scale: Scale) -> Mapping[str, BoardColumn]:
 
 @cache
 def added_columns() -> tuple[BoardColumn, ...]:
-    """The columns of other packages: looked for once, since a board of hundreds of pages asks for each table."""
+    """The columns of other packages, cached, since a board of hundreds of pages needs them for each table."""
     return tuple(plugins("hellofresh.columns").values())
 
 
 def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
-    """The further metrics; downloads have all metrics already."""
+    """The further metrics; downloads already contain all metrics."""
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
@@ -140,13 +140,13 @@ def _metric_cell(name: str) -> Callable[[Line], Cell]:
 
 
 def hidden_columns(lines: Sequence[Line], scale: Scale) -> Mapping[str, int]:
-    """Titles and numbers of the columns that are hidden until a visitor chooses them: also of what nobody states."""
+    """Titles and numbers of the columns hidden by default, among them those without any value."""
     numbered = enumerate(columns_of(scale).values(), start=FIRST)
     return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines))}
 
 
 def columns_class(scale: Scale) -> str:
-    """The class of tables with the columns of such scores, by which a style can give them widths."""
+    """The CSS class of tables with these columns, for their widths."""
     return f"hf-ranked-{sha256_text(repr((scale.title, *columns_of(scale))))[:6]}"
 
 
@@ -162,23 +162,23 @@ def lines_of(
 
 
 def all_lines(board: Board, split: SplitKey) -> list[Line]:
-    """A line for each entry of a split; scores of the bundled sample are for demonstration only."""
+    """A line for each entry of a split; scores of the bundled sample have no ranks."""
     standings = {} if board.is_bundled(split) else board.standings(split)
     return lines_of(board.headlines(split), standings, board.systems(split))
 
 
 def group_of(result: ScoreCell) -> str:
-    """The part of the table that a result stands in, a key of `GROUPS`."""
+    """The group of a result in the table, a key of `GROUPS`."""
     return section_of(result.entry.kind, result.entry.regime, smoke_test=result.smoke_test).value
 
 
 def in_groups(lines: Sequence[Line]) -> dict[BoardEntry, str]:
-    """The entries in the order of the table, with the part of it that they stand in."""
+    """The entries in the order of the table, with their groups."""
     return {line.result.entry: kind for kind in GROUPS for line in lines if group_of(line.result) == kind}
 
 
 def standings_table(lines: Sequence[Line], view: View) -> Html:
-    """The table in the order of the lines, group by group, with what its columns mean."""
+    """The table in the order of the lines, group by group, with the meanings of its columns."""
     if not lines:
         return el("p", "No system was asked with this prompt.")
     scale = view.scale
@@ -211,7 +211,6 @@ def _systems_explained(view: View) -> str:
 
 
 def _meanings(scale: Scale) -> Iterator[tuple[str, str]]:
-    """What the columns mean."""
     line = (
         f", the dashed line what {scale.constant} would give, {figure(scale.reference, scale.title)}"
         if scale.reference is not None
@@ -246,18 +245,18 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
 
 
 def whose(entry: BoardEntry) -> Html:
-    """The team, and the regime if the entry has one."""
+    """The team, and the regime if any."""
     regime = join([" \N{MIDDLE DOT} ", visible(entry.regime, 30)]) if entry.regime != "none" else None
     return join([named(entry.team, 60), regime])
 
 
 def regime_cell(regime: str) -> Cell:
-    """A regime; a dash for a rule."""
+    """A regime; a dash for a rule-based system."""
     return DASH if regime == "none" else named(regime, 30)
 
 
 def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
-    """Who made the answers, and how many others found the same."""
+    """Who made the answers, and how many others reproduced them."""
     said = PROVENANCES.get(provenance, visible(provenance, 20))
     return (said, by_others(replayed_by)) if replayed_by else said
 
@@ -268,7 +267,7 @@ def by_others(number: int) -> str:
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
-    """A knowledge cutoff, marked where outcomes may be known."""
+    """A knowledge cutoff, marked if the system may know outcomes."""
     mark = el("span", "may know outcomes", class_="hf-partly") if may_know else None
     return DASH if cutoff == "none" else named(cutoff, 30), mark
 
@@ -283,12 +282,12 @@ def _cost(facts: SystemFacts | None) -> Cell:
 
 
 def headline_columns(scale: Scale, drawn: Scale | None = None) -> list[Column]:
-    """The columns of `headline_cells`; `drawn` is the part of the scale that bars show, the whole if None."""
+    """The columns of `headline_cells`; `drawn` is the part of the scale shown by bars, None for the whole."""
     return [("number", scale.title), ("drawn", interval_scale(drawn or scale))]
 
 
 def headline_cells(result: ScoreCell, scale: Scale) -> tuple[Cell, Cell]:
-    """The headline metric, as a number and drawn."""
+    """The headline metric as a number and as a drawing."""
     return score(result.headline), interval_bar(result.headline, scale)
 
 
@@ -299,7 +298,7 @@ def _no_answer(line: Line) -> Cell:
 
 
 def _judged(line: Line) -> Cell:
-    """Marked where it was a part."""
+    """The number of judged samples, marked if it is a part."""
     n, of = line.result.n, line.result.n_split
     return el("span", f"{n:,}", class_="hf-partly") if n < of else f"{n:,}", f"of {of:,}"
 
@@ -312,7 +311,7 @@ def _bootstrap(line: Line) -> Cell:
 
 
 def _fact(name: str) -> Callable[[Line], Value]:
-    """A fact of the system, None where it is not known."""
+    """A fact on the system, None if unknown."""
     return lambda line: (getattr(line.facts, name) if line.facts else None) or None
 
 
@@ -373,7 +372,7 @@ _COLUMNS = (
 
 
 def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
-    """A row for downloads; what is not known is empty."""
+    """A row for downloads; unknown values are empty."""
     result, standing = line.result, line.standing
     ends = {"": "value", "_low": "low", "_high": "high"}
     ends |= {f"_{name}": name for name in ("bootstrap_low", "bootstrap_high")}
@@ -395,13 +394,13 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
 
 
 def usual(lines: Sequence[Line]) -> list[Line]:
-    """Those that are shown before others are asked for: where systems were run or replayed, nothing only uploaded."""
+    """The default rows: without uploaded entries if systems were run or replayed, otherwise all."""
     ours = [line for line in lines if line.result.entry.provenance != "uploaded"]
     return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
 
 
 def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
-    """The table as values, in the order of the lines within each group; a ticked row opens the system's page."""
+    """The table as values, in the order of lines within groups; a ticked row opens the system's page."""
     split, scale = view.split, view.scale
     lines = [line for kind in GROUPS for line in lines if group_of(line.result) == kind]
     entries = [line.result.entry for line in lines]
@@ -433,7 +432,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
 
 
 def _prices(lines: Sequence[Line]) -> Values:
-    """Columns of the cost for 1,000 samples, as a number and in words; None where it is free or not known."""
+    """Columns of the cost of 1,000 samples, as a number and in words; None if free or unknown."""
     facts = [line.facts if line.facts and line.facts.cost_usd and line.facts.judged else None for line in lines]
     costs: list[Value] = [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
     return {"cost": costs, "price": [money(cost) if isinstance(cost, float) else "unknown" for cost in costs]}
@@ -463,7 +462,7 @@ def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> li
 
 
 def _plain_value(line: Line, column: BoardColumn, metric: str | None) -> Value:
-    """What stands in a column as a value: a metric's, else the first of those for downloads, else the text."""
+    """A column's value: a metric's, else the first of those for downloads, else the text."""
     if metric is not None:
         found = line.result.metric(metric)
         return found.value if found else None
@@ -483,7 +482,7 @@ def _rank_limits(standing: Standing | None) -> str:
 
 
 def heat_map(results: Mapping[BoardEntry, Sequence[ScoreCell]], periods: Sequence[str], scale: Scale) -> Html:
-    """A row for each entry and a column for each period, the better the darker.
+    """A row for each entry and a column for each period; better values are darker.
 
     Args:
         results: by entry.

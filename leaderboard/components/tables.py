@@ -1,4 +1,4 @@
-"""Tables on a page, lists of facts, and tables as files, in which no text can become a formula or a command."""
+"""HTML tables, lists of facts, and tables as files, in which no text can become a formula or a command."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from leaderboard.data.board import MetricValue
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None
-"""A cell's content, with the small text under it where there is one."""
+"""A cell's content, with the small text below it, if any."""
 Column = tuple[str, Text]
-"""The kind of a column, which is the class of its cells, and its title."""
+"""The kind of a column, used as the class of its cells, and its title."""
 
 
 class Marked(NamedTuple):
@@ -29,7 +29,7 @@ class Marked(NamedTuple):
 
 
 def score(metric: MetricValue | None) -> Cell:
-    """A metric's value over its interval; a dash where it is not known."""
+    """A metric's value over its interval; a dash if unknown."""
     return DASH if metric is None else (figure(metric.value, metric.name), interval(metric))
 
 
@@ -44,12 +44,12 @@ def span(low: str, high: str) -> str:
 
 
 def cell(kind: str, label: Text, content: Cell) -> Html:
-    """A table cell; the label stands before its value where the table becomes cards (phones)."""
+    """A table cell; the label is shown before its value when phones show rows as cards."""
     if kind == "drawn":
         return el("td", content if isinstance(content, Html) else None, class_="hf-drawn", role="cell")
     value, small = content if isinstance(content, tuple) else (content, None)
     below = el("small", small) if small is not None else None
-    # Every element and attribute of a table is checked in the browser: numbers, which are the most, need no class.
+    # Browsers process every element and attribute of a table: numbers, the most frequent cells, need no class.
     shown = None if kind == "number" else f"hf-{kind}"
     return el("td", value, below, class_=shown, data_label=label if isinstance(label, str) else "", role="cell")
 
@@ -58,10 +58,10 @@ def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell]
     """A table.
 
     Args:
-        caption: what it holds, for screen readers.
-        columns: kind and title of each; one that is `drawn` holds a drawing, which screen readers skip.
+        caption: describes the content for screen readers.
+        columns: kind and title of each; `drawn` ones hold drawings, which screen readers skip.
         rows: a cell for each column.
-        kind: class that decides its layout.
+        kind: class that determines its layout.
     """
     lines = []
     for row in rows:
@@ -75,7 +75,7 @@ def grouped_table(caption: str, columns: Iterable[Column], bodies: Iterable[Html
     """A table of finished `tbody` elements; otherwise as `table`."""
     heads = []
     for name, title in columns:
-        # For screen readers, where what stands there for the eye is nothing or a scale.
+        # For screen readers, where sighted readers see nothing or a scale.
         spoken = "Drawn" if name == "drawn" else "Rank" if name == "rank" and not title else ""
         unseen = el("span", spoken, class_="hf-unseen") if spoken else None
         heads.append(el("th", unseen, title, scope="col", class_=f"hf-{name}", role="columnheader"))
@@ -89,28 +89,28 @@ def scrolled(shown: Html) -> Html:
 
 
 def definitions(lines: Iterable[tuple[Text, Text | None]], kind: str | None = None) -> Html:
-    """Terms with what they mean; those without are left out."""
+    """Terms with their meanings; those without are left out."""
     pairs = (el("div", el("dt", term), el("dd", text)) for term, text in lines if text is not None)
     return el("dl", *pairs, class_=kind)
 
 
 def facts(lines: Iterable[tuple[Text, Text | None]]) -> Html:
-    """What is known of something, a line each; what is None is left out."""
+    """Facts, a line each; None is left out."""
     return definitions(lines, "hf-facts")
 
 
 FIRST = 5
-"""Number of the first column that may be hidden, from 1: rank, system, score and its drawing stand before it."""
+"""Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
 
 
 def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Html:
-    """Search, filters, order and columns of a table of systems, in one element with it.
+    """Search, filters, order and columns of a table of systems, all in one element.
 
-    `table.js` makes them work; without it they do not show.
+    `table.js` runs them; without it they are invisible.
 
     Args:
-        columns: titles of those that may be hidden, from column `FIRST` on.
-        hidden: those that are hidden unless they are chosen.
+        columns: titles of columns that can be hidden, from column `FIRST` on.
+        hidden: titles of columns hidden by default.
     """
     find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
     boxes = [
@@ -151,7 +151,7 @@ _LATEX = {char: f"\\{char}" for char in "{}$&#%_"} | {
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Comma-separated values with a head; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    """Comma-separated values with a header; texts that a spreadsheet would take for formulas get an apostrophe."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(list(rows[0]) if rows else [])
@@ -161,12 +161,12 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def as_json(rows: Sequence[Row]) -> str:
-    """A list of objects; what is unknown is null."""
+    """A list of objects; unknown values are null."""
     return json.dumps(list(rows), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def as_latex(rows: Sequence[Row]) -> str:
-    """A `tabular` for booktabs; texts are escaped, numbers have three decimals, what is unknown is a dash."""
+    """A `tabular` for booktabs; texts are escaped, numbers have three decimals, unknown values are dashes."""
     columns = list(rows[0]) if rows else []
     kinds = "".join("l" if any(isinstance(row[name], str) for row in rows) else "r" for name in columns)
     lines = [_line(map(_escaped, columns)), r"\midrule", *(_line(map(_escaped, row.values())) for row in rows)]

@@ -1,4 +1,4 @@
-"""Charts in Vega-Lite: scores with their intervals, cost and score. Each mark tells its numbers."""
+"""Charts in Vega-Lite: scores with their intervals, and cost against score. Tooltips show the numbers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from leaderboard.data.board import MetricValue
 
 Values = dict[str, list[Value]]
 _MOST = 40
-"""Rows that a chart of scores shows; more could not be told apart."""
+"""Maximal rows in a chart of scores; more would be indistinguishable."""
 _KINDS = {"Systems": "#2f7ec7", "Controls": "#88929d", "Baselines": "#d5711e", "Smoke test": "#a24c86"}
-"""Colours that differ for all eyes, on white and on black."""
+"""Colours that are safe for colour-blind readers, on white and on black."""
 
 
 def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Values:
-    """Columns of the names, of values with their limits, and of what the pointer is told."""
+    """Columns of names, of values with their limits, and of tooltips."""
     values: Values = {"name": [visible(name, 48) for name in names]}
     for end in MetricValue._fields[1:]:
         values[end] = [None if metric is None else getattr(metric, end) for metric in metrics]
@@ -70,7 +70,7 @@ def interval_chart(scale: Scale, values: Values) -> ChartPart:
     first = [{"window": [{"op": "row_number", "as": "row"}]}, {"filter": f"datum.row <= {_MOST}"}]
     most = f", of the first {_MOST}" if len(values["name"]) > _MOST else ""
     title = f"{scale.title} with 95% intervals{most}{line}."
-    # One box, drawn by Vega, shows the bootstrap's interval instead.
+    # A single box, drawn by Vega, shows the bootstrap's interval instead.
     other = any(end is not None for end in values["bootstrap_low"])
     bind = {"input": "checkbox", "name": "Draw bootstrap intervals "}
     params = [{"name": "bootstrap", "value": False, **({"bind": bind} if other else {})}]
@@ -85,7 +85,7 @@ def interval_chart(scale: Scale, values: Values) -> ChartPart:
 
 
 def _rule(scale: Scale, at: float, said: str, colour: str, dash: Sequence[int]) -> dict[str, Any]:
-    """A line over all rows: what the best answer that is the same for every sample would score, or the ceiling."""
+    """A line across all rows: the score of the best constant answer, or the ceiling."""
     return {
         "data": {"values": [{"x": at, "said": said}]},
         "mark": {"type": "rule", "strokeDash": dash, "color": colour},
@@ -94,7 +94,7 @@ def _rule(scale: Scale, at: float, said: str, colour: str, dash: Sequence[int]) 
 
 
 def cost_chart(scale: Scale, values: Values) -> ChartPart:
-    """Cost for 1,000 samples to the right (logarithmic), score upwards; with `kind`, `cost` and `price`."""
+    """Score against cost for 1,000 samples (logarithmic); with `kind`, `cost` and `price`."""
     spec = {
         "height": 320,
         "transform": [{"filter": "datum.cost > 0"}],

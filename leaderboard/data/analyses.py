@@ -1,7 +1,7 @@
-"""Analyses: what each asks, its notes, its table and its figure, read and checked like the board's other tables.
+"""Analyses: question, notes, table and figure of each, read and checked like the board's other tables.
 
-`analyses/<quarter>/<task>/index.json` below the board's folder lists them; a table or figure is read when it is asked
-for, and counts only if it is the one that the board's manifest names.
+`analyses/<quarter>/<task>/index.json` in the board's folder lists them; a table or figure is read on demand,
+and accepted only if it matches the board's manifest.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _KINDS = (pl.String, pl.Boolean)
 
 @dataclass(frozen=True, slots=True)
 class BoardAnalysis:
-    """One analysis of a split as the board has it: what it says, and its files."""
+    """One analysis of a split on the board: its texts and files."""
 
     text: AnalysisText
     _folder: Path = field(repr=False)
     _stated: Mapping[str, str] = field(repr=False)
 
     def table(self) -> pl.DataFrame:
-        """The findings; without columns where there are none.
+        """The findings; without columns if there are none.
 
         Raises:
-            DataError: if the file is missing or not the one that the manifest names (`damaged-board`).
+            DataError: if the file is missing or differs from the manifest (`damaged-board`).
         """
         path, table = self._folder / f"{self.text.name}.parquet", pl.DataFrame()
         if path.name in self._stated:
@@ -61,12 +61,12 @@ class BoardAnalysis:
 
 
 def load_analyses(board: Path) -> dict[tuple[str, str], tuple[BoardAnalysis, ...]]:
-    """All analyses of a board by edition and task, in the order in which a reader wants them.
+    """All analyses of a board by edition and task, in reading order.
 
     Tables and figures are read later.
 
     Raises:
-        DataError: if there is no board (`no-board`), or an index is not what the manifest says (`damaged-board`).
+        DataError: if there is no board (`no-board`), or an index differs from the manifest (`damaged-board`).
     """
     stated = read_board_manifest(board).hashes
     folders: dict[tuple[str, ...], dict[str, str]] = {}
@@ -102,7 +102,7 @@ def _ordered(analyses: Iterable[BoardAnalysis]) -> tuple[BoardAnalysis, ...]:
 
 
 def _verified(path: Path, stated: Mapping[str, str]) -> bytes:
-    """A file's bytes, which are those that the manifest names."""
+    """A file's bytes, verified against the manifest."""
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A board: its tables as typed rows, and what follows from them for every page."""
+"""A board: its tables as typed rows, and derived data for the pages."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from hellofresh.tasks.samples import MAIN
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
 
 ALL_PERIODS = "all"
-"""What the column `period` says where a score is of the whole quarter."""
+"""The value of the column `period` for a score of the whole quarter."""
 
 _BUNDLED = "bundled-sample"
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
-"""A row for each pair of systems, for each sample with its texts, for each answer: too many to keep in memory."""
+"""Tables with a row for each pair of systems, each sample with its texts, or each answer: too large for memory."""
 _MOST_REASONS = 5
 _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 
 
 def kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Concatenate[Board, _Asked], _Answer]:
-    """A function of a board whose answers are kept with it, which never changes, and shared by all pages.
+    """Cache a function's results in the board, which never changes, for all pages.
 
-    Its arguments must be few, as splits are: nothing is forgotten before the board is.
+    Its arguments must have few values, such as splits: the cache is kept as long as the board.
     """
 
     def ask(self: Board, /, *args: _Asked.args, **named: _Asked.kwargs) -> _Answer:
@@ -63,7 +63,7 @@ def kept(method: Callable[Concatenate[Board, _Asked], _Answer]) -> Callable[Conc
 
 
 class SplitKey(NamedTuple):
-    """A task in a quarter; `kind` says whether its main samples or those that were undecided (`prospective`)."""
+    """A task in a quarter; `kind` is that of its main samples or of those that were undecided (`prospective`)."""
 
     edition: str
     task: str
@@ -71,10 +71,10 @@ class SplitKey(NamedTuple):
 
 
 class BoardEntry(NamedTuple):
-    """What tells one line of the board from another.
+    """The identity of a line of the board.
 
-    `number` tells apart what is otherwise alike, such as two submissions with the same name and team. `name` is what
-    sentences and tables call it; no two entries of a split share one.
+    `number` distinguishes entries that are otherwise alike, such as submissions with equal names and teams. `name` is
+    used in sentences and tables, and unique within a split.
     """
 
     system: str
@@ -88,7 +88,7 @@ class BoardEntry(NamedTuple):
 
 
 class MetricValue(NamedTuple):
-    """The value of a metric with the limits of its 95% interval, and of the bootstrap's where there is one."""
+    """The value of a metric with the limits of its 95% interval, and of the bootstrap's, if any."""
 
     name: str
     value: float
@@ -100,16 +100,16 @@ class MetricValue(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScoreCell:
-    """How an entry did with one prompt in one period; counts are samples.
+    """The result of an entry with one prompt in one period; counts are samples.
 
     Attributes:
-        entry: whose result it is.
-        n, n_split: samples judged, and samples there are.
-        clusters: groups of samples that the intervals rest on.
-        replayed_by: how many other teams ran the system again and found no disagreement.
+        entry: of the result.
+        n, n_split: judged samples, and all samples.
+        clusters: groups of samples that the intervals are based on.
+        replayed_by: number of other teams that ran the system again without disagreement.
         none, blocked: samples judged without a readable answer, and with a refusal.
-        metrics: the task's metrics, the one that ranks first.
-        method: how its interval was made.
+        metrics: the task's metrics, the ranking one first.
+        method: of its interval.
     """
 
     entry: BoardEntry
@@ -129,11 +129,11 @@ class ScoreCell:
 
     @property
     def headline(self) -> MetricValue:
-        """What systems are ranked by."""
+        """The metric that ranks systems."""
         return self.metrics[0]
 
     def metric(self, name: str) -> MetricValue | None:
-        """The metric of that name, None where the board does not have it."""
+        """The metric of that name, or None if the board lacks it."""
         return next((metric for metric in self.metrics if metric.name == name), None)
 
     @property
@@ -152,15 +152,15 @@ class Days(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """All tables of a board; the large ones stay in their files, of which each question reads its part.
+    """All tables of a board; the large ones stay in their files, and each query reads a part.
 
     Attributes:
-        splits: the main splits on it, the latest quarter first, then by task.
+        splits: the main splits, the latest quarter first, then by task.
         code: the version of the code that built it.
-        private: whether it is the maintainers' own, with figures of quarters that are not revealed.
-        addresses: where the project lives.
-        folder: its own.
-        known: answers that were worked out already.
+        private: whether it is the maintainers' own, with figures of unrevealed quarters.
+        addresses: of the project.
+        folder: of the board.
+        known: cached results.
     """
 
     splits: tuple[SplitKey, ...] = ()
@@ -179,12 +179,12 @@ class Board:
 
         Args:
             row: a type of `hellofresh.results.board.schema`, which names the table.
-            split: of which quarter and task; tables about main samples only do not look at its kind.
-            wanted: what else must hold of their columns.
-            equal: values that columns must have.
+            split: quarter and task; tables of main samples only ignore its kind.
+            wanted: further conditions on their columns.
+            equal: required values of columns.
 
         Raises:
-            DataError: if the board was replaced meanwhile (`damaged-board`).
+            DataError: if the board has since been replaced (`damaged-board`).
         """
         return table_of(row).rows(self.frame(row, split, *wanted, **equal))
 
@@ -193,13 +193,13 @@ class Board:
         return next(iter(self.rows(row, split, *wanted, **equal)), None)
 
     def has(self, row: type, split: SplitKey) -> bool:
-        """Whether there are any such rows, without reading the texts of a large table."""
+        """Whether any such rows exist, without reading the texts of a large table."""
         keys = zip(("edition", "task", "split"), split, strict=True)
         mine = {key: value for key, value in keys if key in TABLES[_NAMES[row]].keys}
         return bool(self._tables[_NAMES[row]].lazy().filter(**mine).select(pl.len() > 0).collect().item())
 
     def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
-        """What `rows` gives, as a table."""
+        """The result of `rows` as a table."""
         name = _NAMES[row]
         keys = zip(("edition", "task", "split"), split, strict=True)
         mine = {key: value for key, value in keys if key in TABLES[name].keys}
@@ -221,7 +221,7 @@ class Board:
 
     @kept
     def _parts(self, name: str, *columns: str) -> Mapping[tuple[object, ...], pl.DataFrame]:
-        """A table by the values of columns, so that no page has to look through all of it."""
+        """A table partitioned by the values of columns, so that no page scans all of it."""
         table = self._tables[name]
         assert isinstance(table, pl.DataFrame)
         return table.partition_by(columns, as_dict=True, maintain_order=True)
@@ -231,16 +231,16 @@ class Board:
         return split._replace(kind=MAIN) in self._bundled
 
     def is_open(self, split: SplitKey) -> bool:
-        """Whether the labels of the main split are not revealed, so that the board holds no figure that they decide."""
+        """Whether the main split's labels are unrevealed, so that the board has no figures that depend on them."""
         return split in self._open
 
     def is_revealed(self, split: SplitKey) -> bool:
-        """Whether the release says that the labels of the split are public."""
+        """Whether the release's labels of the split are public."""
         release = self.first(ReleaseFacts, split)
         return release is not None and release.revealed
 
     def newest(self, task: str) -> SplitKey:
-        """The task's newest revealed quarter with scores; without one, the newest of all."""
+        """The task's newest revealed quarter with scores, or, without one, its newest."""
         ours = [split for split in self.splits if split.task == task]
         return next((split for split in ours if not self.is_open(split) and self.has_scores(split)), ours[0])
 
@@ -252,12 +252,12 @@ class Board:
         return {name: found[name] for name in sorted(found, key=lambda name: (name != first, name not in then, name))}
 
     def has_scores(self, split: SplitKey) -> bool:
-        """Whether any system has been scored on the split."""
+        """Whether any system has a score on the split."""
         return not self._cells(split).is_empty()
 
     @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
-        """The row that stands for each entry, whole quarter, the best first (then by name)."""
+        """The headline row of each entry over the whole quarter, the best first (then by name)."""
         return self._best_first(split, pl.col("headline"))
 
     def entries(self, split: SplitKey) -> dict[str, BoardEntry]:
@@ -277,11 +277,11 @@ class Board:
 
     @kept
     def prompts(self, split: SplitKey) -> Sequence[str]:
-        """Names of all prompts that some system was asked with, besides those that stand for one."""
+        """Names of all prompts used by any system, except headline ones."""
         return sorted(self._cells(split, ~pl.col("headline"))["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
-        """The whole quarter's result of each entry that was asked with the prompt, the best first (then by name)."""
+        """The result over the whole quarter of each entry with this prompt, the best first (then by name)."""
         return self._best_first(split, pl.col("prompt") == prompt)
 
     def _best_first(self, split: SplitKey, wanted: pl.Expr) -> list[ScoreCell]:
@@ -295,17 +295,17 @@ class Board:
         return self._filtered("scores", keys, *wanted, **equal)
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:
-        """What each period offered and gave, in order of time."""
+        """Available and drawn samples of each period, in order of time."""
         return sorted(self.rows(PeriodBalance, split), key=lambda row: row.period)
 
     def days(self, split: SplitKey) -> Days | None:
-        """The split's days, None where its release does not say."""
+        """The split's days, None if its release has none."""
         dates = self.first(Dates, split)
         return Days(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
 
     @kept
     def reasons(self, split: SplitKey) -> Mapping[str, Sequence[AnswerRow]]:
-        """The first answers of each system that come with a text, a ranking, a rationale or sources, by origin."""
+        """The first answers of each system that have a text, a ranking, a rationale or sources, by origin."""
         said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
         said |= pl.col("text").is_not_null() | pl.col("documents").is_not_null()
         found = self.frame(AnswerRow, split, said).sort("id", ~pl.col("headline"), "prompt")
@@ -323,7 +323,7 @@ class Board:
 
     @kept
     def systems(self, split: SplitKey) -> Mapping[str, SystemFacts]:
-        """What is known of each entry, by origin."""
+        """Facts on each entry, by origin."""
         return {row.origin: row for row in self.rows(SystemFacts, split)}
 
     def pairs(self, split: SplitKey, one: str, two: str) -> list[Pair]:
@@ -340,14 +340,14 @@ class Board:
         return {pair.two: pair for pair in (pair if pair.one == origin else pair.turned() for pair in found)}
 
     def fixed(self, task: str, split: str = MAIN, *, bundled: bool) -> list[OverQuartersRow]:
-        """Systems over all quarters, real ones or those of the bundled sample: the best first, without a score last."""
+        """Systems over all quarters, real ones or the bundled sample's: the best first, those without a score last."""
         rows = (
             self._tables["fixed"].lazy().filter(task=task, split=split).filter(pl.col("bundled") == bundled).collect()
         )
         return TABLES["fixed"].rows(rows)
 
     def analyses(self, split: SplitKey) -> Sequence[BoardAnalysis]:
-        """The analyses of a split, in the order in which a reader wants them; empty where none were made.
+        """The analyses of a split, in reading order; empty if none were made.
 
         Raises:
             DataError: if an index of them is missing or damaged (`damaged-board`).
@@ -368,7 +368,7 @@ def load_board(folder: Path) -> Board:
     """Read a board.
 
     Raises:
-        DataError: if there is none (`no-board`), or its files are not what the manifest or the pages say
+        DataError: if there is none (`no-board`), or its files do not match the manifest or the pages' needs
             (`damaged-board`).
     """
     files = BoardFiles.at(folder)
@@ -400,7 +400,7 @@ def load_board(folder: Path) -> Board:
 def _cells(scores: pl.DataFrame) -> pl.DataFrame:
     """One row for each entry, prompt and period, with lists of metrics and the column `number`.
 
-    Entries are written one after the other, so equal ones come in a fixed order.
+    Entries are written consecutively, so equal ones have a fixed order.
     """
     cell = ["edition", "task", "split", *_ENTRY, "settings", "prompt", "period", "number"]
     several = ["metric", *MetricValue._fields[1:]]
@@ -410,7 +410,7 @@ def _cells(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
-    """With the column `name`, see `hellofresh.results.panel.short_names`."""
+    """Add the column `name`, see `hellofresh.results.panel.short_names`."""
     parts = ["system", "team", "regime", "settings", "origin"]
     split = ["edition", "task", "split"]
     entries = scores.select(*split, *parts).unique(maintain_order=True)
@@ -442,7 +442,7 @@ def _result(row: Mapping[str, Any]) -> ScoreCell:
 
 
 def _newest_last(split: SplitKey) -> tuple[bool, EditionKey, str]:
-    """Data sets by name and version, then quarters by time; other names come first."""
+    """Sort key: data sets by name and version, then quarters by time; other names first."""
     if not is_edition(split.edition):
         return False, (-1, split.edition, ()), ""
     edition = parse_edition(split.edition)

@@ -1,8 +1,8 @@
-"""What is due by the board's tables, and what a visitor uploads, put through the check of submissions.
+"""Open tasks by the board's tables, and the check of a visitor's upload.
 
-Nothing here needs a browser or a server. The check reads files, so what was uploaded is written to a private temporary
-folder, under names that are ours, and removed afterwards. Findings name the two files as a submission has them, never
-where they lay.
+This module needs neither browser nor server. The check reads files, so an upload is written to a private temporary
+folder, under safe names, and removed afterwards. Findings name the two files as in a submission, never
+their temporary place.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from hellofresh.tasks.samples import Split
 from leaderboard.data.board import BoardEntry
 
 _NO_NAME = "-"
-"""Stands in the temporary folder for a name that no folder may have."""
+"""Replaces, in the temporary folder, a name that no folder may have."""
 
 
 def load_dues(folder: Path) -> list[Due]:
-    """What is due in each quarter and split of a board, by deadline; samples are there from its opening on.
+    """Open tasks in each quarter and split of a board, by deadline; a quarter has samples from its opening on.
 
     Raises:
         DataError: as `leaderboard.data.board.load_board`.
@@ -59,7 +59,7 @@ def load_dues(folder: Path) -> list[Due]:
         gone = frozenset(asked.filter("taken_down")["id"].to_list())
         by_task = dict(asked.filter(~pl.col("taken_down")).group_by("task", maintain_order=True).agg("id").iter_rows())
         tasks = calendars if parse_edition(edition).is_living else [task for task in TASKS if task in by_task]
-        if split not in list(Split) or not tasks:  # a split that this version does not know
+        if split not in list(Split) or not tasks:  # a split unknown to this version
             continue
         due_ids = {task: tuple(by_task.get(task, ())) for task in tasks}
         over = frozenset(states.filter("revealed").filter(**mine)["task"].to_list())
@@ -69,7 +69,7 @@ def load_dues(folder: Path) -> list[Due]:
 
 
 class Upload(NamedTuple):
-    """A file as it came; of its name it only matters whether it ends in `.csv`."""
+    """An uploaded file; its name matters only for the ending `.csv`."""
 
     name: str
     content: bytes
@@ -77,14 +77,14 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What the check says of an upload.
+    """The findings of the check of an upload.
 
     Attributes:
-        faults: what must be mended, in the order of the check; `where` is a file of the submission with line and field,
+        faults: errors, in the order of the check; `where` is a file of the submission with line and field,
             or empty.
-        warnings: what is allowed, but perhaps not meant.
-        submission: what would be handed in, None where something must be mended or is missing.
-        missing: files that have not been given yet.
+        warnings: for permitted but perhaps unintended content.
+        submission: ready to submit, None if there are errors or missing files.
+        missing: files that have not been uploaded yet.
     """
 
     faults: tuple[Fault, ...]
@@ -94,7 +94,7 @@ class Review:
 
 
 def said_toml(said: Mapping[str, str]) -> bytes:
-    """The `system.toml` that a form makes from the texts of its fields; whether it is taken is for the check to say."""
+    """The `system.toml` from the fields of a form, not yet checked."""
     info = SystemInfo.model_construct(
         name=said["name"],
         team=said["team"],
@@ -118,17 +118,17 @@ def review(
     known: KnownTeams | None = None,
     moment: datetime | None = None,
 ) -> Review:
-    """Check what was uploaded.
+    """Check an upload.
 
     Args:
-        due: what is due.
-        predictions, system: the two files, None where one is not there yet.
-        team, name: names of folders as they were typed; made of what `system.toml` says where nothing was.
-        known: teams that are there already, by the names of their folders.
-        moment: the time that counts as now.
+        due: the open task.
+        predictions, system: the two files, None if missing.
+        team, name: folder names as typed; derived from `system.toml` if empty.
+        known: existing teams, by the names of their folders.
+        moment: the present time.
 
     Raises:
-        WorkspaceError: if there is no room to work in.
+        WorkspaceError: if there is no space for temporary files.
     """
     at = moment or now()
     missing = tuple(file for file, upload in ((due.files.jsonl, predictions), (SYSTEM, system)) if upload is None)
@@ -165,7 +165,7 @@ def review(
 
 
 def _whole(root: Path, due: Due, names: tuple[str, str], known: KnownTeams, moment: datetime) -> Review:
-    """Both files, in folders with these names of team and system."""
+    """Check both files, in folders with these names of team and system."""
     folder = root / str(due.edition)
     for name in names:
         folder /= name if FOLDER_NAME.fullmatch(name) else _NO_NAME
@@ -184,7 +184,7 @@ def _whole(root: Path, due: Due, names: tuple[str, str], known: KnownTeams, mome
             what = f"a team with the folder {team!r} is on the board already"
             fix = "The maintainers ask that team before they take this in."
             warnings.insert(0, Fault("known-team", f"{SYSTEM}, team", what, fix))
-        # The canonical files may be longer than what was uploaded.
+        # The canonical files may be longer than the uploaded ones.
         again = root.joinpath("canonical", *names)
         again.mkdir(parents=True)
         for file, content in canonical_files(submission, due.split).items():
@@ -194,7 +194,7 @@ def _whole(root: Path, due: Due, names: tuple[str, str], known: KnownTeams, mome
 
 
 def _placed(faults: Sequence[Fault], root: Path) -> tuple[Fault, ...]:
-    """The same without the folder in which they were found; fields are plain names, they have no slash."""
+    """The faults without the temporary folder's path; fields are plain names without a slash."""
     return tuple(
         replace(
             fault,
@@ -207,7 +207,7 @@ def _placed(faults: Sequence[Fault], root: Path) -> tuple[Fault, ...]:
 
 
 def _about_names(team: str, name: str, info: SystemInfo | None) -> Iterator[Fault]:
-    """What is wrong with the names of folders; where `system.toml` cannot be read, none is missed."""
+    """Faults of the folder names; without a readable `system.toml`, missing names are not reported."""
     allowed = "Type one in lower-case letters, digits and hyphens, at most 40."
     for folder, kind, said in ((team, "team", info and info.team), (name, "system", info and info.name)):
         if folder and not FOLDER_NAME.fullmatch(folder):
@@ -217,7 +217,7 @@ def _about_names(team: str, name: str, info: SystemInfo | None) -> Iterator[Faul
 
 
 def known_teams_on(entries: Iterable[BoardEntry | Participant]) -> KnownTeams:
-    """The teams behind the submissions on a board, and the benchmark's own, by the names of their folders."""
+    """The teams of the submissions on a board, and the benchmark's own, by the names of their folders."""
     found: dict[str, set[str]] = {"hellofresh": {"HelloFresh"}}
     for entry in entries:
         folder, slash, _ = entry.origin.partition("/")

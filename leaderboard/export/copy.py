@@ -1,4 +1,4 @@
-"""The pages of the site: each drawn once for everything that it can be about, and the frame around all of them."""
+"""The pages of the site: each rendered once for each of its subjects, in a common frame."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from leaderboard.views import PAGES, Visit, foot, home_of, page_keys
 HOME = "index.html"
 STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"
 SCRIPTS = {"table.js": 'class="hf-tools" role="search"><div><label', "data.js": "data-hf="}
-"""Scripts, and by what in a page one sees that it needs them."""
+"""Scripts, and the text in a page that shows that it needs them."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'"
 )
-"""What a page may load: its own files. Drawings place their boxes by style attributes, which can load nothing."""
+"""Pages may load only their own files. Drawings are placed by style attributes, which can load nothing."""
 
 _STYLES = (Path(__file__).parent.with_name("style.css"), Path(__file__).with_name("frame.css"))
 _THEMES = (("light", "#ffffff"), ("dark", "#0f141a"))
@@ -41,9 +41,9 @@ _MOST_CHARACTERS = 40
 
 
 def file_names(entries: Iterable[BoardEntry]) -> dict[str, str]:
-    """A file's name, without ending, for each origin: what is safe of the system's name, and a hash of the origin.
+    """A file's name, without ending, for each origin: the safe part of the system's name, and a hash of the origin.
 
-    All are different, also where a file system takes capitals and small letters for the same.
+    Names are unique, also on case-insensitive file systems.
     """
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -61,7 +61,7 @@ def _slug(name: str, origin: str, length: int) -> str:
 
 
 def _folder_of(split: SplitKey) -> str:
-    """The folder of a split's pages; no name from outside becomes a path as it is."""
+    """The folder of a split's pages; no untrusted name becomes a path unchanged."""
     task = split.task if split.task in TASKS else _slug(split.task, split.task, 8)
     try:
         edition = EVERY if split.edition == EVERY else str(parse_edition(split.edition))
@@ -73,12 +73,12 @@ def _folder_of(split: SplitKey) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all pages of a copy share.
+    """Data shared by all pages of a copy.
 
     Attributes:
-        board: what is shown.
+        board: source of the data.
         paths: of each page's file.
-        home: the split that pages about the whole board belong to.
+        home: the split of pages about the whole board.
         fingerprint: of the board's manifest.
     """
 
@@ -89,7 +89,7 @@ class Site:
 
     @classmethod
     def of(cls, board: Board, fingerprint: str) -> Site:
-        """All pages that a copy of the board has: of all splits, the newest quarter first, all quarters last."""
+        """All pages of a copy of the board: of all splits, the newest quarter first, all quarters last."""
         paths, names = {}, dict[SplitKey, dict[str, str]]()
         for page, split, choices in page_keys(board):
             if split not in names:
@@ -103,7 +103,7 @@ class Site:
 
 
 def framed(visit: Visit, fingerprint: str) -> str:
-    """The whole file of a page.
+    """A page's complete file.
 
     Args:
         visit: the page.
@@ -135,7 +135,7 @@ def framed(visit: Visit, fingerprint: str) -> str:
 
 
 def _banner(visit: Visit) -> Html:
-    """The way to the other pages, of the same task and quarter where there are such."""
+    """Links to the other pages, of the same task and quarter where these exist."""
     split, board, here = visit.chosen, visit.board, visit.links.here
     newest = next(one for one in board.splits if one.task == split.task) if split.edition == EVERY else split
     items = []
@@ -152,11 +152,11 @@ def _banner(visit: Visit) -> Html:
 
 
 def pages_of(site: Site, wanted: deque[str]) -> Iterator[Visit]:
-    """All pages, one after the other: what is wanted next; else the first pages, then those of which there are many.
+    """All pages in turn: requested ones first, then the first pages, then those of the most numerous kinds.
 
     Args:
-        site: whose.
-        wanted: paths of pages that somebody waits for; taken from the left.
+        site: of the pages.
+        wanted: paths of requested pages; taken from the left.
     """
     last = {"compare": 1, "system": 2, "samples": 3}
     order = sorted(site.paths.items(), key=lambda item: (item[1] != HOME, last.get(item[0][0], 0)))
@@ -168,7 +168,7 @@ def pages_of(site: Site, wanted: deque[str]) -> Iterator[Visit]:
 
 
 def drawn_page(site: Site, key: PageKey, path: str) -> Visit:
-    """One page, for a file."""
+    """Render one page for a file."""
     name, split, choices = key
     page = next(page for page in PAGES if page.path == name)
     visit = Visit(site.board, Links(site.paths, path), page, split, dict(choices))
@@ -177,7 +177,7 @@ def drawn_page(site: Site, key: PageKey, path: str) -> Visit:
 
 
 def not_found(site: Site) -> str:
-    """What unknown addresses answer, with ways on; it needs no other file, as it may stand at any depth."""
+    """The response to unknown addresses, with links; it loads no other file, since its depth is unknown."""
     said = "No page of this site has this address. It may have moved; start from the first page to find it."
     board = site.board
     newest = [("leaderboard", board.newest(task), ()) for task in sorted({split.task for split in board.splits})]
@@ -189,7 +189,7 @@ def not_found(site: Site) -> str:
 
 
 def being_made(done: int, pages: int) -> str:
-    """What a page answers that is not there yet: how many are, and itself again soon."""
+    """The response for a page that does not exist yet: the progress so far, and a reload soon."""
     said = f"This page is being made: {done:,} of {pages:,} pages are there. It opens by itself."
     return _lone_page("One moment", said, refresh=el("meta", http_equiv="refresh", content="2"))
 
@@ -203,13 +203,13 @@ def _lone_page(title: str, said: str, *links: Html | None, refresh: Html | None 
 
 
 def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
-    """A whole HTML file.
+    """A complete HTML file.
 
     Args:
         title: of the window.
         about: one sentence, for search engines and previews.
-        policy: what it may load.
-        head: what else stands in its head.
+        policy: content security policy.
+        head: further elements of its head.
         body: the element.
     """
     metas = [
@@ -226,5 +226,5 @@ def document(title: str, about: str, policy: str, head: Sequence[Html | None], b
 
 
 def style() -> str:
-    """What pages without a server look like, less the widths of the ranked table's columns."""
+    """The style of pages without a server, except the widths of the ranked table's columns."""
     return "\n".join(path.read_text(encoding="utf-8") for path in _STYLES)

@@ -1,4 +1,4 @@
-"""Writes the whole copy: pages, the files beside them, style and script."""
+"""Writes the complete copy: pages, the files beside them, style and script."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _BEFORE = (("3.25rem", "3rem"), ("minmax(11rem, 1fr)", "minmax(8.5rem, 1fr)"), (
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written.
+    """Report of an export.
 
     Attributes:
-        folder: where.
-        pages, files: how many; pages are files too.
+        folder: of the copy.
+        pages, files: their numbers; pages are files too.
         size: of all files in bytes.
-        skipped: whether the same copy was there already.
+        skipped: whether the same copy already existed.
     """
 
     folder: Path
@@ -63,21 +63,21 @@ def export_board(
     private: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ExportReport:
-    """Write a static copy of a board; an earlier copy in the folder is replaced as a whole.
+    """Write a static copy of a board, which replaces an earlier copy in the folder as a whole.
 
     The same board always gives the same bytes.
 
     Args:
         board: the folder with the board's tables.
-        folder: where to: missing, empty, or with an earlier copy.
-        space: whether to add what makes the folder a static Space of the Hugging Face hub.
-        instances: whether to add what each system said of each sample, as Every Eval Ever takes it.
-        private: whether the maintainers' own board is meant, whose copy nobody else may read.
-        progress: called with each file that was written.
+        folder: target: missing, empty, or with an earlier copy.
+        space: whether to add the files of a static Space on the Hugging Face hub.
+        instances: whether to add the answers of each system to each sample in the format of Every Eval Ever.
+        private: whether the maintainers' own board is intended, whose copy only they can read.
+        progress: called with each written file.
 
     Raises:
         DataError: if there is no board (`no-board`) or it is damaged (`damaged-board`).
-        UsageError: if the board is the maintainers' own, which is not for others.
+        UsageError: if the board is the maintainers' own and `private` is not set.
         WorkspaceError: if the folder holds anything else (`foreign-folder`) or cannot be written (`unwritable`).
     """
     made = Export.of(board, folder, private=private)
@@ -86,12 +86,12 @@ def export_board(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Export:
-    """A copy of a board that is about to be made, or being made.
+    """An export of a board, planned or running.
 
     Attributes:
         site: its pages.
-        folder: where to.
-        wanted: paths of pages that somebody waits for, which are made next.
+        folder: target.
+        wanted: paths of requested pages, which are made next.
     """
 
     site: Site
@@ -117,10 +117,10 @@ class Export:
     def write(
         self, written: Callable[[str, Path], None], *, space: bool = False, instances: bool = False
     ) -> ExportReport:
-        """Make the copy in a folder beside its own, which it takes when it is whole.
+        """Write the copy to a folder beside its target, and move it there when complete.
 
         Args:
-            written: called with each file that was written: its path in the copy, and where it lies until then.
+            written: called with each written file: its path in the copy, and its temporary place.
             space, instances: see `export_board`.
         """
         board, files = self.site.board, dict[str, ListedFile]()
@@ -143,14 +143,14 @@ class Export:
             if not same:
                 listed.write(new)
                 new.chmod(0o700 if board.private else 0o755)
-                earlier_copy(self.folder)  # again: something may have come into it meanwhile
+                earlier_copy(self.folder)  # again, since files may have been added meanwhile
                 put_in_place(new, self.folder)
         pages = sum(path.endswith(".html") for path in files)
         return ExportReport(self.folder, pages, len(files), sum(one.size for one in listed.files), skipped=same)
 
 
 def is_exported(board: Path, folder: Path) -> bool:
-    """Whether a folder holds a whole copy of this very board.
+    """Whether a folder contains a complete copy of this board.
 
     Raises:
         WorkspaceError: if the folder holds anything else (`foreign-folder`).
@@ -165,7 +165,7 @@ def _fingerprint(board: Path) -> str:
 
 
 def _files(site: Site, wanted: deque[str], *, space: bool, instances: bool) -> Iterator[tuple[str, str | bytes]]:
-    """Each file's path and content: a page comes after all that it loads."""
+    """Each file's path and content: a page follows the files that it loads."""
     scales = {
         columns_class(scale): scale
         for scale in (scale_of(site.board, split) for split in dict.fromkeys(split for _, split, _ in site.paths))
@@ -181,16 +181,16 @@ def _files(site: Site, wanted: deque[str], *, space: bool, instances: bool) -> I
     for page in pages_of(site, wanted):
         whole = framed(page, site.fingerprint)
         yield from page.files.items()
-        # Ranked tables go without what 500 rows would repeat and the style says once; texts hold no quotes and no tags.
+        # The style replaces what 500 rows would repeat; texts contain no quotes and no tags.
         yield page.links.here, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
     yield from record_files(site, instances=instances)
 
 
 def columns_css(scale: Scale) -> str:
-    """The style of the ranked table's columns, made from their names, so that no row has to carry it.
+    """The style of the ranked table's columns, generated from their names, so that rows need not repeat it.
 
-    It has widths on wide and on narrow screens, labels for phones, and a class each that takes a column away. Rows are
-    grids of the same widths: a browser then lays out the rows that are on the screen, and not all of 500.
+    It has widths on wide and on narrow screens, labels for phones, and a class for each that hides a column. Rows are
+    grids of the same widths, so that a browser lays out the visible rows only, not all of 500.
 
     Args:
         scale: of the scores in the table.

@@ -1,4 +1,4 @@
-"""A folder that is replaced as a whole, and only if an earlier copy of the site is all that it holds."""
+"""A folder that is replaced as a whole, and only if it contains nothing but an earlier copy of the site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class CopyListing:
-    """What a copy holds.
+    """The contents of a copy.
 
     Attributes:
         code: the version of the code that built the board.
@@ -35,15 +35,15 @@ class CopyListing:
         write_json(folder / MARKER, {"format": _FORMAT, **asdict(self)})
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether all files are there as they were written."""
+        """Whether all files exist as they were written."""
         return all(one.is_in(folder) for one in self.files)
 
 
 def earlier_copy(folder: Path) -> CopyListing | None:
-    """What an earlier copy in the folder holds; None where nothing is.
+    """The contents of an earlier copy in the folder; None if the folder is empty or missing.
 
     Raises:
-        WorkspaceError: if anything is there that no copy put there (`foreign-folder`), or if the command runs in the
+        WorkspaceError: if there are files of other origin (`foreign-folder`), or if the command runs in the
             folder (`folder-in-use`).
     """
     if Path.cwd().is_relative_to(folder):
@@ -67,10 +67,10 @@ def earlier_copy(folder: Path) -> CopyListing | None:
 
 
 def read_listing(folder: Path) -> CopyListing:
-    """What the copy in a folder lists.
+    """The list of the copy in a folder.
 
     Raises:
-        WorkspaceError: if there is none (`foreign-folder`).
+        WorkspaceError: if there is no list (`foreign-folder`).
     """
     if not (folder / MARKER).is_file():
         raise _foreign(folder, f"it is not empty and has no {MARKER}")

@@ -1,4 +1,4 @@
-"""Pages that are one HTML file and open from disk: a comparison of systems, which is also a picture, a Markdown or a
+"""Self-contained HTML pages that open from disk: a comparison of systems, also as a picture, a Markdown or a
 LaTeX table; and the note writers of a quarter.
 """
 
@@ -28,7 +28,7 @@ _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
 
 def forest_svg(compared: ScoreComparison) -> str:
-    """Each mean with its interval, the best first; the dashed line is the leader's mean."""
+    """Each mean with its interval, the best first; the dashed line marks the leader's mean."""
     rows = compared.table.rows(named=True)
     low, high = min(row["low"] for row in rows), max(row["high"] for row in rows)
     span, height = (high - low) or 1.0, _ROW * (len(rows) + 2)
@@ -53,7 +53,7 @@ def forest_svg(compared: ScoreComparison) -> str:
 
 
 def compare_page(compared: ScoreComparison) -> str:
-    """The page: the sentence, forest plot, ranks, matrix of pairs, downloads."""
+    """The page of a comparison: sentence, forest plot, ranks, matrix of pairs, downloads."""
     systems = compared.shown()[0]
     picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
     return one_page(
@@ -74,20 +74,20 @@ def compare_page(compared: ScoreComparison) -> str:
 
 
 def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[WriterPair]) -> str:
-    """The page of a quarter as one file, for whoever has a dump and no board."""
+    """The note writers' page of a quarter, for users with a dump and no board."""
     first, others = writers_sections(writers, pairs)
     rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}
     return one_page(f"Note writers, {quarter}", LEDE, *first, *others, said=_OF_WRITERS, **rows)
 
 
 def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[Row]) -> str:
-    """An HTML file that opens from disk and loads nothing.
+    """A self-contained HTML file.
 
     Args:
-        title, lede: above all.
-        parts: what stands on it.
-        said: of what it was made.
-        tables: rows to take away, by the names of the files.
+        title, lede: at the top.
+        parts: the content.
+        said: the source of the data.
+        tables: rows to download, by the names of the files.
     """
     ways: list[Html | str] = []
     for name, rows in tables.items():
@@ -100,7 +100,7 @@ def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[
 
 
 def _pairs(compared: ScoreComparison) -> Html:
-    """The matrix of pairs; a list beside a baseline, and of many systems nothing but the files."""
+    """The matrix of pairs; a list with a baseline, and only the files for many systems."""
     names = compared.table["system"].to_list()
     if compared.pairs.height < len(names):
         pairs = compared.shown()[1]
@@ -142,4 +142,4 @@ WRITERS: Mapping[str, Callable[[ScoreComparison], str]] = {
     ".tex": lambda compared: as_latex(compared.table.to_dicts()),
     ".md": _markdown,
 }
-"""How a comparison is written, by the ending of the file."""
+"""Writers of a comparison, by the ending of the file."""

@@ -1,6 +1,6 @@
-"""Results in the formats of other places: a feed, badges, `.eval_results` of model repositories, Every Eval Ever.
+"""Results in external formats: a feed, badges, `.eval_results` of model repositories, Every Eval Ever.
 
-Only what a board ranks is passed on: nothing of the bundled sample, whose scores are for demonstration, and nothing of
+Only ranked results are exported: none of the bundled sample, whose scores are for demonstration, and none of
 a split whose labels are not revealed. Sources of the formats: https://datatracker.ietf.org/doc/html/rfc4287,
 https://huggingface.co/docs/hub/eval-results and https://github.com/evaleval/every_eval_ever (schema 0.3.0, with its
 file of samples).
@@ -33,15 +33,15 @@ from leaderboard.export.copy import FEED, Site, file_names
 _WIDTHS = {**dict.fromkeys("fijlt.,()I1|", 0.35), **dict.fromkeys("mwMW@", 0.95)}
 _SCHEMA = "0.3.0"
 _RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "first_party"}
-"""Who is behind a score, as Every Eval Ever calls it, by the entry's provenance."""
+"""Every Eval Ever's term for the source of a score, by the entry's provenance."""
 
 
 def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, str]]:
     """The path and the text of each file, below the copy's folder.
 
     Args:
-        site: whose results.
-        instances: whether what each system said of each sample stands beside its record of Every Eval Ever.
+        site: of the results.
+        instances: whether each record of Every Eval Ever also has the system's answers to the samples.
     """
     yield FEED, feed(site)
     for split in dict.fromkeys(split for _, split, _ in site.paths):
@@ -64,7 +64,7 @@ def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, 
 def _every_eval_ever(
     board: Board, split: SplitKey, ranked: Sequence[ScoreCell], *, instances: bool
 ) -> Iterator[tuple[str, str]]:
-    """A record for each ranked system, and with `instances` beside it what it said of each sample."""
+    """A record for each ranked system, and with `instances` also its answers to each sample."""
     facts, said = board.systems(split), dict[tuple[object, ...], pl.DataFrame]()
     rows = board.rows(SampleRow, split) if instances and class_names(split.task) else ()
     samples = {row.id: row for row in rows if row.label is not None}
@@ -79,12 +79,12 @@ def _every_eval_ever(
 
 
 def _is_passed_on(board: Board, split: SplitKey) -> bool:
-    """Whether results of a split may stand elsewhere."""
+    """Whether results of a split may be exported."""
     return not board.is_bundled(split) and not (board.is_open(split) and split.kind == MAIN)
 
 
 def feed(site: Site) -> str:
-    """The feed of deadlines and results as Atom, the latest first; addresses are relative to it."""
+    """The feed of deadlines and results as Atom, the latest first; addresses are relative to the feed's."""
     board, entries = site.board, list[tuple[str, str]]()
     for split in dict.fromkeys(split for _, split, _ in site.paths):
         if board.is_bundled(split):
@@ -117,7 +117,7 @@ def feed(site: Site) -> str:
 
 
 def _dated(split: SplitKey) -> str:
-    """The edition, and the split where it is not the main one."""
+    """The edition, and the split unless it is the main one."""
     return split.edition if split.kind == MAIN else f"{split.edition}, {split.kind}"
 
 
@@ -139,7 +139,7 @@ def _figures(score: MetricValue) -> tuple[str, str, str]:
 
 
 def _feed_entry(parts: tuple[str, ...], at: datetime, said: tuple[str, str], page: str) -> tuple[str, str]:
-    """When, and the element; `parts` make its id, and `said` is its title and its summary."""
+    """The time and the element; `parts` make its id, and `said` is its title and its summary."""
     updated, (title, about) = _spell_time(at), map(escape, said)
     return updated, (
         f"<entry><id>{escape(':'.join(('urn:hellofresh', *parts)))}</id><title>{title}</title>"
@@ -168,7 +168,7 @@ def badge(split: SplitKey, result: ScoreCell, standing: Standing, ranked: int) -
 
 
 def eval_results(board: Board, split: SplitKey, result: ScoreCell, facts: SystemFacts | None) -> str:
-    """The headline result for `.eval_results` of a model's own repository; it needs the data set's name on the hub."""
+    """The headline result for `.eval_results` of a model's own repository; requires the data set's name on the hub."""
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not in its list of names
 
@@ -195,7 +195,7 @@ def every_eval_ever(
 ) -> Iterator[tuple[str, str]]:
     """The path and the text of a record of Every Eval Ever, all metrics of an entry on a split, and of its samples.
 
-    Its name and its times follow from the entry, so that the same board gives the same bytes.
+    Its name and its times are derived from the entry, so that the same board gives the same bytes.
     """
     entry, named = result.entry, benchmark_task(split.task, split.edition, split.kind)
     team, system = (file_names([entry._replace(system=name)])[entry.origin] for name in (entry.team, entry.system))
@@ -221,7 +221,7 @@ def every_eval_ever(
 
 
 def _who(board: Board, result: ScoreCell, model: str) -> Mapping[str, object]:
-    """Where a record is from, and who was scored."""
+    """The source of a record, and the scored system."""
     entry = result.entry
     return {
         "source_metadata": {
@@ -277,7 +277,7 @@ def _all_metrics(board: Board, split: SplitKey, result: ScoreCell) -> list[Mappi
 
 
 def _instance(split: SplitKey, sample: SampleRow, answer: AnswerRow) -> Mapping[str, object]:
-    """What a system said of a sample. The sample is named, not repeated: its texts are in the release, if anywhere."""
+    """A system's answer to a sample. The sample is only identified: its texts are in the release, if published."""
     classes, asked = class_names(split.task), sample.link or sample.id
     reference, right = classes[sample.label or 0], answer.label == sample.label
     output = classes[answer.label] if answer.label is not None else ""

@@ -1,7 +1,7 @@
-"""A run as one HTML file that needs nothing else: settings, score, cost, and every sample with its transcript.
+"""A run as a self-contained HTML file: settings, score, cost, and every sample with its transcript.
 
-All texts are escaped. The page's own policy forbids it to load anything or to run any script but its search, which is
-named by its hash.
+All texts are escaped. The page's own policy forbids loading anything and running any script except its search, which
+is identified by its hash.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class RunSample:
 
     Attributes:
         id: of the sample.
-        kind: `right`, `wrong`, `answered`, `none` or `blocked`: what the search can choose.
-        answer: what came out, a few words.
-        texts: what was asked, answered and found, in order, each with a title.
+        kind: `right`, `wrong`, `answered`, `none` or `blocked`: the choices of the search.
+        answer: the result in a few words.
+        texts: question, answers and retrieved texts, in order, each with a title.
     """
 
     id: str
@@ -79,11 +79,11 @@ class RunTable:
 
 
 def run_page(name: str, lede: str, tables: Sequence[RunTable], samples: Sequence[RunSample]) -> str:
-    """The page.
+    """The page of a run.
 
     Args:
         name: the run's id.
-        lede: what was asked of whom, a sentence.
+        lede: the questions and the system, in a sentence.
         tables: settings, score and cost; those without rows are left out.
         samples: in order.
     """
@@ -119,5 +119,5 @@ def _sample(sample: RunSample) -> Html:
 
 
 def _lines(text: str) -> str:
-    """The text with its lines, in which nothing hides or reorders."""
+    """Keep the text's lines; sanitise characters that hide or reorder."""
     return "\n".join(visible(line, 100_000) if line.strip() else "" for line in text.splitlines())

@@ -1,6 +1,6 @@
 """The pages of the site: a new one is a file here, and a line in `PAGES`; the first opens the site.
 
-The folder is not called `pages`: beside `app.py`, Streamlit would take each file of such a folder for a page of its own
+The folder is not called `pages`: beside `app.py`, Streamlit would treat each file of such a folder as a page
 and never run `app.py`.
 """
 
@@ -52,7 +52,7 @@ PAGES: tuple[Page, ...] = (
 
 
 def page_keys(board: Board) -> Iterator[PageKey]:
-    """All pages about a split that a board has: the newest quarter first, all quarters last."""
+    """All pages about splits of a board: the newest quarter first, all quarters last."""
     both = ((split, split._replace(kind=PROSPECTIVE)) for split in board.splits)
     splits = [one for pair in both for one in pair if one.kind == MAIN or board.has_scores(one)]
     living = {split.task for split in splits if is_edition(split.edition) and not is_frozen(split.edition)}
@@ -63,7 +63,7 @@ def page_keys(board: Board) -> Iterator[PageKey]:
 
 
 def home_of(board: Board) -> SplitKey:
-    """The split that stands for the board: the newest with results, real ones before those of the bundled sample."""
+    """The board's default split: the newest with results, real ones before those of the bundled sample."""
     newest = sorted(
         sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
     )

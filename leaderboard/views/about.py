@@ -1,4 +1,4 @@
-"""How the benchmark works, for readers who want to know before they trust a number; the prose stands in `about.md`."""
+"""Methods of the benchmark, for readers who check before they trust; the prose is in `about.md`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leaderboard.views.visit import Page, Visit
 _LEDE = "How the benchmark is made, and what its numbers can and cannot say."
 _PROSE = Path(__file__).resolve().parents[1] / "about.md"
 _CHANGELOG = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
-"""Lies beside the code; not there where only the package is installed."""
+"""Beside the code; missing if only the package is installed."""
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
 
 
@@ -28,7 +28,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _benchmark() -> Html:
-    """What is asked, what systems are ranked by, and how labels and scores are made."""
+    """Questions, ranking metrics, and the origin of labels and scores."""
     parts = []
     for track, names in groupby(sorted(TASKS, key=task_order), key=track_title):
         tasks = [TASKS[name] for name in names]
@@ -54,7 +54,7 @@ def _benchmark() -> Html:
 
 
 def _sections(markdown: str) -> Iterator[Html]:
-    """Headings of the second level, paragraphs and links; nothing else is in the prose."""
+    """Headings of the second level, paragraphs and links: the prose uses no other markup."""
     for block in markdown.strip().split("\n\n"):
         text = " ".join(block.split())
         if text.startswith("## "):
@@ -66,7 +66,7 @@ def _sections(markdown: str) -> Iterator[Html]:
 
 
 def _this_board(board: Board) -> Html:
-    """Which code built the board, what is on it, and how to cite it."""
+    """The code version of the board, its contents, and its citation."""
     editions = ", ".join(sorted({split.edition for split in board.splits}))
     version = board.code.rpartition(" ")[2]
     entry = (
@@ -92,10 +92,10 @@ def _this_board(board: Board) -> Html:
 
 
 def about_changes(changelog: str) -> Html | None:
-    """What has changed from version to version.
+    """Changes by version.
 
     Args:
-        changelog: Markdown with a heading a version, below it lists with headings of their own; empty if not known.
+        changelog: Markdown with a heading for each version and lists with headings below; empty if unknown.
     """
     versions = [part.partition("\n") for part in f"\n{changelog}".split("\n## ")[1:]]
     if not versions:
@@ -105,13 +105,13 @@ def about_changes(changelog: str) -> Html | None:
 
 
 def _groups(body: str) -> Iterator[Html]:
-    """The lists of a version, each after its heading, if it has one."""
+    """The lists of a version, each after its heading, if any."""
     for part in f"\n{body}".split("\n### "):
         title, _, points = part.partition("\n")
         if title:
             yield el("h3", title)
         if found := f"\n{points}".split("\n- ")[1:]:
-            # What stands between backticks is code.
+            # Text between backticks is code.
             texts = (" ".join(point.split()).split("`") for point in found)
             yield el("ul", *(el("li", *(el("code", one) if k % 2 else one for k, one in enumerate(t))) for t in texts))
 

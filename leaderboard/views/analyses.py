@@ -1,4 +1,4 @@
-"""The questions that are asked of a quarter: each with its figure, how to read it, its notes and its table."""
+"""Analyses of a quarter: each question with its figure, explanation, notes and table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TITLES = {
     "quarter_of": "Quarter of",
 }  # fmt: skip
 _FIRST = {"least": "least", "most": "most", "spread": "spread of"}
-"""Words at the end of a column's name that come first in its title."""
+"""Words at the end of a column's name that begin its title."""
 _GROUPS = {
     "How sure is the ranking?": (
         "ranking", "temporal-consistency", "prompt-sensitivity", "deployment", "robustness", "text-alone",
@@ -46,12 +46,12 @@ _MORE = "More questions"
 _EFFECTS = ("difference", "step", "gain", "memory", "over_chance", "less_best")
 _MEASURES = ("value", "share", "agreement", "ece", "second_precision", "precision")
 _ABOUT = ("system", "first", "second", "factor", "slice", "bin", "fact", "text", "period", "what")
-"""Columns of differences, of other findings, and of what they are about, the first that is there being the answer."""
+"""Columns of differences, of other findings, and of their subjects; the first existing one is the answer."""
 _SIZE = re.compile(r'<svg[^>]* width="(\d+)[\d.]*" height="(\d+)[\d.]*"')
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 _REMARKS = ("not_adjusted",)
-"""Columns of sentences, which stand below the table."""
+"""Columns of sentences, shown below the table."""
 
 
 def _compose(visit: Visit) -> None:
@@ -74,7 +74,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _section(visit: Visit, analysis: BoardAnalysis) -> None:
-    """One question with its answer, a picture of its figure, the first rows of its table, and files beside the page."""
+    """One question with its answer, its figure as a picture, the first rows of its table, and files beside the page."""
     svg = analysis.svg()
     size = _SIZE.search(svg[:500].decode(errors="replace"))
     address = visit.picture(f"{analysis.text.name}.svg", svg) if svg else ""
@@ -82,7 +82,6 @@ def _section(visit: Visit, analysis: BoardAnalysis) -> None:
 
 
 def _whole(visit: Visit, analysis: BoardAnalysis) -> Html | None:
-    """The whole table as a file."""
     if not analysis.text.row_count:
         return None
     file = visit.attach(f"{analysis.text.name}.csv", as_csv(plain_rows(analysis.table())).encode())
@@ -97,16 +96,16 @@ def _without_figure(visit: Visit, analysis: BoardAnalysis) -> Html:
 def analysis_section(
     analysis: BoardAnalysis, picture: str, whole: Html | None = None, size: Sequence[str] = ()
 ) -> Html:
-    """All of one analysis: question, answer, picture, and folded how to read it and the first rows of its table.
+    """A complete analysis: question, answer, picture, and, folded, the explanation and the first rows of its table.
 
     Args:
-        analysis: which.
+        analysis: to show.
         picture: the address of its figure, which as a picture can run nothing; empty if absent.
-        whole: where the whole table is.
-        size: width and height of the figure in pixels; empty if not known.
+        whole: link to the whole table.
+        size: width and height of the figure in pixels; empty if unknown.
 
     Raises:
-        DataError: if its table is not the one that was made (`damaged-board`).
+        DataError: if its table has been changed (`damaged-board`).
     """
     table = analysis.table()
     rows = findings(table, most=_FOLDED_ROWS)
@@ -125,10 +124,10 @@ def analysis_section(
 
 
 def answer(rows: pl.DataFrame) -> str | None:
-    """What a table of findings says, in one sentence; None where there is nothing to say.
+    """The result of a table of findings in one sentence; None if it has none.
 
-    Of differences, how many are surely above or below zero; of ranks, how many systems may be first; of values, the
-    lowest and the highest.
+    For differences, the number surely above or below zero; for ranks, the number of systems that may be first; for
+    values, the lowest and the highest.
     """
     return _of_differences(rows) or _of_ranks(rows) or _of_values(rows)
 
@@ -175,7 +174,7 @@ def _whose(row: dict[str, Value]) -> str:
 
 
 def _reading(analysis: BoardAnalysis) -> Html:
-    """How to read the figure, and what to know of it."""
+    """How to read the figure, and its caveats."""
     rest = analysis.text.figure.left_out if analysis.text.figure else ""
     said = [*([rest] if rest else []), *analysis.text.notes]
     notes = el("ul", *(el("li", named(note, 1000)) for note in said), class_="hf-notes") if said else None
@@ -197,7 +196,7 @@ def _questions(groups: Mapping[str, Sequence[BoardAnalysis]]) -> Html:
 
 
 def _column_title(name: str) -> str:
-    """A column's name as a table's head has it."""
+    """The title of a column in the table's head."""
     titles = metric_titles()
     if name in _TITLES or name in titles:
         return _TITLES.get(name) or titles[name]
@@ -208,7 +207,7 @@ def _column_title(name: str) -> str:
 
 
 def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
-    """The rows for downloads; numbers that are not finite are unknown."""
+    """The rows for downloads; infinite and missing numbers are unknown."""
     return [
         {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
         for row in rows.to_dicts()
@@ -216,13 +215,13 @@ def plain_rows(rows: pl.DataFrame) -> list[dict[str, Value]]:
 
 
 def findings(rows: pl.DataFrame, *, most: int = _MOST_ROWS) -> Html | None:
-    """The table of an analysis; None where it has no rows.
+    """The table of an analysis; None if it has no rows.
 
-    Columns without any value are left out. What is the same in every row is said once, below the table.
+    Empty columns are left out. Values that are equal in every row are shown once, below the table.
 
     Args:
         rows: the findings.
-        most: rows to show.
+        most: maximal number of rows.
     """
     if not rows.height:
         return None
@@ -266,14 +265,14 @@ def _finding(row: dict[str, Value], name: str, below: tuple[str, ...], numeric: 
 
 
 def _remarks(rows: pl.DataFrame, name: str) -> Iterator[Html]:
-    """What a column of sentences says, once a sentence, with whom it is about."""
+    """The distinct sentences of a column, each with its subjects."""
     for said, theirs in rows.drop_nulls(name).group_by(name, maintain_order=True):
         whose = join(part for system in theirs["system"] for part in (", ", named(str(system), 60)))
         yield join([f"{_column_title(name)}: ", named(str(said[0]), 300), whose])
 
 
 def _is_same(rows: pl.DataFrame, name: str) -> bool:
-    """Whether a column that describes, rather than being a finding, says the same in all of several rows."""
+    """Whether a descriptive column has the same value in all of several rows."""
     return (
         rows.height > 1
         and name not in _WHOSE
@@ -284,12 +283,12 @@ def _is_same(rows: pl.DataFrame, name: str) -> bool:
 
 
 def _columns(rows: pl.DataFrame) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The columns to show, each with those that stand under its values: limits of intervals, and teams."""
+    """The visible columns, each with those shown under its values: limits of intervals, and teams."""
     names = set(rows.columns)
     limits = {
         name: (f"{name}_low", f"{name}_high") for name in rows.columns if {f"{name}_low", f"{name}_high"} <= names
     }
-    # Where two values stand before a pair of bare limits, the last one is theirs: a difference after what it is of.
+    # If two values precede a pair of bare limits, these belong to the last: a difference follows its operands.
     bare = [name for name in _VALUES if name in names and name not in limits]
     if bare and {"low", "high"} <= names:
         limits[max(bare, key=rows.columns.index)] = ("low", "high")
@@ -300,7 +299,7 @@ def _columns(rows: pl.DataFrame) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _text(name: str, value: Value) -> str:
-    """A value as a reader wants it."""
+    """A value for readers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

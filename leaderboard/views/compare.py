@@ -1,4 +1,4 @@
-"""Who is ahead, in a few sentences; and two systems on the same samples: is one really better, when, and where?"""
+"""The leader in a few sentences; and two systems on the same samples: whether one is really better, when, and where."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
 APART = 0.05
-"""Two systems whose adjusted p-value is below are called separable."""
+"""Two systems with an adjusted p-value below this are called separable."""
 _CONSTANT = "always-"
-"""How the names of baselines begin that give one answer to every sample."""
+"""Prefix of the names of constant baselines."""
 _LEDE = "Systems on the same samples: is one really better, when, and where do they differ?"
 _PICKS = ("one", "two", "three", "four", "five")
-"""Parameters of the address for systems that are compared in the app."""
+"""Parameters of the address for systems compared in the app."""
 _MOST_WITH_PERIODS = 100
-"""Of more systems than that, comparisons of all pairs in every period would be too much to keep beside a page."""
+"""With more systems, comparisons of all pairs in every period would be too large beside a page."""
 _Both = tuple[BoardEntry, BoardEntry]
 
 
 class Lead(StrEnum):
-    """How one entry stands to another."""
+    """How an entry compares with another."""
 
     SIGNIFICANT = "significant"
     NOT_SIGNIFICANT = "not significant"
@@ -55,7 +55,7 @@ class Lead(StrEnum):
 
 
 def lead_of(pair: Pair | None) -> Lead:
-    """How the first entry of a comparison stands to the second."""
+    """How the first entry of a comparison compares with the second."""
     if pair is None or math.isnan(pair.difference):
         return Lead.UNTESTED
     if pair.difference == 0:
@@ -69,14 +69,14 @@ def lead_of(pair: Pair | None) -> Lead:
 def short_verdict(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links
 ) -> Sequence[Html | str | None]:
-    """Who leads and whether that is sure, in one short sentence, which names nobody whom the table hides at first.
+    """Who leads and how surely, in one short sentence, which names only systems of the default table.
 
     Args:
         lines: all entries of the split, in any order.
-        board: has their comparisons.
+        board: source of their comparisons.
         split: the task and quarter.
         scale: of its scores.
-        links: where pages are.
+        links: to pages.
 
     Returns:
         Nothing if there are only controls and smoke tests.
@@ -113,11 +113,11 @@ _LEADS = {
     Lead.WORSE: " ranks first, but the next is significantly ahead on the samples that both judged. ",
     Lead.UNTESTED: " leads; its lead over the next is untested. ",
 }
-"""What the short sentence says of the leader, by how it stands to the next."""
+"""Phrases for the leader, by its comparison with the next."""
 
 
 def verdict(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
-    """The short sentence and, folded, how sure it is; arguments are those of `short_verdict`.
+    """The short sentence and, folded, its certainty; arguments are those of `short_verdict`.
 
     Returns:
         None if there are only controls and smoke tests.
@@ -133,7 +133,7 @@ def verdict(lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, 
 def _sureness(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links
 ) -> Iterator[Html | str | None]:
-    """The leader's score, its lead over the next and over the best baseline, and where to read on."""
+    """The leader's score, its lead over the next and over the best baseline, and links for details."""
     systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
@@ -163,7 +163,7 @@ def _sureness(
 
 
 def _fragile(first: Standing) -> str | None:
-    """How much a first place hangs on single samples."""
+    """How much a first place depends on single samples."""
     if not first.to_lose or first.halves is None:
         return None
     lost = "one sample that counts" if first.to_lose == 1 else f"{first.to_lose:,} samples that count"
@@ -174,7 +174,7 @@ def _fragile(first: Standing) -> str | None:
 
 
 def _of(lines: Sequence[Line], kind: str, scale: Scale) -> list[Line]:
-    """The lines of one section, the best first."""
+    """The lines of one group, the best first."""
     order = by_rank(scale)
     return sorted(
         (line for line in lines if group_of(line.result) == kind), key=lambda line: (order(line), line.result.entry)
@@ -182,7 +182,7 @@ def _of(lines: Sequence[Line], kind: str, scale: Scale) -> list[Line]:
 
 
 def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
-    """How far the leader is ahead of the next."""
+    """The leader's lead over the next."""
     name = named(rival.result.entry.name)
     match lead_of(pair):
         case Lead.UNTESTED:
@@ -201,7 +201,7 @@ def _over(rival: Line, pair: Pair | None, scale: Scale) -> Html:
 def _against_baselines(
     baselines: Sequence[BoardEntry], pairs: Mapping[BoardEntry, Pair | None], scale: Scale
 ) -> list[Html | str | None]:
-    """How the leader stands to the best baseline, and whether one answer for every sample does better."""
+    """How the leader compares with the best baseline, and whether a constant answer does better."""
     leads = {entry: lead for entry in baselines if (lead := lead_of(pairs[entry])) is not Lead.UNTESTED}
     if not leads:
         return ["It cannot be compared with the baselines: they judged different samples. "]
@@ -228,7 +228,7 @@ def _size(pair: Pair | None, scale: Scale) -> str:
 
 
 def _limits(pair: Pair, scale: Scale) -> str:
-    """The interval of a difference, or a note that it has none."""
+    """The interval of a difference, or a note that it is unknown."""
     if pair.high - pair.low >= 2 * (scale.high - scale.low):
         return "samples of one cluster, too few for an interval"
     return f"95% interval {_signed(pair.low, scale)} to {_signed(pair.high, scale)}"
@@ -240,7 +240,7 @@ def _p_value(pair: Pair) -> str:
 
 
 def _signed(value: float, scale: Scale) -> str:
-    """A difference with its sign; a true minus."""
+    """A difference with its sign; a minus sign, not a hyphen."""
     text = figure(abs(value), scale.title)
     return text if float(text) == 0 else ("+" if value > 0 else "\N{MINUS SIGN}") + text
 
@@ -255,7 +255,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _with_script(visit: Visit, split: SplitKey, first: tuple[str, str]) -> Html:
-    """The first two systems, and what the script needs to show any others."""
+    """The first two systems, and the data that the script needs to show any others."""
     return el(
         "div",
         el("div", class_="hf-tools hf-filters"),
@@ -267,7 +267,7 @@ def _with_script(visit: Visit, split: SplitKey, first: tuple[str, str]) -> Html:
 
 
 def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Html]:
-    """Two systems: who is better, the difference by period, and how often they agree."""
+    """Two systems: the better one, the difference by period, and their agreement."""
     scale, entries = plain_scale(split.task, split.kind), visit.board.entries(split)
     both, pairs = (entries[one], entries[two]), visit.board.pairs(split, one, two)
     whole = next(pair for pair in pairs if pair.period == ALL_PERIODS)
@@ -287,7 +287,7 @@ def _two_compared(visit: Visit, split: SplitKey, one: str, two: str) -> list[Htm
 
 
 def _ticked(visit: Visit, split: SplitKey, first: Sequence[str]) -> DataTable:
-    """All systems as values, of which two to five are ticked."""
+    """All systems as values; two to five of them are ticked."""
     scale = scale_of(visit.board, split)
     lines = sorted(all_lines(visit.board, split), key=by_rank(scale))
     usual = ranked_data(lines, View(split, visit.board.is_bundled(split), scale, False, visit.links))
@@ -296,7 +296,7 @@ def _ticked(visit: Visit, split: SplitKey, first: Sequence[str]) -> DataTable:
 
 
 def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
-    """The systems that are ticked, two by two."""
+    """Show the ticked systems in pairs."""
     split, entries = visit.chosen, visit.board.entries(visit.chosen)
     known = [origin for origin in dict.fromkeys(origins) if origin in entries]
     if len(known) < 2:
@@ -319,7 +319,7 @@ def _show_compared(visit: Visit, origins: Sequence[str]) -> None:
 
 
 def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
-    """A square of differences: the system of the row minus that of the column."""
+    """A square of differences: the row's system minus the column's."""
     entries, scale = visit.board.entries(split), plain_scale(split.task, split.kind)
     rows: list[list[Cell]] = []
     for one in known:
@@ -334,10 +334,10 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
 
 
 def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
-    """All comparisons as data: a file a system with those with the systems after it, and an index of the files.
+    """All comparisons as data: for each system a file with the systems after it, and an index of the files.
 
-    By the number of the other system it has what `_plain` gives of the whole quarter and, unless there are too many
-    systems, of each period.
+    By the number of the other system, it has the result of `_plain` for the whole quarter and, unless there are many
+    systems, for each period.
     """
     entries = visit.board.entries(split)
     numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
@@ -375,7 +375,7 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
 
 
 def _plain(pair: Pair) -> list[float | None]:
-    """Samples, the difference, its limits, the p-value; how often both, one and two were right, and said the same."""
+    """Samples, difference, limits and p-value; shares of both right, one right, two right, and equal answers."""
     numbers = (pair.difference, pair.low, pair.high, pair.adjusted)
     finite = [None if value is None or not math.isfinite(value) else round(value, 5) for value in numbers]
     return [pair.n, *finite, pair.both_right, pair.one_right, pair.two_right, pair.same]
@@ -424,7 +424,7 @@ def _agreement(pair: Pair, both: _Both) -> Html:
 
 
 def _first_two(board: Board, split: SplitKey) -> tuple[str, str] | None:
-    """The first two systems, if they are compared; where there are fewer, the baselines after them."""
+    """The first two systems, if compared; the baselines after them if there are fewer."""
     lines, scale = all_lines(board, split), plain_scale(split.task, split.kind)
     systems = _of(lines, "system", scale)
     ahead = systems if len(systems) > 1 else [*systems, *_of(lines, "baseline", scale)]

@@ -1,4 +1,4 @@
-"""Data of a split: where samples come from, what a release holds, how to get it and how to verify it."""
+"""Data of a split: sources of samples, contents of a release, download and verification."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _funnel(board: Board, split: SplitKey) -> Html:
-    """What each filter dropped, from rows in to candidates, in the order in which the filters apply."""
+    """Rows dropped by each filter, from rows in to candidates, in the order of the filters."""
     steps = sorted(board.rows(FunnelStep, split), key=lambda step: step.step)
     if not steps:
         return el("p", "The board has no funnel for this task and quarter. Run: ", el("code", "hellofresh release run"))
@@ -135,7 +135,7 @@ def _funnel(board: Board, split: SplitKey) -> Html:
 
 
 def _balance(board: Board, split: SplitKey) -> Html:
-    """What each period offered of each label, and how many were taken."""
+    """The available and drawn samples of each period and label."""
     balances, task = board.balance(split), TASKS.get(split.task)
     if not balances:
         return el(
@@ -171,7 +171,7 @@ def _balance(board: Board, split: SplitKey) -> Html:
 
 
 def _not_offered(given: int, names: Sequence[str]) -> str:
-    """What is known of the periods before the reveal."""
+    """Facts on the periods known before the reveal."""
     if len(names) == 1:
         return f"{given:,} samples. What each period had to offer is public after the reveal."
     each, of = f"as many of each class ({', '.join(names)})", "classes"
@@ -184,7 +184,7 @@ def _not_offered(given: int, names: Sequence[str]) -> str:
 
 
 def _prospect(board: Board, split: SplitKey) -> Html | None:
-    """On a prospective split, what became of its samples."""
+    """The state of a prospective split's samples."""
     found = prospect_of(board, split)
     if found is None or split.kind == MAIN:
         return None
@@ -238,7 +238,7 @@ def _spread_columns(first: str) -> list[Column]:
 
 
 def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: int = 1) -> Marked:
-    """A line of such a table; `reach` is the end of the bar's scale, and `unit` what amounts are divided by."""
+    """A line of such a table; `reach` is the end of the bar's scale, and amounts are divided by `unit`."""
     cells: list[Cell] = [
         name,
         "all" if row.label is None else class_name(split.task, row.label),
@@ -253,7 +253,7 @@ def _spread(name: Cell, row: Distribution, split: SplitKey, reach: float, unit: 
 
 
 def _flip_costs(board: Board, split: SplitKey) -> Html | None:
-    """How few accounts or editors could turn labels round, in each revealed quarter of the task."""
+    """The least numbers of accounts or editors that could flip labels, in each revealed quarter of the task."""
     splits = [one for one in board.splits if (one.task, one.kind) == (split.task, split.kind)]
     splits = [one for one in splits if one == split or not board.is_bundled(one)]
     found = {one: sorted(board.rows(Distribution, one, name="flip_cost"), key=_place) for one in splits}
@@ -267,7 +267,7 @@ def _flip_costs(board: Board, split: SplitKey) -> Html | None:
 
 
 def _place(row: Distribution) -> tuple[int, str, int]:
-    """Known names in the order above, then others; all samples first, then the classes from the last."""
+    """Sort key: known names in the order above, then others; all samples first, then the classes from the last."""
     known = [*_WORDS, *FACTS]
     place = known.index(row.name) if row.name in known else len(known)
     return place, row.name, -1_000 if row.label is None else -row.label
@@ -287,7 +287,7 @@ def _licenses(found: Sequence[License]) -> Html | None:
 
 
 def _release(release: ReleaseFacts, files: Sequence[ReleaseFile], sources: Sequence[SourceRow]) -> Html:
-    """What the manifest says."""
+    """The contents of the manifest."""
     rule = draw = None
     if release.rule:
         rule = join([named(release.rule, 200), "; seed ", el("code", visible(release.seed, 80))])
@@ -315,7 +315,7 @@ def _release(release: ReleaseFacts, files: Sequence[ReleaseFile], sources: Seque
 
 
 def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | None]]) -> Html | None:
-    """A table of files with their sizes and hashes, and rows where they are counted."""
+    """A table of files with their sizes and hashes, and their numbers of rows if counted."""
     if not rows:
         return None
     counted = rows[0][3] is not None
@@ -328,7 +328,7 @@ def _hashes(title: str, what: str, rows: Sequence[tuple[str, int, str, str | Non
 
 
 def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
-    """The commands, ready to copy."""
+    """The commands to verify a release, ready to copy."""
     place = f"data/releases/{visible(split.edition, 10)}/{visible(split.task, 60)}"
     place += f"/{PROSPECTIVE}" if split.kind == PROSPECTIVE else ""
     said = (
@@ -343,12 +343,12 @@ def _verify(release: ReleaseFacts, split: SplitKey) -> Html:
 
 
 def _get_samples(board: Board, split: SplitKey, addresses: Mapping[str, str | None]) -> Html:
-    """The files to take away, and the lines that load the same samples in Python.
+    """The downloads, and the code that loads the same samples in Python.
 
     Args:
         board: the board.
-        split: whose samples.
-        addresses: of the files by name; None where buttons hand them out.
+        split: of the samples.
+        addresses: of the files by name; None if buttons download them.
     """
     listed = (
         el("li", inner_link(address, name), f": {_MEANINGS[name]}" if name in _MEANINGS else None)

@@ -1,4 +1,4 @@
-"""Forecasts: who foresees best, whether what they state is true, the hardest samples, and what comes next."""
+"""Forecasts: the best systems, their calibration, the hardest samples, and the next deadlines."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _next(board: Board) -> Html | None:
-    """What can be foreseen now, and what waits for its outcomes; None where no task has a prospective split."""
+    """Open forecasts and those that wait for outcomes; None if no task has a prospective split."""
     rows: list[list[Cell]] = []
     for main in board.splits:
         split = main._replace(kind=PROSPECTIVE)
@@ -82,7 +82,7 @@ def _next(board: Board) -> Html | None:
 
 
 def _show_results(visit: Visit, split: SplitKey) -> None:
-    """The ranking with the parts of the Brier score, and the reliability of each system."""
+    """Show the ranking with the parts of the Brier score, and the reliability of each system."""
     board, scale = visit.board, scale_of(visit.board, split)
     lines = sorted(all_lines(board, split), key=by_rank(scale))
     parts = {row.origin: row for row in board.rows(CalibrationRow, split, pl.col("headline")) if row.brier is not None}
@@ -128,7 +128,7 @@ def _part(found: CalibrationRow | None, name: str) -> Cell:
 
 
 def _hardest(visit: Visit, split: SplitKey) -> Html | None:
-    """The samples whose outcome the ranked systems gave the least, by the mean squared error of their forecasts."""
+    """The samples that ranked systems forecast worst, by the mean squared error of their forecasts."""
     board = visit.board
     ranked = [line.result.entry.origin for line in all_lines(board, split) if group_of(line.result) == "system"]
     samples = {row.id: row for row in board.rows(SampleRow, split) if row.label is not None}
@@ -160,14 +160,14 @@ def _sample(visit: Visit, split: SplitKey, row: SampleRow) -> Cell:
 
 
 def _over_quarters(board: Board, split: SplitKey) -> Html | None:
-    """Systems over the prospective splits of all quarters, once there are enough of them."""
+    """Systems over the prospective splits of all quarters, if there are enough."""
     return (
         None if too_few(fixed_rows(board, split.task, PROSPECTIVE)) else every_quarter(board, split.task, PROSPECTIVE)
     )
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    """A resolved split whose scores are of forecasts; those of earlier versions are not."""
+    """Resolved splits with scores of forecasts; earlier versions had other scores."""
     known = TASKS.get(split.task)
     headline = None if known is None or split.kind != PROSPECTIVE else known.on(split.kind).headline
     scored = board.headlines(split) if headline is not None and headline.of_forecasts else ()

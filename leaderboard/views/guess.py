@@ -1,4 +1,4 @@
-"""Guess yourself: five samples whose texts and labels are public, then what people decided and how systems did."""
+"""Guess yourself: five samples with public texts and labels, the people's decisions, and the systems' results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST = 1200
 
 @kept
 def _chosen(board: Board, split: SplitKey) -> Sequence[SampleRow]:
-    """The first samples by a hash of their ids of those that are public and not too long; none where they are few."""
+    """The first public and short samples, by a hash of their ids; empty if there are few."""
     if split.task not in TASKS or not TASKS[split.task].classes or not board.has(SampleRow, split):
         return ()
     length = pl.col("texts").list.join(" ").str.len_chars()
@@ -53,7 +53,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _question(row: SampleRow, number: int, task: str, way: Html) -> Html:
-    """A sample, and a fold for each class that says whether it is right; opening one closes the other."""
+    """A sample, with a fold for each class that says whether it is right; opening one closes the other."""
     truth = row.label or 0
     systems = f"{row.right} of {row.judged} systems were right. " if row.judged and row.right is not None else ""
     folds = []

@@ -1,4 +1,4 @@
-"""All tasks at a glance: what each asks, who leads, how good people and chance are, and when predictions are due."""
+"""Overview of all tasks: question, leader, scores of people and chance, and deadline of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from leaderboard.views.samples import sample_body
 from leaderboard.views.visit import Page, Visit
 
 _SHORT, _LONG = 40, 300
-"""Characters of a text that is worth being an example, and that fits one."""
+"""Minimal characters of an example text, and maximal ones."""
 
 
 def _compose(visit: Visit) -> None:
@@ -34,7 +34,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _card(visit: Visit, task: str) -> Html:
-    """One task: question, example, leader, what people and chance reach, quarters so far, and the next deadline."""
+    """One task: question, example, leader, scores of people and chance, quarters so far, and the next deadline."""
     board, links = visit.board, visit.links
     ours = [one for one in board.splits if one.task == task]
     split = min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
@@ -57,7 +57,7 @@ def _card(visit: Visit, task: str) -> Html:
 
 
 def _example(board: Board, split: SplitKey) -> Html | None:
-    """A sample of the newest quarter whose texts and labels are public: the first of a fair length."""
+    """A sample of the newest quarter with public texts and labels: the first of suitable length."""
     texts = pl.col("texts").list.join(" ").str.len_chars()
     public = pl.col("published") & pl.col("revealed") & texts.is_between(_SHORT, _LONG)
     sample = next(iter(board.rows(SampleRow, split, public)), None)
@@ -99,7 +99,7 @@ def _over_time(board: Board, split: SplitKey, scale: Scale) -> Html | None:
 
 
 def _deadline(visit: Visit, task: str, split: SplitKey) -> Html:
-    """Until when the open quarter takes predictions, and the way to hand them in."""
+    """The open quarter's deadline, and a link to submit."""
     board = visit.board
     open_now = next((one for one in board.splits if one.task == task and board.is_open(one)), None)
     days = board.days(open_now) if open_now else None

@@ -1,4 +1,4 @@
-"""Who predicts best: the ranked table of a task and quarter, people beside it, cost against score, scores by period."""
+"""The ranking: the table of a task and quarter, people's scores, cost against score, scores by period."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -> None:
-    """The ranked table, what each cost for its score, and scores by period; with one prompt only the table."""
+    """Show the ranked table, cost against score, and scores by period; with a single prompt only the table."""
     board, scale = visit.board, scale_of(visit.board, split)
     if prompt:
         lines = lines_of(board.with_prompt(split, prompt), {}, board.systems(split))
@@ -133,7 +133,7 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    """A page for each task and edition and one more for each prompt; all quarters where they are enough."""
+    """Pages for each task and edition and for each prompt; and for all quarters if there are enough."""
     if split.edition == EVERY:
         return [] if too_few(fixed_rows(board, split.task)) else [{}]
     prompts = [] if board.is_open(split) or len(board.prompts(split)) < 2 else board.prompts(split)
@@ -141,7 +141,7 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
 
 
 def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
-    """Cost for 1,000 samples to the right (logarithmic), score upwards; None for fewer than three known costs."""
+    """Cost of 1,000 samples to the right (logarithmic), score upwards; None for fewer than three known costs."""
     points = []
     for line in lines:
         known = line.facts
@@ -203,11 +203,11 @@ def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
 
 
 def frontier(points: Sequence[_Point], scale: Scale) -> list[_Point]:
-    """The points that no cheaper one equals in score, by rising cost.
+    """The Pareto frontier: points better than all cheaper ones, by rising cost.
 
     Args:
-        points: by rising cost, the better first of those that cost the same.
-        scale: says which scores are better.
+        points: by rising cost, and by falling score for equal costs.
+        scale: decides which scores are better.
     """
     found: list[_Point] = []
     for point in points:
@@ -218,12 +218,12 @@ def frontier(points: Sequence[_Point], scale: Scale) -> list[_Point]:
 
 
 def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:
-    """How well people predict, with every system on the same samples; None where people were not asked.
+    """Scores of people, with every system on the same samples; None if people made no predictions.
 
     Args:
-        board, split: whose table.
+        board, split: of the table.
         scale: of its scores.
-        links: where pages are.
+        links: to pages.
     """
     rows = board.rows(PeopleRow, split)
     if not rows:
@@ -245,7 +245,7 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
 
 
 def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Html | None]:
-    """The scale with the line of one person, and what is said of it; the same scale and None without people."""
+    """The scale with the line of one person, and its text; the same scale and None without people."""
     rows = [row for row in board.rows(PeopleRow, split) if row.origin == "people/single" and not row.with_known]
     row = rows[0] if rows else None
     if row is None or row.value is None or row.low is None or row.high is None:
@@ -261,7 +261,7 @@ def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Htm
 
 
 def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Html | None]:
-    """The scale with the line of an oracle of the voters, and what is said of it, or why it is not known."""
+    """The scale with the line of an oracle of the voters, and its text, or the reason why it is unknown."""
     rows = board.rows(CeilingRow, split)
     if not rows:
         why = _NO_CEILING.get(split.task)

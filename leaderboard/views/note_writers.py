@@ -1,4 +1,4 @@
-"""Note writers: who writes notes on X, and how readers of both sides rate them; no model is asked for it."""
+"""Note writers on X, and the ratings of their notes by readers of both sides; no model is involved."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PAIRS = "With limits and p-values that hold for all pairs of ranked programs to
 
 
 def _signed(value: float | None, low: float | None, high: float | None) -> Cell:
-    """A difference over its interval; a dash where it is not known."""
+    """A difference over its interval; a dash if unknown."""
     if value is None:
         return DASH
     limits = "not known" if low is None or high is None else f"{low:+z.2f} to {high:+z.2f}"
@@ -41,7 +41,7 @@ def _chance(value: float | None) -> str:
 
 
 def _places(writers: Sequence[NoteWriter]) -> Html:
-    """Those with a rank by their effect, drawn too; the others below."""
+    """Ranked writers by their effect, with a drawing; the others below."""
     effect = [row for row in writers if row.rank is not None and row.intercept is not None]
     effect.sort(key=lambda row: -(row.intercept or 0))
     ends = [abs(end) for row in effect for end in (row.intercept_low, row.intercept_high) if end is not None]
@@ -69,7 +69,7 @@ def _forest(row: NoteWriter, reach: float) -> Html | None:
 
 
 def _place(row: NoteWriter) -> list[Cell]:
-    """One writer's rank, effect and what it rests on."""
+    """One writer's rank and effect, and the data behind them."""
     rank, ranks, group = DASH, DASH, DASH
     if row.rank is not None:
         rank, ranks, group = str(row.rank), f"{row.rank_low}{DASH}{row.rank_high}", str(row.tie_group)
@@ -110,7 +110,7 @@ def _pairs(pairs: Sequence[WriterPair]) -> Html:
 
 
 def _gain(row: NoteWriter) -> list[Html]:
-    """What the first note on a post gains."""
+    """The gain of the first note on a post."""
     if row.gain is None or row.gain_low is None or row.gain_high is None:
         return []
     told = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
@@ -118,7 +118,7 @@ def _gain(row: NoteWriter) -> list[Html]:
 
 
 def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[WriterPair]) -> tuple[list[Html], list[Html]]:
-    """What a quarter's page shows: writers on the same posts; then what they wrote, all pairs, and who is who."""
+    """Parts of a quarter's page: writers on the same posts; then their notes, all pairs, and their identities."""
     every = el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs)))
     counts = [heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers))]
     first = [heading("On the same posts", _RULE), *_gain(writers[0]), scrolled(_places(writers))]

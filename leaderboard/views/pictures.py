@@ -1,4 +1,4 @@
-"""Pictures of a ranking: scores before and after cutoffs, by period and over quarters, and calibration in one frame."""
+"""Figures of a ranking: scores before and after cutoffs, by period and over quarters, and calibration in one frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIDES = ("before", "after")
 
 
 def before_and_after(board: Board, split: SplitKey, scale: Scale) -> Html | None:
-    """Each model's score on samples from before and from after its knowledge cutoff; None where this was not asked."""
+    """Each model's score on samples before and after its knowledge cutoff; None without such scores."""
     found = next((one for one in board.analyses(split) if one.text.name == "contamination"), None)
     rows = found.table() if found else pl.DataFrame()
     if not {*_SIDES, "difference", "low", "high"} <= set(rows.columns):
@@ -56,7 +56,7 @@ def before_and_after(board: Board, split: SplitKey, scale: Scale) -> Html | None
 
 
 def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], scale: Scale) -> Html | None:
-    """The systems and the periods as a heat map; None for fewer than two periods."""
+    """Systems by periods as a heat map; None for fewer than two periods."""
     results = {entry: board.by_period(split, entry) for entry in list(groups)[:_MOST_ROWS]}
     periods = [balance.period for balance in board.balance(split) if balance.taken_per_class]
     if split.kind == PROSPECTIVE:
@@ -69,7 +69,7 @@ def by_period(board: Board, split: SplitKey, groups: Mapping[BoardEntry, str], s
 
 
 def by_quarter(board: Board, split: SplitKey, chosen: Sequence[BoardEntry], scale: Scale) -> Html | None:
-    """The first systems over all quarters whose labels are revealed; None where there is one quarter."""
+    """The first systems over all revealed quarters; None for a single quarter."""
     alike = [one._replace(kind=split.kind) for one in reversed(board.splits) if one.task == split.task]
     living = [one for one in alike if not is_frozen(one.edition) and not board.is_open(one) and board.has_scores(one)]
     quarters = [one for one in living if board.is_bundled(one) == board.is_bundled(split)]
@@ -93,7 +93,7 @@ def by_quarter(board: Board, split: SplitKey, chosen: Sequence[BoardEntry], scal
 
 
 def calibration(board: Board, split: SplitKey, entries: Iterable[BoardEntry]) -> Html | None:
-    """What the first systems stated against what came true, in one frame; None where none states probabilities."""
+    """Stated probabilities of the first systems against outcomes, in one frame; None if no system states any."""
     rows = {row.origin: row for row in reversed(board.rows(CalibrationRow, split, pl.col("headline"))) if row.brier}
     stated = [entry for entry in entries if entry.origin in rows][:_MOST_LINES]
     shown = []

@@ -1,4 +1,4 @@
-"""Rated responses: systems by criterion, part and kind of judge, and responses to one post side by side; the judges.
+"""Rated responses: systems by criterion, part and kind of judge, responses to one post side by side, and the judges.
 
 Texts that systems wrote are shown as text.
 """
@@ -63,7 +63,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _matrix(rows: Sequence[RatedRow]) -> Html | None:
-    """Criteria by systems: the means, the better the darker, those that share the first place marked."""
+    """Criteria by systems: the means, darker for better ones, with shared first places marked."""
     by_cell = {(row.criterion, row.system): row for row in rows}
     systems, criteria = (list(dict.fromkeys(getattr(row, name) for row in rows)) for name in ("system", "criterion"))
     lines = []
@@ -107,12 +107,12 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
 
 
 def side_by_side(responses: Sequence[RatedResponse]) -> Html:
-    """Responses to one post, beside each other, with what they cite and how they were rated."""
+    """Responses to one post side by side, with their citations and ratings."""
     address = next((item.address for item in responses if item.address), "")
     post = el("p", "The post: ", link(address, visible(address, 120))) if address else None
     shown = []
     for item in responses:
-        # Line by line, with nothing in it that hides or reorders.
+        # Line by line, sanitised.
         text = [part for line in item.text.splitlines() for part in (el("br"), visible(line, 20_000))][1:]
         cited = [el("li", link(source, visible(source, 200))) for source in item.sources[:_MOST_LINKS]]
         people = DASH if item.people is None else f"{item.people:.1f} overall ({item.raters} of them)"
@@ -130,7 +130,7 @@ def side_by_side(responses: Sequence[RatedResponse]) -> Html:
 
 
 def _compose_judges(visit: Visit) -> None:
-    """When a judge may rank systems, and each judge beside people."""
+    """The conditions for a judge to rank systems, and each judge compared with people."""
     visit.header("Judges", _JUDGES_LEDE)
     rows = visit.board.rows(JudgeRow, visit.split())
     judges = dict.fromkeys(row.judge for row in rows)
@@ -139,7 +139,7 @@ def _compose_judges(visit: Visit) -> None:
 
 
 def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
-    """One judge beside people, criterion by criterion."""
+    """One judge compared with people, by criterion."""
     numbers = ("Pairs as people", "Kappa", "People's own", "Spearman", "Rated by both")
     columns = [("name", "Criterion"), *(("number", name) for name in numbers), ("text", "May rank")]
     lines: list[list[Cell]] = []

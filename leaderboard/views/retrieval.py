@@ -17,7 +17,7 @@ from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "Who finds the evidence: systems by metric, and how deep one has to read."
 DEPTH = 10
-"""A query's evidence counts as found if a relevant document is among so many."""
+"""A query's evidence counts as found if a relevant document is among this many."""
 _WORD = re.compile(r"\w+")
 _MOST_CHARACTERS = 600
 _MOST_CURVES = 6
@@ -44,7 +44,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Html:
-    """Systems with all metrics, each family by the depth."""
+    """Systems with all metrics, each family sorted by depth."""
     names = sorted(titles, key=lambda name: (name.partition("@")[0], _depth(name)))
     rows = (
         [(named(one.entry.name), named(one.entry.team, 60)), *(score(one.metric(name)) for name in names)]
@@ -57,13 +57,13 @@ def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Ht
 
 
 def _depth(name: str) -> int:
-    """The k of a metric such as `recall@10`; 0 without."""
+    """The k of a metric such as `recall@10`; 0 if it has none."""
     after = name.partition("@")[2]
     return int(after) if after.isdigit() else 0
 
 
 def _recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Html | None:
-    """The share of the relevant documents that are among the first k, a line a system, with intervals."""
+    """The share of relevant documents among the first k, a line for each system, with intervals."""
     names = sorted((name for name in titles if name.startswith("recall@")), key=_depth)
     ticks = [((at + 0.5) / len(names), f"k = {_depth(name)}") for at, name in enumerate(names)]
     series = []
@@ -81,13 +81,13 @@ def _recall_curve(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Ht
 
 
 def has_found(sample: SampleRow, ranked: Sequence[str]) -> bool:
-    """Whether a relevant document is among the first that a system ranked for a query."""
+    """Whether a relevant document is among the first ones of a system's ranking."""
     relevance = relevance_of(json.loads(sample.facts))
     return any(relevance.get(key, 0) > 0 for key in ranked[:DEPTH])
 
 
 def documents_of(sample: SampleRow, ids: Sequence[str], found: Sequence[ShownDocument]) -> Html:
-    """The documents that are relevant to a query, or that a system ranked first, with the query's words marked."""
+    """The documents relevant to a query, or ranked first by a system, with the query's words marked."""
     known, relevance = {row.id: row for row in found}, relevance_of(json.loads(sample.facts))
     asked = next(iter(sample.texts), "") or sample.title
     listed = (_document(key, relevance, known.get(key), _words(asked)) for key in ids)
@@ -107,7 +107,7 @@ def _document(key: str, relevance: Mapping[str, int], document: ShownDocument | 
 
 
 def _marked(text: str, words: set[str]) -> Iterator[Html | str]:
-    """The text in one line, with these words as marks."""
+    """The text in one line, with these words marked."""
     line, at = visible(text, _MOST_CHARACTERS), 0
     for found in _WORD.finditer(line):
         if found.group().casefold() in words:

@@ -1,6 +1,6 @@
-"""What was asked, and who was right: a list to filter, and one sample opened with every system's answer.
+"""Samples and answers: a list with filters, and one sample opened with every system's answer.
 
-What systems said in their own words stands here too: texts and addresses that do not come from the project.
+Systems' own words are shown here too: texts and addresses that do not come from the project.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25
-"""Rows that stand in the page; its script shows the others."""
+"""Rows in the page itself; its script shows the others."""
 _BETWEEN = " [...] "
 _WAYS = "Requests, searches and pages in order, as the run recorded them."
 _MOST = 6000
 _MOST_SOURCES = 20
 _HARD = {(True, True): "All were right", (True, False): "Some were right", (False, False): "None was right"}
 _STEPS = ("none", "to 25%", "to 50%", "to 75%", "below all", "all")
-"""Shares of the systems that were right on a sample, as names of the steps of difficulty."""
+"""Shares of systems that were right on a sample, as names of the steps of difficulty."""
 _TURNED = str.maketrans("01", "10")
 _SHORT = 300
-"""A text of so many characters is shown at once; a longer one behind a fold."""
+"""Texts up to this length are shown at once; longer ones are folded."""
 _AT_ONCE = 20
-"""Samples whose answers are held at once."""
+"""Samples whose answers are in memory at once."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
 
 
@@ -89,7 +89,7 @@ def _compose(visit: Visit) -> None:
 
 
 def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
-    """How many samples how many systems were right on; None before the reveal."""
+    """Samples by the number of systems that were right; None before the reveal."""
     judged = [row for row in rows if row.judged and row.right is not None]
     if not judged:
         return None
@@ -102,7 +102,7 @@ def _difficulty(rows: Sequence[SampleRow]) -> Html | None:
 
 
 def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> Html | None:
-    """How many samples each system was right on, where texts cannot be shown; None before the reveal."""
+    """The number of samples on which each system was right, if texts are withheld; None before the reveal."""
     entries = board.entries(split)
     marks = zip(entries.values(), right_of(board, split, entries, rows), strict=False)
     lines: list[list[Cell]] = [
@@ -114,7 +114,7 @@ def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> 
 
 
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:
-    """All samples as values, with what narrows them; the one that is ticked is opened below."""
+    """All samples as values, with filters; a ticked one is opened below."""
     known = TASKS.get(split.task)
     columns = [
         DataColumn("Sample", [row.id for row in rows], pinned=True),
@@ -140,7 +140,7 @@ def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> D
 
 
 def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *, labelled: bool) -> list[Filter]:
-    """By period, label, how many systems were right, and where any one system was right or wrong."""
+    """By period, label, number of right systems, and where any one system was right or wrong."""
     entries, filters = visit.board.entries(split), [Filter.of("Period", [row.period for row in rows], "All periods")]
     right = dict(zip(entries, right_of(visit.board, split, entries, rows), strict=False))
     if not right:
@@ -155,7 +155,7 @@ def _sample_filters(visit: Visit, split: SplitKey, rows: Sequence[SampleRow], *,
 
 
 def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
-    """One sample with all that was said of it."""
+    """One sample with all answers."""
     split, entries = visit.chosen, visit.board.entries(visit.chosen)
     row = visit.board.first(SampleRow, split, id=keys[0]) if keys else None
     if row is None:
@@ -187,7 +187,7 @@ def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
 
 
 def _said_table(said: Any, row: SampleRow, task: str, systems: Sequence[str], prompts: Sequence[str]) -> Html:
-    """What each system answered, whether it was right, and the same by prompt."""
+    """Each system's answer, whether it was right, and the same by prompt."""
 
     def worded(answer: int | str) -> str:
         return class_name(task, answer) if isinstance(answer, int) else answer
@@ -211,7 +211,7 @@ def _said_table(said: Any, row: SampleRow, task: str, systems: Sequence[str], pr
 
 
 def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
-    """The first samples, and what the script needs to show, filter and open all of them: see `data.js`."""
+    """The first samples, and the data with which the script shows, filters and opens all of them: see `data.js`."""
     board, entries = visit.board, visit.board.entries(split)
     prompts, known = _prompts(board, split), TASKS.get(split.task)
     texts = any(row.published for row in rows)
@@ -270,18 +270,18 @@ def _source(part: Html | None) -> str:
 
 
 def _searched(row: SampleRow) -> str:
-    """What a search in texts looks at, besides id and title, which are shown."""
+    """The searched text, besides the visible id and title."""
     return visible(" ".join([row.title, *row.texts]), _MOST)
 
 
 def _prompts(board: Board, split: SplitKey) -> dict[str, int]:
-    """Numbers of the prompts whose answers stand beside the headlines."""
+    """Numbers of the prompts whose answers are shown beside the headlines."""
     names = board.frame(AnswerRow, split, ~pl.col("headline")).get_column("prompt").unique()
     return {name: number for number, name in enumerate(sorted(names.to_list()))}
 
 
 def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> list[list[Any]]:
-    """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that were asked."""
+    """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that used them."""
     numbers = {origin: number for number, origin in enumerate(entries)}
     return [
         [one.frame, visible(one.prompt, 40), long_text(one.instruction).source,
@@ -291,9 +291,9 @@ def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> 
 
 
 def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:
-    """For each system a character a sample: 1 right, 0 wrong, - not judged; empty before the reveal.
+    """For each system a character for each sample: 1 right, 0 wrong, - not judged; empty before the reveal.
 
-    A ranking is right if a relevant document is among its first.
+    A ranking is right if a relevant document is among its first ones.
     """
     stated = board.frame(AnswerRow, split, pl.col("headline")).select("origin", "id", "label", "documents")
     by_origin = stated.partition_by("origin", as_dict=True, include_key=False)
@@ -314,7 +314,7 @@ def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], r
 
 
 class _Reader:
-    """What was said of some samples of a split, in the form in which the script takes it."""
+    """Answers to some samples of a split, in the script's format."""
 
     def __init__(
         self,
@@ -324,7 +324,7 @@ class _Reader:
         prompts: Mapping[str, int],
         wanted: pl.Expr,
     ) -> None:
-        """Reads what was said of the samples that are wanted: of all of many at once would be a gigabyte."""
+        """Read the answers to selected samples: all at once could be a gigabyte."""
         self._board, self._split, self.prompts = board, split, prompts
         self._numbers = {origin: number for number, origin in enumerate(entries)}
         known = pl.col("origin").is_in(list(entries))
@@ -334,8 +334,8 @@ class _Reader:
         self._questions = _by_sample(board.frame(QuestionRow, split, wanted))
 
     def opened(self, row: SampleRow) -> dict[str, Any]:
-        """The sample as HTML; answers as system, class or word, chance, the same by prompt and, of systems that do
-        nothing but ask, what the model said; what was asked, by frame, and the rest as HTML.
+        """The sample as HTML; answers as system, class or word, probability, the same by prompt and, for systems that
+        send single requests only, the model's reply; the prompt, by frame, and the rest as HTML.
         """
         task, answers = self._split.task, _rows(AnswerRow, self._answers, row.id)
         steps = sorted(_rows(TranscriptStep, self._steps, row.id), key=lambda step: (step.origin, step.place))
@@ -387,8 +387,8 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
 
     Args:
         samples: the rows.
-        task: whose they are.
-        address: of the page that a sample is opened on.
+        task: of the samples.
+        address: of the page that opens a sample.
     """
     known = TASKS.get(task)
     labelled, texts = known is None or bool(known.classes), any(row.published for row in samples)
@@ -404,7 +404,7 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
 
 
 def _about(row: SampleRow) -> str:
-    """The title or text that is asked about, and the change, as one text."""
+    """The title or text in question, and the change, as one text."""
     by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
     about = row.title or by_kind.get("text", "")
     if not about or any(kind == "text" and not text for kind, text in zip(row.kinds, row.texts, strict=True)):
@@ -414,7 +414,7 @@ def _about(row: SampleRow) -> str:
 
 
 def gist(row: SampleRow) -> tuple[Html, Html | None]:
-    """The title or the text that is asked about; below it the change or, where there is one, the context."""
+    """The title or text in question; below it the change or, if any, the context."""
     by_kind = dict(zip(reversed(row.kinds), reversed(row.texts), strict=True))
     names = {"deleted": "del", "added": "ins"}
     change = [el(names[kind], named(by_kind[kind], 90)) for kind in names if by_kind.get(kind)]
@@ -431,7 +431,7 @@ def _label_name(label: int | None, task: str) -> str:
 
 
 def _opened(sample: SampleRow, task: str) -> Html:
-    """A sample with all that is known of it."""
+    """A sample with all known data."""
     source = link(sample.link, "Open the original") if sample.link else None
     known, facts = TASKS.get(task), json.loads(sample.facts)
     cost = known.flip_cost(Label(sample.id, sample.label, facts)) if known and sample.label is not None else None
@@ -453,7 +453,7 @@ def _opened(sample: SampleRow, task: str) -> Html:
 
 
 def sample_body(sample: SampleRow) -> Html:
-    """What a sample consists of, or that its texts are not published."""
+    """The content of a sample, or a note that its texts are not published."""
     title = el("p", el("strong", named(sample.title, 160))) if sample.title else None
     change = dict(zip(sample.kinds, sample.texts, strict=True))
     parts: list[Html] = []
@@ -469,7 +469,7 @@ def sample_body(sample: SampleRow) -> Html:
 
 
 def _said(answer: AnswerRow) -> int | str:
-    """The class that was chosen, or in words what there is in its place."""
+    """The chosen class, or words for a missing one."""
     if answer.label is not None:
         return answer.label
     given = "a text" if answer.text is not None else "a ranking" if answer.documents is not None else "no answer"
@@ -477,13 +477,13 @@ def _said(answer: AnswerRow) -> int | str:
 
 
 def _raw(steps: Sequence[TranscriptStep]) -> dict[str, str]:
-    """By prompt, what a model said that was asked each prompt once and nothing else; empty otherwise."""
+    """By prompt, a model's reply, for systems that send each prompt once and nothing else; empty for others."""
     said = {step.prompt: visible(step.text, 1500) for step in steps if step.kind == "asked" and step.prompt}
     return said if len(said) == len(steps) else {}
 
 
 def _way(steps: Sequence[TranscriptStep]) -> tuple[str, Html]:
-    """How one system came to its answer: requests and their cost in words, then every step."""
+    """One system's path to its answer: requests and their cost in words, then every step."""
     asked = [step for step in steps if step.kind == "asked"]
     costs = [step.cost_usd for step in asked if step.cost_usd is not None]
     cost = f", {money(sum(costs))}" if costs and len(costs) == len(asked) else ""
@@ -515,16 +515,16 @@ def _step(step: TranscriptStep) -> Html:
 
 
 def long_text(text: str) -> Html:
-    """A text of several lines, with all that hides or reorders disarmed; at most 6,000 characters."""
+    """A text of several lines, sanitised; at most 6,000 characters."""
     lines = [visible(line, _MOST) for line in text[:_MOST].splitlines()]
     return el("bdi", *(part for line in lines for part in (line, el("br"))))
 
 
 def edit_html(paragraph: str, deleted: str, added: str) -> Html:
-    """The paragraph before the edit with the deleted spans marked in their places, then the added spans.
+    """The paragraph before the edit with the deleted spans marked in place, then the added spans.
 
-    Spans come in order, joined by ` [...] `. A span that the paragraph does not hold after the one before it is named
-    below. Where the added spans stood is not part of a sample, so they stand in a line of their own.
+    Spans are in order, joined by ` [...] `. A span that does not follow the one before it in the paragraph is shown
+    below. A sample lacks the places of added spans, so they are shown in a separate line.
     """
     paragraph, at = paragraph[:_MOST], 0
     pieces: list[Html] = []
@@ -552,7 +552,7 @@ def _line(text: str) -> Html:
 
 
 def _plain(text: str) -> Html:
-    """A piece between spans, whose spaces at the ends stay."""
+    """A piece between spans; its outer spaces are kept."""
     inner = " ".join(text.split())
     if not inner:
         return join([" " if text else ""])
@@ -560,7 +560,7 @@ def _plain(text: str) -> Html:
 
 
 def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Links) -> Html | None:
-    """What one system said of some samples; None where it gave no reasons."""
+    """One system's reasons for some samples; None if it gave none."""
     if not answers:
         return None
     parts = []
@@ -572,9 +572,9 @@ def reasons_of_system(answers: Sequence[AnswerRow], split: SplitKey, links: Link
 
 
 def reason(answer: AnswerRow) -> Html:
-    """A response, a ranking, a rationale and sources, as far as there are any.
+    """A response, a ranking, a rationale and sources, if any.
 
-    Sources that are web addresses are links; anything else, such as the name of a document, is text.
+    Sources with web addresses are links; others, such as names of documents, are plain text.
     """
     ranking = [visible(name, 60) for name in (answer.documents or ())[:_MOST_SOURCES]]
     items = [el("li", link(source, visible(source, 120))) for source in answer.sources[:_MOST_SOURCES]]
@@ -591,7 +591,7 @@ def reason(answer: AnswerRow) -> Html:
 
 
 def _folded(text: str) -> Html:
-    """A short text as it is; of a long one the beginning, and the whole behind a fold."""
+    """A short text unchanged; the beginning of a long one, with the whole in a fold."""
     whole = el("blockquote", long_text(text), class_="hf-said")
     if len(text) <= _SHORT:
         return whole

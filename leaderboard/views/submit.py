@@ -1,4 +1,4 @@
-"""How to take part: what is due until when, the files to begin with, what a check finds, what the board would show."""
+"""How to take part: open tasks and deadlines, templates, the check's findings, and a preview of the board."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def _compose(visit: Visit) -> None:
 
 
 def _without_server(visit: Visit) -> Html:
-    """What is due, the templates and the commands that check and send."""
+    """Open tasks, the templates, and the commands that check and submit."""
     dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
     shown: list[Html] = [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
     for due in waiting:
-        # Pages do not depend on the time at which they are drawn: what is not revealed is shown as on its first day.
+        # Pages do not depend on the time of rendering: unrevealed quarters are shown as on their first day.
         opens = min(calendar.opens for calendar in due.calendars.values())
         shown += [opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due)]
     if frozen:
@@ -69,7 +69,7 @@ def _of_frozen(visit: Visit, due: Due) -> tuple[Html, ...]:
 
 
 def _templates(visit: Visit, due: Due) -> Html:
-    """The two files to begin with, with every id."""
+    """The two templates, with every id."""
     ways = [
         inner_link(
             visit.attach(f"{due_key(due)}/{task}/{due.files.jsonl}", blank_predictions(due, [task])),
@@ -82,7 +82,7 @@ def _templates(visit: Visit, due: Due) -> Html:
 
 
 def _commands(due: Due) -> Html:
-    """How the two files are checked and sent."""
+    """The commands that check and submit the two files."""
     split = "" if due.split is MAIN else f" --split {due.split}"
     folder = f"submissions/{due.edition}/TEAM/SYSTEM"
     return join(
@@ -100,7 +100,7 @@ def _commands(due: Due) -> Html:
 
 
 def due_key(due: Due) -> str:
-    """What stands for it in an address: `2026Q3`, or `2026Q3-prospective`."""
+    """Its value in an address: `2026Q3`, or `2026Q3-prospective`."""
     return str(due.edition) if due.split is MAIN else f"{due.edition}-{due.split}"
 
 
@@ -110,7 +110,7 @@ def due_label(due: Due, moment: datetime) -> str:
 
 
 def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[datetime, Edition] | None:
-    """When the next quarter opens, and which: one that is built, or the one that opens as the latest is revealed."""
+    """When the next quarter opens, and which: an existing one, or the one that opens when the latest is revealed."""
     coming: list[tuple[datetime, Edition]] = []
     for due in dues:
         for calendar in due.calendars.values() if due.split is MAIN else ():
@@ -120,7 +120,7 @@ def next_opening(dues: Iterable[Due], moment: datetime) -> tuple[datetime, Editi
 
 
 def opening(dues: Sequence[Due], moment: datetime) -> Html:
-    """Which quarters take predictions and until when; or that none does, and when the next one opens."""
+    """Quarters open for predictions and their deadlines; or the next opening if none is open."""
     taken = [due for due in dues if due.takes(moment)]
     if taken:
         return join(el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.") for due in taken)
@@ -130,11 +130,11 @@ def opening(dues: Sequence[Due], moment: datetime) -> Html:
 
 
 def what_is_due(due: Due, moment: datetime) -> Html:
-    """What is submitted, and for how many samples."""
+    """The content of a submission, and the number of its samples."""
     counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
     one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     classes = {task: known.classes for task in due.ids if (known := TASKS.get(task))}
-    # Classes are named where there are more than two.
+    # Classes are listed if there are more than two.
     labels = [
         f"of {task_title(task)} " + ", ".join(f"{label} for {names[label]}" for label in reversed(range(len(names))))
         for task, names in classes.items()
@@ -164,7 +164,7 @@ def _name(due: Due) -> str:
 
 
 def _until(due: Due) -> str:
-    """Until when: the deadline, or that of each task where they differ."""
+    """The deadline, or that of each task if they differ."""
     if not due.calendars:
         return "at any time: its labels are public, and submissions are scored at once"
     deadlines = {task: _time(calendar.deadline) for task, calendar in due.calendars.items()}
@@ -178,7 +178,7 @@ def _time(moment: datetime) -> str:
 
 
 def check_result(review: Review) -> Html:
-    """In a sentence, what the check came to; then every finding."""
+    """The check's result in a sentence, then every finding."""
     warnings = _counted(len(review.warnings), "warning")
     noted = f" {warnings}: allowed, but perhaps unintended." if review.warnings else ""
     said = "No fault."
@@ -194,7 +194,7 @@ def _counted(number: int, noun: str) -> str:
 
 
 def findings_table(faults: Sequence[Fault], warnings: Sequence[Fault]) -> Html | None:
-    """Every finding with its place; texts that quote what was uploaded are disarmed."""
+    """Every finding with its place; quotes of the upload are sanitised."""
     rows = []
     for number, fault in enumerate((*faults, *warnings)[:_MOST_FINDINGS]):
         found = _PLACE.fullmatch(fault.where)
@@ -224,7 +224,7 @@ def findings_table(faults: Sequence[Fault], warnings: Sequence[Fault]) -> Html |
 
 
 def preview(submission: Submission, due: Due) -> Html:
-    """What would come onto the board, and what is said of the samples; never a score."""
+    """The future entry on the board and its answers to samples; never a score."""
     info, cutoff = submission.info, submission.info.knowledge_cutoff
     models = join([part for model in info.models for part in (", ", named(model))][1:])
     contact = join([named(info.contact), " (not on the board, but in the public folder of submissions)"])
@@ -271,7 +271,7 @@ def _task_row(task: str, ids: Sequence[str], submission: Submission) -> list[Cel
 
 
 def _answers(task: str, given: Sequence[Prediction]) -> str:
-    """How often each class is given, or how long texts and rankings are."""
+    """The frequency of each class, or the lengths of texts and rankings."""
     answers = [item.answer for item in given if item.answer is not None]
     labels = [answer for answer in answers if isinstance(answer, int)]
     if not answers:
@@ -310,7 +310,7 @@ def _first_lines(submission: Submission) -> Html:
 
 
 def otherwise(submission: Submission, due: Due) -> Html:
-    """How the package gets to the maintainers without the site."""
+    """Ways to send the package without the site."""
     split = "" if due.split is MAIN else f" --split {due.split}"
     command = f"hellofresh submission add submissions/{place_of(submission)}{split}"
     return el(

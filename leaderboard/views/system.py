@@ -1,4 +1,4 @@
-"""One entry: where it stands and fails, its scores, its calibration, what it cost, and its record or receipt."""
+"""One entry: rank, mistakes, scores, calibration, cost, and its record or receipt."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _CONDUCT = {
 }
 _WEAKEST = 3
 _CHOSEN = "chosen"
-"""Where calibration is about the chosen class, whichever that is."""
+"""The name of calibration for the chosen class."""
 _EXPLAINED = (
     "When it says 80%, is it right in 80 of 100 cases? Samples are binned by the stated probability; each dot is "
     "the share of them that came true, the band its 95% interval. On the diagonal the system is well calibrated."
@@ -76,13 +76,13 @@ def _compose(visit: Visit) -> None:
 
 
 def entry_page(board: Board, split: SplitKey, result: ScoreCell, links: Links) -> Html:
-    """Everything below the page's title.
+    """The content below the page's title.
 
     Args:
-        board: what is known.
+        board: source of the data.
         split: the task and quarter.
-        result: the row that stands for the entry.
-        links: where pages are.
+        result: the entry's headline row.
+        links: to pages.
     """
     origin, scale = result.entry.origin, scale_of(board, split)
     known = board.systems(split).get(origin)
@@ -166,7 +166,7 @@ def _cost(known: SystemFacts | None) -> str:
 
 
 def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -> Html | None:
-    """A line for each kind of misconduct that the evaluator can see; None if absent."""
+    """A line for each detectable kind of misconduct; None if there is none."""
     if not rows:
         return None
     columns: list[Column] = [("name", "What"), ("number", "Samples"), ("number", "Times"), ("name", "Such as")]
@@ -187,7 +187,7 @@ def conduct_section(rows: Sequence[ConductRow], split: SplitKey, links: Links) -
 
 
 def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
-    """What came in and when, for whoever wants to check that it was not changed since."""
+    """The contents and time of a submission, as evidence that it was not changed since."""
     if receipt is None:
         return None
     place = f"submissions/{split.edition}/{receipt.origin}"
@@ -214,7 +214,7 @@ def _receipt(receipt: ReceiptRow | None, split: SplitKey) -> Html | None:
 
 
 def _run_record(manifest: str) -> Html:
-    """The run's own record, for whoever wants to repeat it."""
+    """The run's own record, for replication."""
     text = json.dumps(json.loads(manifest), indent=2, ensure_ascii=True, sort_keys=True)
     said = "What the run was made of: model, regime, prompts and samples with their hashes."
     return join([heading("Record of the run", said), el("details", el("summary", "run.json"), el("pre", text))])
@@ -231,13 +231,13 @@ def mistakes_section(
     by_prompt: Sequence[ScoreCell],
     links: Links,
 ) -> Html | None:
-    """The section on one entry; None where nothing is chosen, so that nothing can be mistaken.
+    """The section on mistakes; None for tasks without classes.
 
     Args:
-        board: what is known.
-        split: of which task and quarter.
-        by_period, by_prompt: its scores; the first prompt stands for it.
-        links: where pages are.
+        board: source of the data.
+        split: the task and quarter.
+        by_period, by_prompt: its scores; the first prompt is the headline.
+        links: to pages.
     """
     title, scale, origin = "Where it fails", scale_of(board, split), by_prompt[0].entry.origin
     found, cells = board.first(Mistakes, split, origin=origin), board.rows(ConfusionCell, split, origin=origin)
@@ -273,7 +273,7 @@ def _sentence(found: Mistakes, address: str | None) -> Html:
 
 
 def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
-    """A row for each class that samples have, a column for each that was chosen, for silence and for refusals."""
+    """Rows are true classes, columns chosen classes, missing answers and refusals."""
     highest = max((max(cell.label, cell.said) for cell in cells), default=0)
     names = class_names(split.task, max(highest + 1, 2))
     heads = [(label, f"It said {name}") for label, name in enumerate(names)]
@@ -291,7 +291,7 @@ def _confusion(cells: Sequence[ConfusionCell], split: SplitKey) -> Html:
 
 
 def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell, scale: Scale) -> Html | None:
-    """The metrics of each class with their intervals, and how many samples have it; None if absent."""
+    """The metrics of each class with their intervals, and its number of samples; None if absent."""
     if not scale.by_class:
         return None
     support = {label: sum(cell.samples for cell in cells if cell.label == label) for label in range(len(scale.classes))}
@@ -307,7 +307,7 @@ def _by_class(cells: Sequence[ConfusionCell], result: ScoreCell, scale: Scale) -
 
 
 def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | None:
-    """The worst scores with their intervals, and whether chance alone may have set them apart from the best."""
+    """The worst scores with their intervals, and whether their distance from the best may be chance."""
     if len(results) < 2:
         return None
     ordered = sorted(results, key=lambda result: (-scale.order(result.headline.value), str(getattr(result, what))))
@@ -327,7 +327,7 @@ def _one(what: str, result: ScoreCell) -> str:
 
 
 def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
-    """Whether an entry's stated probabilities are true: a reliability plot with its table, Brier score and ECE."""
+    """An entry's calibration: a reliability plot with its table, Brier score and ECE."""
     if not board.is_revealed(split):
         return join([heading("Calibration"), el("p", "Shown once the labels are revealed.")])
     found = sorted(
@@ -370,12 +370,12 @@ def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:
 
 
 def _subject(name: str) -> str:
-    """Whose probability is judged."""
+    """The subject of the probability."""
     return "the chosen answer" if name == _CHOSEN else f"“{name}”"
 
 
 def _error(found: CalibrationRow) -> str:
-    """ECE, without its bias, and the test of calibration."""
+    """ECE, its debiased value, and the test of calibration."""
     if found.ece is None or found.ece_debiased is None:
         return DASH
     tested = "" if found.ece_p_value is None else f"; calibrated: p = {found.ece_p_value:.3f}"
@@ -383,7 +383,7 @@ def _error(found: CalibrationRow) -> str:
 
 
 def _prompts(found: Sequence[CalibrationRow]) -> Html:
-    """The figures of all prompts."""
+    """Calibration of all prompts."""
     rows: list[list[Cell]] = []
     for one in found:
         brier: Cell = DASH

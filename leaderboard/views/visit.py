@@ -1,8 +1,8 @@
-"""What a page is, and what it is drawn on.
+"""Pages, and the visits on which they are drawn.
 
-A page is one function. It is given a visit, which says what the page is about, and on which it shows HTML and what
-people handle: tables, charts, files (`components/parts.py`). There are two kinds of visit. This one is for the static
-copy: HTML stands in for what is handled, and scripts narrow it or load more. The one of the app (`leaderboard/app.py`)
+A page is one function of a visit, which has the page's subject, and on which the page shows HTML and interactive
+parts: tables, charts, files (`components/parts.py`). There are two kinds of visit. This one is for the static
+copy: HTML replaces interactive parts, and scripts filter it or load more. The one of the app (`leaderboard/live.py`)
 keeps the values, which Streamlit's widgets show.
 """
 
@@ -36,22 +36,22 @@ from leaderboard.data.board import Board, SplitKey
 
 Choices = Mapping[str, str]
 MOST_BYTES = 200_000
-"""About so much does a script file of data hold: what one click has to load."""
+"""Approximate size of a script file of data, which one click loads."""
 
 
 @dataclass(slots=True, eq=False)
 class Visit:
-    """A page while it is drawn, and the files beside it.
+    """A page being rendered, and the files beside it.
 
     Attributes:
-        board: what there is to see.
-        links: the ways to other pages.
-        page: which it is.
+        board: source of the data.
+        links: to other pages.
+        page: which page.
         chosen: its split.
-        choices: what it is about besides, by name.
-        body: what stands between navigation and footer.
+        choices: its further subjects, by name.
+        body: content between navigation and footer.
         files: by path.
-        thing: the name of what a page about one thing is about.
+        thing: the name of the page's subject, for pages about one thing.
     """
 
     board: Board
@@ -64,7 +64,7 @@ class Visit:
     thing: str = ""
 
     def header(self, title: str, lede: str) -> None:
-        """Show the page's title and the sentence that says what it is; the maintainers' own board warns of itself."""
+        """Show the page's title and its description; the maintainers' own board adds a warning."""
         if not self.choices:
             self.show(page_header(title, lede))
         if self.board.private:
@@ -72,7 +72,7 @@ class Visit:
             self.show(notice("The maintainers' own board.", said))
 
     def subject(self, title: Html | str, *lede: Html | str) -> None:
-        """Show what a page about one thing is about, and the way back to the leaderboard."""
+        """Show the subject of a page about one thing, and a link back to the leaderboard."""
         back = el("a", self.title, href=self.links.to("leaderboard", self.chosen))
         self.show(el("header", el("h1", title), el("p", *lede, back, class_="hf-lede")))
         names = self.board.entries(self.chosen)
@@ -85,26 +85,26 @@ class Visit:
         self.body += parts
 
     def split(self) -> SplitKey:
-        """The page's task and edition; shows the ways to the others, except on a page about one thing."""
+        """The page's task and edition; shows links to the others, except on a page about one thing."""
         if not self.choices:
             self.choose()
         return self.chosen
 
     def choose(self) -> None:
-        """Show the ways to the same page of other tasks and editions."""
+        """Show links to the same page of other tasks and editions."""
         self.show(_chooser(self))
 
     def handle(self, drawn: Callable[[], Html | str | None], *values: Callable[[], Part | None]) -> None:
-        """Show what people handle: here as it is drawn, in the app as values, which Streamlit's widgets show.
+        """Show an interactive part: here as HTML, in the app as values for Streamlit's widgets.
 
         Args:
             drawn: makes the HTML.
-            values: make the same as values, and what stands between them.
+            values: make the values, and the texts between them.
         """
         self.show(drawn())
 
     def offer(self, rows: Sequence[Row], name: str) -> None:
-        """Hand out rows of the same columns as files of this name, without ending."""
+        """Offer rows of the same columns as files of this name, without ending."""
         ways: list[Html | str] = []
         for kind, ending, write in (("CSV", "csv", as_csv), ("JSON", "json", as_json), ("LaTeX", "tex", as_latex)):
             address = self.lay(f"{name}.{ending}", write(rows).encode())
@@ -112,24 +112,24 @@ class Visit:
         self.show(el("p", "Download the table: ", *ways, class_="hf-downloads"))
 
     def attach(self, name: str, content: bytes | Path) -> str | None:
-        """Lay a file beside the page, which links to it at this address; None where a button hands it out instead."""
+        """Write a file beside the page, and return its address; None if a button offers it instead."""
         return self.lay(name, content if isinstance(content, bytes) else content.read_bytes())
 
     def picture(self, name: str, svg: bytes) -> str:
-        """The address of a picture, which as such can run nothing."""
+        """The address of a picture, where it can run nothing."""
         return self.lay(name, svg)
 
     def lay(self, name: str, content: bytes) -> str:
-        """Lay a file beside the page; its address."""
+        """Write a file beside the page; returns its address."""
         paths, here = self.links.paths, self.links.here
         folder = posixpath.dirname(here) or posixpath.dirname(paths["leaderboard", self.chosen, ()])
         self.files[f"{folder}/{name}"] = content
         return relative(here, f"{folder}/{name}")
 
     def attach_data(self, name: str, content: object) -> str:
-        """Lay data beside the page for its script, which loads them when they are needed.
+        """Write data beside the page for its script, which loads them on demand.
 
-        They are a script, too: a page that is opened from disk may load scripts from beside it, but no JSON.
+        They are a script, too: a page opened from disk may load scripts from beside it, but no JSON.
         """
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return self.lay(f"{name}.js", f"hfLoaded={text};\n".encode())
@@ -146,7 +146,7 @@ class Visit:
 
 
 def _chooser(visit: Visit) -> Html:
-    """Links to the same page of other tasks, a row a track, and of other editions, quarters apart from frozen ones."""
+    """Links to the same page of other tasks, a row for each track, and of other editions: quarters, then data sets."""
     board, split = visit.board, visit.chosen
     by_task: dict[str, dict[SplitKey, str]] = {}
     for (name, one, choices), there in visit.links.paths.items():
@@ -173,7 +173,7 @@ def _chooser(visit: Visit) -> Html:
 
 
 def _kind(split: SplitKey) -> str:
-    """Which of the samples are shown, if they are not the main ones."""
+    """Which samples are shown, unless they are the main ones."""
     return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
 
 
@@ -187,14 +187,14 @@ class Page:
 
     Attributes:
         title: as in the navigation.
-        path: names it in links, and its file unless `file` does.
-        compose: shows the page on a visit.
+        path: its name in links, and of its file unless `file` is given.
+        compose: renders the page on a visit.
         about: one sentence, for search engines and previews of links.
-        copies: the pages that there are of a split, or of all quarters of a task, each by what is chosen on it; none
-            where there is nothing to show. Those with choices are about one thing, and stand in no navigation.
-        file: of its page, without ending, where that is not the path.
+        copies: the existing pages of a split, or of all quarters of a task, each by its choices; empty
+            without content. Pages with choices are about one thing, and not in the navigation.
+        file: of its page, without ending, if it differs from the path.
         once: whether it is about the whole board, not about a split.
-        opened: shows on a visit what is behind ticked rows of the page's table, by their keys; only in the app, as the
+        opened: shows details of ticked rows of the page's table, by their keys; only in the app, since the
             copy's scripts open them.
     """
 
@@ -209,21 +209,21 @@ class Page:
 
     @property
     def name(self) -> str:
-        """Of its file, without ending."""
+        """Name of its file, without ending."""
         return self.file or self.path
 
 
 def foot(board: Board, fingerprint: str) -> Html:
-    """What stands below each page: links to the project, and where the numbers come from.
+    """The footer of each page: links to the project, and the source of the numbers.
 
-    Nothing in it changes from one copy of a board to the next.
+    It is the same in every copy of a board.
     """
     said = f"Results of {_span(board)}, built by {board.code}. Fingerprint of the board: {fingerprint}."
     return el("footer", project_links(board.addresses), el("p", said), class_="hf hf-foot")
 
 
 def _span(board: Board) -> str:
-    """The quarters on the board, and the end of their data; then its data sets."""
+    """The range of quarters on the board, and the end of their data; then its data sets."""
     editions = sorted({parse_edition(split.edition) for split in board.splits if is_edition(split.edition)})
     quarters, parts = quarters_of(editions), []
     if quarters:

@@ -1,4 +1,4 @@
-"""What made the bundled sample: texts written by hand, and scripts that render them in the formats of the real sources.
+"""The source of the bundled sample: texts written by hand, and scripts that render them in the real sources' formats.
 
-`python benchmarks/made/sample` writes the files anew to `collectors/sample/`; a test holds that they are the same.
+`python benchmarks/made/sample` rewrites the files in `collectors/sample/`; a test checks that they are equal.
 """

@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def write_sample(folder: Path) -> None:
-    """The rendered files as they are kept: packed by xz, the export by bzip2 as it is."""
+    """Write the rendered files in their stored form: compressed by xz, the export by bzip2."""
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as made:
         write_dump(HERE / "written_notes", Path(made))

@@ -57,14 +57,14 @@ class Start(_Strict):
 
 
 class ArticleChange(_Strict):
-    """A passage that occurs exactly once, and what takes its place."""
+    """A passage that occurs exactly once, and its replacement."""
 
     old: Annotated[str, Field(min_length=1)]
     new: str
 
 
 class ArticleStep(_Strict):
-    """A later revision: some changes, or the text of an earlier revision, or nothing at all."""
+    """A later revision: changes, or the text of an earlier revision, or nothing."""
 
     at: _Moment
     by: _Words
@@ -86,7 +86,7 @@ class ArticleStep(_Strict):
 
 
 class Article(_Strict):
-    """An article as it is written down."""
+    """An article as written in its file."""
 
     title: _Words
     page_id: Annotated[int, Field(ge=1)]
@@ -99,18 +99,18 @@ class ArticleState:
     """A revision with its whole text.
 
     Attributes:
-        id: number over all pages, in order of time.
-        parent: the page's revision before, 0 for the first.
+        id: number across all pages, in order of time.
+        parent: the page's previous revision, 0 for the first.
         page: the page's id.
         at: when it was saved, UTC.
         by: account name or IP address.
         comment: edit summary.
-        minor: marked as a minor edit.
-        hidden: the text is there, but suppressed in an export.
-        hidden_user: who made it is suppressed in an export.
-        absent: deleted from the wiki: an export goes from the revision before to the one after.
+        minor: whether it is marked as a minor edit.
+        hidden: whether the text exists but is suppressed in an export.
+        hidden_user: whether the author is suppressed in an export.
+        absent: whether it was deleted from the wiki: an export goes from the revision before to the one after.
         text: the wikitext.
-        fate: what the author means the rule to say of the edit, if anything.
+        fate: the fate that its author expects of the rule, if any.
     """
 
     id: int
@@ -131,7 +131,7 @@ def read_article(path: Path) -> Article:
     """Read one article.
 
     Raises:
-        SourceError: if the file is not a TOML, has other fields than it should, or its revisions do not follow in time.
+        SourceError: if the file is not TOML, has unexpected fields, or its revisions are not in order of time.
     """
     try:
         article = Article.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -193,7 +193,7 @@ def states(articles_dir: Path) -> dict[int, tuple[ArticleState, ...]]:
     """The revisions of every article in a folder, by page id.
 
     Raises:
-        SourceError: if there is no article, one is wrong, or two have the same page id or title.
+        SourceError: if there is no article, one is malformed, or two have the same page id or title.
     """
     return {book.article.page_id: book.states for book in _books(articles_dir)}
 
@@ -243,7 +243,7 @@ def _states(page: int, drafts: Sequence[_Draft], ids: dict[tuple[int, int], int]
 
 
 def write_history(articles_dir: Path, path: Path) -> None:
-    """Write all articles of a folder as one full-history export packed by bzip2, the same bytes every time.
+    """Write all articles of a folder as one full-history export packed by bzip2, reproducibly.
 
     Raises:
         SourceError: see `states`.

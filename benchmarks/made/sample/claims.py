@@ -1,4 +1,4 @@
-"""Renders the sample's claims as a feed of reviews, with the dirt of real feeds: lists for objects, entities, nulls."""
+"""Renders the sample's claims as a feed of reviews, with faults of real feeds: lists for objects, entities, nulls."""
 
 from __future__ import annotations
 

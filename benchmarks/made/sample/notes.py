@@ -1,8 +1,8 @@
 """The bundled sample of posts and community notes, rendered in the formats of the real dump and of the embed endpoint.
 
 The sample is written by hand, a TOML file a month, with `[[post]]` (at, text, lang, media, state, quote) and
-`[[post.note]]` (at, text, status, votes, locked, class, ai, collaborative). Everything else that the formats want (ids,
-participants, single ratings) is derived from hashes of what is written, so that the same sample gives the same bytes.
+`[[post.note]]` (at, text, status, votes, locked, class, ai, collaborative). All other fields of the formats (ids,
+participants, single ratings) are derived from hashes of these, so that the same sample gives the same bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _STATUS = {
     "undecided": "NEEDS_MORE_RATINGS",
 }
 _UNDECIDED = _STATUS["undecided"]
-# Of 100 ratings: how many helpful, and how many helpful or somewhat helpful.
+# Of 100 ratings: the number of helpful ones, and of helpful or somewhat helpful ones.
 _SPLIT = {"helpful": (78, 90), "not-helpful": (16, 34), "undecided": (41, 64)}
 _TOMBSTONES = {
     "deleted": "This post was deleted by its author.",
@@ -118,7 +118,7 @@ def _time(at: str) -> datetime:
 
 
 def _draw(below: int, *parts: object) -> int:
-    """A number below the limit that depends on the parts and on nothing else."""
+    """A number below the limit that depends on the parts only."""
     digest = hashlib.sha256("|".join(("hellofresh sample", *map(str, parts))).encode()).digest()
     return int.from_bytes(digest[:8], "big") % below
 
@@ -132,14 +132,14 @@ def _ms(moment: datetime) -> int:
 
 
 def _snowflake(at: str, *parts: object) -> int:
-    """An id as the site makes them: 42 bits of time (ms), 22 bits to tell apart what is made at the same time."""
+    """An id in the form of the site's: 42 bits of time (ms), 22 bits to distinguish ids of the same time."""
     since = (_time(at) - _SNOWFLAKE_EPOCH) // timedelta(milliseconds=1) + _draw(1000, "ms", at, *parts)
     return (since << 22) | _draw(2**22, "low", at, *parts)
 
 
 @dataclass(frozen=True)
 class _Note:
-    """A note with what the dump wants besides."""
+    """A note with further fields of the dump."""
 
     written: AuthoredNote
     post: _Post
@@ -333,7 +333,7 @@ def _enrollment_rows(notes: Sequence[_Note]) -> list[dict[str, object]]:
 
 
 def _answer(post: _Post) -> dict[str, Any]:
-    """What the embed endpoint would answer for the post, with the id that was asked for."""
+    """The embed endpoint's response for the post, with the requested id."""
     written = post.written
     if written.state in _TOMBSTONES:
         words = {"text": _TOMBSTONES[written.state], "entities": [], "rtl": False}

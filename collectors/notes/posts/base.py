@@ -1,4 +1,4 @@
-"""What is known of a post, and the seam to anything that can be asked for posts."""
+"""Data of a post, and the interface of sources of posts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hellofresh.tasks.images import Media, MediaKind
 
 
 class PostStatus(StrEnum):
-    """Whether a post can stand in a sample, and if not, the first reason why not."""
+    """Whether a post can be in a sample, and if not, the first reason."""
 
     OK = "ok"
     MEDIA = "media"
@@ -45,19 +45,19 @@ class PostStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FoundPost:
-    """What a source says of one post.
+    """A source's data of one post.
 
     Attributes:
         id: the post's id.
-        gone: why there is no text (deleted ... error), or None.
+        gone: the reason for the missing text (deleted ... error), or None.
         text: as a reader sees it, HTML entities resolved; empty if gone.
-        language: as the source says, such as `en`; empty if it does not.
+        language: reported by the source, such as `en`; empty if missing.
         date: when it was posted, UTC; None if gone.
         media: has a photo, video or animated image.
-        quoted_media: the quoted post has one.
-        truncated: the text is not whole, or the source does not tell whether media are behind a link.
-        silent: the source says nothing of any post's media, so that a post without may have had some.
-        pictures: its media, as far as the source names them.
+        quoted_media: the quoted post has media.
+        truncated: the text is incomplete, or the source does not show whether media are behind a link.
+        silent: the source never reports media, so a post without any may have had some.
+        pictures: its media, as far as the source lists them.
     """
 
     id: str
@@ -69,15 +69,15 @@ class FoundPost:
     quoted_media: bool = False
     truncated: bool = False
     silent: bool = False
-    # Two answers on one post are the same whichever of them describes its pictures.
+    # Answers on a post compare equal whichever of them describes its pictures.
     pictures: tuple[Media, ...] = field(default=(), compare=False)
 
     def status(self, languages: Collection[str], *, illustrated: bool = False) -> PostStatus:
         """The first reason against the post, in the order gone, language, media, quoted media, truncated; or ok.
 
         Args:
-            languages: in one of which it must be.
-            illustrated: whether it must have media, or must have none.
+            languages: accepted languages.
+            illustrated: whether it must have media, or must lack them.
         """
         reasons = (
             (self.language.split("-")[0].lower() not in languages, PostStatus.NOT_ENGLISH),
@@ -91,7 +91,7 @@ class FoundPost:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no other source could say more."""
+        """Whether the answer is complete, so that other sources could add nothing."""
         return self.gone is None and not self.truncated
 
 
@@ -100,7 +100,7 @@ _MOST_DEPTH = 200
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The file's lines that are not blank, with their numbers from 1.
+    """The file's non-blank lines, with their numbers from 1.
 
     Raises:
         SourceError: if the file is missing, empty, unreadable, or has a line of more than 16 MiB.
@@ -143,18 +143,18 @@ _SHOWN_NOTE = re.compile(r"birdwatch|community_?note", re.IGNORECASE)
 _LONG_DATE = re.compile(r"[A-Z][a-z]{2} [A-Z][a-z]{2} \d{2} \d{2}:\d{2}:\d{2} [+-]\d{4} \d{4}", re.A)
 
 Several = list[Any] | Json | None
-"""Media in any form: only whether there are some counts, and empty lists were seen printed as empty objects."""
+"""Media in any form: only their presence counts, and empty lists may be printed as empty objects."""
 
 
 class BadReply(ValueError):  # noqa: N818 - it says what the service did
-    """An unusable answer: a failure of the service, not a fact about the post."""
+    """An unusable response: a failure of the service, not a fact about the post."""
 
 
 _Model = TypeVar("_Model", bound=Lenient)
 
 
 def without_shown_note(value: Any) -> Any:
-    """A JSON value without any member that carries the note shown under the post: it would give the label away."""
+    """Remove members with the note shown under the post from a JSON value: they would reveal the label."""
     if isinstance(value, dict):
         return {key: without_shown_note(item) for key, item in value.items() if not _SHOWN_NOTE.search(key)}
     if isinstance(value, list):
@@ -163,7 +163,7 @@ def without_shown_note(value: Any) -> Any:
 
 
 def load_reply(body: bytes) -> Json:
-    """The body of an answer as a JSON object, without the shown note.
+    """The body of a response as a JSON object, without the shown note.
 
     Raises:
         BadReply: if it is something else.
@@ -176,10 +176,10 @@ def load_reply(body: bytes) -> Json:
 
 
 def check(kind: type[_Model], value: object) -> _Model:
-    """A part of an answer in its form.
+    """Validate a part of a response.
 
     Raises:
-        BadReply: if it has another, with the field; never with the content.
+        BadReply: for another form, naming the field, never the content.
     """
     try:
         return kind.model_validate(value)
@@ -202,7 +202,7 @@ def posted_at(post_id: str, stated: str | None) -> datetime:
 
 _KINDS: dict[str, MediaKind] = {"photo": "photo", "video": "video", "animated_gif": "animation"}
 _POSTERS = ("media_url_https", "preview_image_url")
-"""Where a picture is, or the poster frame of what moves; `url` is that of a photo, or of the film itself."""
+"""Fields with a picture's address, or the poster frame of a video; `url` is that of a photo, or of the video itself."""
 _DESCRIPTIONS = ("ext_alt_text", "alt_text")
 _LONGEST_DESCRIPTION = 1_000
 """Characters; X's own limit."""
@@ -210,7 +210,7 @@ _MOST = 16
 
 
 def media_in(*several: Several) -> tuple[Media, ...]:
-    """The pictures in the first of several places that names any, with their kind."""
+    """The pictures and their kinds, from the first of several places that lists any."""
     for place in several:
         entries: Iterable[Any] = place if isinstance(place, list) else [place]
         found = [item for entry in entries if isinstance(entry, dict) and (item := _media(entry)) is not None]
@@ -237,7 +237,7 @@ def _first_text(entry: Json, names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ServiceReply:
-    """What came back: HTTP status and body."""
+    """An HTTP response: status and body."""
 
     status: int
     body: bytes
@@ -245,7 +245,7 @@ class ServiceReply:
 
 @dataclass(frozen=True, slots=True)
 class PostAnswer:
-    """A post, and the part of the reply to store, without the shown note: `PostsService.read` makes the same of it."""
+    """A post, and the part of the reply to store, without the shown note; `PostsService.read` reproduces it."""
 
     post: FoundPost
     kept: ServiceReply
@@ -253,13 +253,13 @@ class PostAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manners(RetryPolicy):
-    """How a service is asked. One that asks for a longer wait than `deadline_s` is set aside.
+    """Limits of requests to a service. A service that requests a longer wait than `deadline_s` is skipped.
 
     Attributes:
         per_second: requests a second in the long run.
-        burst: requests that may follow each other at once after a pause.
-        at_once: requests under way at a time.
-        largest_body: bytes of an answer.
+        burst: requests that may be sent at once after a pause.
+        at_once: concurrent requests.
+        largest_body: bytes of a response.
     """
 
     attempts: int = 5
@@ -281,10 +281,10 @@ class PostsService:
         name: as in `--posts-from`.
         base_url: scheme and host, perhaps with a path.
         request: the GET for some posts: the path below the base URL, and the query.
-        read: each post asked for with its answer; raises BadReply where the reply says nothing about posts.
-        batch: most posts in one request.
-        token_variable: environment variable with the bearer token; empty where none is needed.
-        manners: how it is asked.
+        read: returns each requested post with its answer; raises BadReply if the reply contains no data on posts.
+        batch: maximal posts in one request.
+        token_variable: environment variable with the bearer token; empty if none is needed.
+        manners: limits of requests.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Posts from a local file, one object a line.
 
 Two forms are read: that of X's API v2 (`id`), and `id_str` with `text`, `lang`, `created_at` and, where a post has
-media, `mediaDetails` or `entities`; a post that is gone has a `tombstone` with a sentence. Nothing that shows the note
-under the post is read.
+media, `mediaDetails` or `entities`; a post that is gone has a `tombstone` with a sentence. The note shown under
+the post is never read.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _OF_MEDIA = ("mediaDetails", "photos", "video", "attachments")
 
 
 class LocalPosts:
-    """Posts from a JSONL file.
+    """Source of posts from a JSONL file.
 
-    A line whose object has neither text nor tombstone is an unavailable post. A file without a single word on media, of
-    any post, is silent: it was stripped of them, or copied from web pages.
+    A line whose object has neither text nor tombstone is an unavailable post. A file that never mentions media, for
+    any post, is silent: media were stripped from it, or it was copied from web pages.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,7 +81,7 @@ class LocalPosts:
 
 
 def _read(answer: Json, where: str) -> FoundPost | None:
-    """The post on a line; None for an answer on an unknown post."""
+    """The post on a line; None if the answer is about an unknown post."""
     try:
         if "id" in answer and "id_str" not in answer:
             return post_from_api(check(ApiPost, answer), {}, ())
@@ -129,7 +129,7 @@ class _Shown(Lenient):
 
 
 class _ListedPost(_Shown):
-    """The parts of a line that are used; a link preview (`card`) does not count as media and is not among them."""
+    """The used parts of a line; a link preview (`card`) does not count as media."""
 
     typename: str = Field("", alias="__typename")
     id_str: str | None = Field(None, pattern=r"^[1-9][0-9]{0,18}$")

@@ -1,10 +1,10 @@
-"""Several sources of posts in a row, with a memory: a post is asked for until one gives it or says why it cannot.
+"""A chain of sources of posts with a cache: a post is requested until a source gives it or explains its absence.
 
-Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source gives only
-the beginning of a post, does not know it or fails, the next one is asked. What was answered is not asked again; a post
-that was gone is asked for again after some time.
+Whole posts and posts that are deleted, suspended, protected or age-restricted end the search. Where a source has only
+the beginning of a post, does not know it or fails, the next one is queried. Answers are not requested again, but a post
+that was gone is, after some time.
 
-Answers are kept in SQLite in WAL mode, on disk before anybody uses them. They are raw data: what a service sent
+Answers are stored in SQLite in WAL mode, and on disk before any use. They are raw data: a service's response
 (without the shown note), perhaps with user names, so that only their owner may read the file.
 """
 
@@ -41,14 +41,14 @@ _FAILURES_IN_A_ROW = 10
 
 @dataclass(frozen=True, slots=True)
 class Online:
-    """Which services are asked, and where their answers are kept.
+    """The services to query, and the cache of their answers.
 
     Attributes:
-        services: in the order in which they are asked.
+        services: in the order of queries.
         cache: the file of answers.
-        reask_gone_days: after how many days a post that was gone is asked for again.
-        known: readers of all services by name, for answers stored by services that are not asked now.
-        ask: whether the services may be asked; if not, posts for which one would have to be asked are `not-asked`.
+        reask_gone_days: days after which a post that was gone is requested again.
+        known: readers of all services by name, for stored answers of services that are not queried now.
+        ask: whether services may be queried; if not, posts that need a query are `not-asked`.
     """
 
     services: tuple[PostsService, ...]
@@ -64,7 +64,7 @@ class Online:
 
 
 class ChainedPosts:
-    """A local file, if there is one, and then services over the network; warnings are of the last search."""
+    """A local file, if any, followed by services over the network; warnings are of the last search."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ChainedPosts:
         self.warnings: list[str] = []
 
     def find(self, ids: Collection[str]) -> Mapping[str, FoundPost]:
-        """Look the posts up in the file and the cache, and ask for the rest.
+        """Look the posts up in the file and the cache, and request the rest.
 
         Raises:
             SourceError: if the file or the cache is broken, a token is refused, or more than one post in a hundred
@@ -134,7 +134,7 @@ class _Known:
 
 
 class _Search:
-    """One search on its way: what is known of each post, by service, and which services failed on it."""
+    """The state of one search: known answers on each post, by service, and services that failed on it."""
 
     def __init__(
         self, online: Online, cache: AnswerCache, now: datetime, progress: Callable[[str], None] | None
@@ -145,7 +145,7 @@ class _Search:
         self.warnings: list[str] = []
 
     def recall(self, ids: Collection[str]) -> None:
-        """Read what is stored."""
+        """Read the stored answers."""
         readers = {**self._online.known, **{service.name: service for service in self._online.services}}
         oldest = self._now - timedelta(days=self._online.reask_gone_days)
         for post_id, service, asked_at, reply in self._cache.answers(ids):
@@ -155,12 +155,12 @@ class _Search:
             try:
                 post = reader.read([post_id], reply)[post_id].post
             except (BadReply, KeyError):
-                # Stored by a version that read more kindly: ask again.
+                # Stored by a version with laxer checks: request it again.
                 continue
             self._known[post_id][service] = _Known(post, asked_at < oldest)
 
     async def ask(self, ids: Sequence[str]) -> None:
-        """Ask each service for the posts that are still open."""
+        """Query each service for the posts that are still open."""
         for service in self._online.services:
             wanted = sorted((post_id for post_id in ids if self._wants(post_id, service)), key=int)
             if not wanted:
@@ -173,7 +173,7 @@ class _Search:
                 self.warnings.append(f"{service.name} failed on {len(visit.failed)} of {len(wanted)} posts: {reasons}.")
 
     def is_open(self, post_id: str) -> bool:
-        """Whether a service would have to be asked for the post."""
+        """Whether a service must be queried for the post."""
         return any(self._wants(post_id, service) for service in self._online.services)
 
     def _wants(self, post_id: str, service: PostsService) -> bool:
@@ -190,12 +190,11 @@ class _Search:
             self._known[post_id][service.name] = _Known(answer.post, is_old=False)
 
     def say(self, line: str) -> None:
-        """Report progress."""
         if self._progress is not None:
             self._progress(line)
 
     def outcome(self, post_id: str) -> FoundPost:
-        """The best that is known: a whole post, a clear reason, an error if one failed, else a part or nothing."""
+        """The best known answer: a whole post, a clear reason, an error of a service, else a partial one or none."""
         order = {name: place for place, name in enumerate(self._online.names)}
         known = self._known[post_id]
         by_rank = [known[name] for name in sorted(known, key=lambda name: (order.get(name, len(order)), name))]
@@ -221,7 +220,7 @@ _IDS_AT_ONCE = 500
 
 
 class AnswerCache:
-    """All answers, one for each post and service. Use it as a context manager."""
+    """Stored answers, one for each post and service; a context manager."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -251,7 +250,7 @@ class AnswerCache:
             raise self._unwritable(f"an answer cannot be stored ({error})") from error
 
     def answers(self, ids: Collection[str]) -> Iterator[tuple[str, str, datetime, ServiceReply]]:
-        """Id, service, time (UTC, to the second) and reply of all that is stored; SourceError if it is damaged."""
+        """Id, service, time (UTC, to the second) and reply of all stored answers; SourceError if it is damaged."""
         ordered = sorted(ids)
         for start in range(0, len(ordered), _IDS_AT_ONCE):
             part = ordered[start : start + _IDS_AT_ONCE]
@@ -274,18 +273,18 @@ class AnswerCache:
 
 
 class _GaveUp(Exception):  # noqa: N818 - the outcome of one request, not an error of ours
-    """A request that came to nothing within its tries and its time; says why."""
+    """A request failed within its tries and time; the message says why."""
 
 
 class _SetAside(_GaveUp):
-    """A service that asks for a longer wait than it is given."""
+    """A service requests a longer wait than it is allowed."""
 
 
 class _Visit:
-    """All requests to one service in one search; which posts it said nothing of, why, and how often.
+    """All requests to one service in one search; records the posts without an answer, the reasons, and their counts.
 
     Raises:
-        ConfigError: if the service needs a token, and none that may be sent is given.
+        ConfigError: if the service needs a token, and no permitted one is given.
     """
 
     def __init__(self, search: _Search, service: PostsService, ids: Sequence[str]) -> None:
@@ -303,7 +302,7 @@ class _Visit:
         )
 
     async def run(self) -> None:
-        """Ask for every batch, several at a time; an error of ours ends them all.
+        """Request all batches, several at a time; an error of this project ends them all.
 
         Raises:
             SourceError: if the service refuses the token.
@@ -340,7 +339,7 @@ class _Visit:
             self._search.say(f"{self._service.name}: {self._done:,} of {len(self._ids):,} posts")
 
     async def _fetch(self, ids: Sequence[str]) -> Mapping[str, PostAnswer]:
-        """Ask for a batch until there is an answer; posts that the reply is silent about are left out."""
+        """Request a batch until the service responds; posts missing from the reply are left out."""
         manners, now = self._service.manners, asyncio.get_running_loop().time
         await self._turn()
         deadline = now() + manners.deadline_s
@@ -392,7 +391,7 @@ class _Visit:
         try:
             return service.read(ids, ServiceReply(reply.status, reply.body))
         except BadReply as error:
-            # With status 200 it may be a body cut short; any other status is meant.
+            # A body with status 200 may be truncated; any other status is intended.
             if reply.status == 200:
                 return TryAgain(f"an answer that cannot be read ({error})")
             raise _GaveUp(str(error)) from None
@@ -421,7 +420,7 @@ def _authorization(service: PostsService) -> dict[str, str]:
 
 
 def _asked_wait_s(reply: HttpReply) -> float | None:
-    """Seconds that the service asks to wait: Retry-After as seconds or date, else X's own time of the next window."""
+    """Requested wait in seconds: Retry-After as seconds or date, else X's own time of the next window."""
     headers = reply.headers
     if headers.get("Retry-After", "").strip():
         return reply.wait_s

@@ -1,8 +1,8 @@
-"""The web services that can be asked for posts; a new one is a `PostsService` here and a name in `SERVICES`.
+"""The web services for posts; a new one is a `PostsService` here and a name in `SERVICES`.
 
-X's own API, GET /2/tweets (https://docs.x.com/x-api/posts/get-posts-by-ids), gives 100 posts at once, with a token.
-Posts that cannot be had are listed under `errors`, with HTTP status 200. It is paid by the post. X's rules allow no
-other way to its posts than its API and files of them.
+X's own API, GET /2/tweets (https://docs.x.com/x-api/posts/get-posts-by-ids), returns 100 posts at once, with a token.
+Unavailable posts are listed under `errors`, with HTTP status 200. Each post is charged. X's rules allow
+access to its posts only by its API and by files of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Reference(Lenient):
 
 
 class ApiPost(Lenient):
-    """A post; `media` is where clients put the attachments themselves instead of their keys."""
+    """A post; clients may put the attachments themselves in `media` instead of their keys."""
 
     id: str = Field(pattern=r"^[1-9][0-9]{0,18}$")
     text: str
@@ -61,7 +61,7 @@ class ApiPost(Lenient):
 
     @property
     def has_media(self) -> bool:
-        """Whether anything is attached; polls are no media and have no media key."""
+        """Whether anything is attached; polls are not media and have no media key."""
         return bool(self.media or (self.attachments and self.attachments.media_keys))
 
     def referred(self, kind: str) -> list[str]:
@@ -78,12 +78,12 @@ class _Problem(Lenient):
 
     @property
     def about(self) -> str | None:
-        """The post that cannot be had."""
+        """The unavailable post."""
         return self.resource_id or self.value
 
     @property
     def status(self) -> PostStatus:
-        """Why; an error where the kind of problem is not known."""
+        """The reason; an error if the kind of problem is unknown."""
         if "suspended" in self.detail.lower():
             return PostStatus.SUSPENDED
         return next((status for end, status in _PROBLEMS if self.type.endswith(end)), PostStatus.ERROR)
@@ -106,9 +106,9 @@ def post_from_api(
     """The post in the common form.
 
     Args:
-        known: posts that came with it, by id; whether a quoted post has media is to be seen there.
-        missing: ids of posts that could not be had: a quoted post that is gone shows nothing.
-        media: that came with it, with their keys.
+        known: posts that came with it, by id; they show whether a quoted post has media.
+        missing: ids of unavailable posts: nothing is known of a quoted post among them.
+        media: attached objects that came with it, with their keys.
 
     Raises:
         ValueError: if it has no time.
@@ -141,7 +141,7 @@ def _read_api(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswe
     found: dict[str, FoundPost] = {}
     for post_id in ids:
         if post_id in posts:
-            with suppress(ValueError):  # no date: not a word on this post, and the others of the batch stand
+            with suppress(ValueError):  # no date: skip this post, and keep the others of the batch
                 found[post_id] = post_from_api(posts[post_id], known, missing, envelope.includes.media)
         elif problems.get(post_id, PostStatus.ERROR) is not PostStatus.ERROR:
             found[post_id] = FoundPost(post_id, problems[post_id])
@@ -151,7 +151,7 @@ def _read_api(ids: Sequence[str], reply: ServiceReply) -> Mapping[str, PostAnswe
 
 
 def _posts(rows: Iterable[Json]) -> dict[str, ApiPost]:
-    """The posts that have the right form, by id: one that has not must not cost the other 99 of its batch."""
+    """The well-formed posts, by id: a malformed one must not cost the other 99 of its batch."""
     posts = {}
     for row in rows:
         with suppress(BadReply):
@@ -161,12 +161,12 @@ def _posts(rows: Iterable[Json]) -> dict[str, ApiPost]:
 
 
 def _share(post: FoundPost, body: Json) -> ServiceReply:
-    """The part of a reply that speaks of one post, in the same form."""
+    """The part of a reply that concerns one post, in the same form."""
     data, included = body.get("data", []), body.get("includes", {}).get("tweets", [])
     own = [item for item in data if item.get("id") == post.id]
     referred = {item["id"] for row in own for item in row.get("referenced_tweets", [])}
     about = {post.id, *referred}
-    # What was quoted may itself have been asked for, and then stands under `data`.
+    # A quoted post may itself have been requested, and is then under `data`.
     tweets = [item for item in [*included, *data] if item.get("id") in referred]
     errors = [item for item in body.get("errors", []) if about & {item.get("resource_id"), item.get("value")}]
     keys = {key for row in own for key in (row.get("attachments") or {}).get("media_keys") or []}

@@ -1,4 +1,4 @@
 """Tasks for other evaluation harnesses: inspect_ai (an extra) and lm-eval-harness (a folder of files).
 
-Nothing here is imported unless a harness, or a command about one, asks for it: inspect_ai takes seconds.
+Only a harness, or a command about one, imports this package: importing inspect_ai takes seconds.
 """

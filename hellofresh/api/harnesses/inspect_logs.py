@@ -1,4 +1,4 @@
-"""Logs of inspect_ai: predictions out of one, and one made of a run."""
+"""Read predictions from a log of inspect_ai, and write a run as such a log."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class _About(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class InspectedSystem:
-    """What a log says of a system.
+    """A system and its choices, read from a log.
 
     Attributes:
-        task, edition, regime: what it was asked.
+        task, edition, regime: of the evaluation.
         model: name of the model.
-        choices: by sample id.
+        choices: the choices by sample id.
     """
 
     task: str
@@ -75,7 +75,7 @@ def read_log(path: Path) -> InspectedSystem:
     """The choices in a log of one of our tasks.
 
     Raises:
-        SubmissionError: if it is not a log, or one of something else.
+        SubmissionError: if the file is not a log, or not of one of our tasks.
     """
     try:
         log = read_eval_log(str(path))
@@ -104,11 +104,11 @@ def write_log(workspace: Workspace, folder: Path, path: Path) -> int:
 
     Args:
         workspace: where the run's release is.
-        folder: the run's.
-        path: ends in `.eval` or `.json`.
+        folder: the folder of the run.
+        path: the log file, ending in `.eval` or `.json`.
 
     Raises:
-        RunError: if the run is not finished, or its task asks for something else than a choice.
+        RunError: if the run is not finished, or its task does not ask for a choice.
     """
     record, plan = read_record(folder), read_plan(folder)
     if record is None or plan is None:
@@ -164,11 +164,11 @@ _PROVIDERS = {
     **{name: name for name in ("openai", "anthropic", "mistral", "together", "perplexity", "openrouter", "vllm")},
     **{"gemini": "google", "openai-responses": "openai", "ollama": "ollama", "llama-cpp": "llama-cpp-python"},
 }
-"""What inspect calls providers; any other is a service of its `openai-api`."""
+"""Names of providers in inspect; any other provider becomes a service of its `openai-api`."""
 
 
 def _model_name(model: ModelIdentity) -> str:
-    """As inspect names models, which readers of its logs rely on; `hellofresh/NAME` for those of this project."""
+    """The model's name in inspect, which log readers rely on; `hellofresh/NAME` for this project's own models."""
     if "provider" not in model.parameters:
         return f"hellofresh/{model.name}"
     provider = str(model.parameters["provider"])
@@ -218,7 +218,7 @@ def _samples(workspace: Workspace, folder: Path, record: RunRecord, task: Task) 
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """All that is known of a sample of a run."""
+    """All records of one sample of a run."""
 
     about: Sample
     task: Task
@@ -229,7 +229,7 @@ class _Told:
     models: Mapping[str, str]
 
     def sample(self) -> EvalSample:
-        """It as Inspect View shows it: the conversation that decided, and all requests as events."""
+        """The sample for Inspect View: the conversation that led to the choice, and all requests as events."""
         classes = self.task.classes
         choices = [output for output in self.outputs if isinstance(output, Choice)]
         choice = choices[0] if len(choices) == 1 else plurality(choices)
@@ -277,7 +277,7 @@ class _Told:
 
 
 def _imageless(entry: JournalEntry) -> Request:
-    """The request without images, whose pixels no journal has."""
+    """The request without images, because journals do not keep pixels."""
     request = read_request(entry.request)
     return replace(request, messages=tuple(replace(message, images=()) for message in request.messages))
 

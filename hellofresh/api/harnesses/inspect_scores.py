@@ -19,16 +19,16 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output
 
 OUTPUTS = "hellofresh:outputs"
-"""Under this name a sample's store has its outputs, a row for each prompt."""
+"""Key of the outputs in a sample's store, one row per prompt."""
 
 
 def headline_of(rows: object, completion: str, answers: Sequence[str]) -> Choice:
-    """What stands for a sample: the vote of the prompts, as on the board; of another solver what its text says.
+    """The choice for a sample: the prompts' majority, as on the board, or the choice read from another solver's text.
 
     Args:
-        rows: outputs as the solver stored them, None where another solver was at work.
-        completion: the text that the sample ended with.
-        answers: what may be answered, by label.
+        rows: outputs as the regime solver stored them, None for another solver.
+        completion: the final text of the sample.
+        answers: the allowed answers by label.
     """
     if not isinstance(rows, list):
         return read_choice("", Answer(completion, Finish.STOP), answers)
@@ -37,7 +37,7 @@ def headline_of(rows: object, completion: str, answers: Sequence[str]) -> Choice
 
 
 def stored_rows(sample: str, outputs: Sequence[Output]) -> list[dict[str, object]]:
-    """Outputs as a sample's store has them."""
+    """Outputs as rows for the sample's store."""
     return [{"id": sample, "prompt": output.prompt, **prediction_row(output)} for output in outputs]
 
 
@@ -70,11 +70,11 @@ def metric_values(found: Sequence[Mapping[str, object]]) -> dict[str, float]:
 
 @scorer(metrics=[task_metrics()])
 def verdict(task: str, answers: list[str]) -> Scorer:
-    """Whether the choice is the label; silence and refusals count as wrong.
+    """Score whether the choice equals the label; missing answers and refusals count as wrong.
 
     Args:
         task: name of the task.
-        answers: what a solver of another kind may answer, by label.
+        answers: the allowed answers of another solver, by label.
     """
     classes = get_task(task).classes
 

@@ -2,7 +2,7 @@
 
     inspect eval hellofresh/x_notes --model openai/gpt-4.1-mini -T edition=2026Q2 -T regime=web_search
 
-The regime asks inspect's model, so that prompts, requests and verdicts are those of `hellofresh evaluate`; roles of the
+The regime calls inspect's model, so prompts, requests and verdicts match those of `hellofresh evaluate`; roles of the
 regime are inspect's model roles (`--model-role summariser=...`).
 """
 
@@ -41,7 +41,7 @@ from hellofresh.tasks.samples import Label, Sample
 
 @dataclass(slots=True)
 class _SharedWeb:
-    """The web of a run: open while a sample is under way."""
+    """The web access of a run, open while any sample is in progress."""
 
     access: WebAccess | None
     _users: int = 0
@@ -49,7 +49,7 @@ class _SharedWeb:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Web | None]:
-        """It, None where the regime needs none."""
+        """Web access while a sample runs; None if the regime needs none."""
         if self.access is None:
             yield None
             return
@@ -94,7 +94,7 @@ def regime_solver(
     settings: str = "",
     hidden_tokens: int = 0,
 ) -> Solver:
-    """A regime at work on a sample.
+    """A solver that runs a regime on each sample.
 
     Args:
         task: name of the task.
@@ -102,7 +102,7 @@ def regime_solver(
         regime: name of the regime.
         prompts: `all`, or ids with commas between them; the usual ones by default.
         settings: of the regime, as NAME=VALUE with commas between them.
-        hidden_tokens: of a reasoning model, on top of the visible ones.
+        hidden_tokens: extra tokens for a model's hidden reasoning.
     """
     chosen_task, chosen = get_task(task), _regime(regime, settings)
     prompt_set, wordings = _prompts(chosen_task, chosen, prompts)
@@ -139,7 +139,7 @@ def _pairs(settings: str) -> tuple[str, ...]:
 
 
 def _dataset(task: Task, edition: str, question: Callable[[Sample], str]) -> MemoryDataset:
-    """The samples that have texts, in the order in which `evaluate --limit` takes them."""
+    """The samples with texts, in the order of `evaluate --limit`."""
     release = _release(task.name, edition)
     with_texts = {sample.id for sample in release.with_texts()}
     labels: Mapping[str, Label] = {}
@@ -165,7 +165,7 @@ def _made(name: str) -> Callable[..., InspectTask]:
         task, edition = get_task(name), str(edition)
         chosen = _regime(regime, settings)
         prompt_set, wordings = _prompts(task, chosen, prompts)
-        asked = load_prompt_set(task.name, "zero-shot", None)  # what a solver of another kind sees
+        asked = load_prompt_set(task.name, "zero-shot", None)  # the prompt that other solvers see
 
         def question(sample: Sample) -> str:
             return asked.message(asked.prompts[0], task.slots(sample)).text
@@ -205,5 +205,5 @@ TASK_NAMES = {
     for name, task in TASKS.items()
     if task.output is Choice and task.track in ("decisions", "statements")
 }
-"""Names of tasks, by what inspect_ai calls them."""
+"""Names of tasks by their names in inspect_ai."""
 globals().update({spelled: _made(name) for spelled, name in TASK_NAMES.items()})

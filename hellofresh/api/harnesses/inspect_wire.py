@@ -1,4 +1,4 @@
-"""Requests and answers of our own as inspect_ai's, and back."""
+"""Convert requests and answers between this project and inspect_ai."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _REASONS: dict[Finish, StopReason] = {
 
 
 def chat_messages(request: Request) -> list[ChatMessage]:
-    """The conversation.
+    """The request's conversation as messages of inspect_ai.
 
     Raises:
         ValueError: if it has images.
@@ -58,7 +58,7 @@ def _called(call: ToolCall) -> InspectCall:
 
 
 def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
-    """What the model may call."""
+    """The tools as inspect_ai describes them."""
     return [
         ToolInfo(name=tool.name, description=tool.about, parameters=ToolParams.model_validate(tool_schema(tool)))
         for tool in tools
@@ -66,14 +66,14 @@ def tool_infos(tools: Sequence[Tool]) -> list[ToolInfo]:
 
 
 def generate_config(request: Request, hidden_tokens: int = 0) -> GenerateConfig:
-    """The request's settings; the hidden tokens of a reasoning model count on top of the visible ones."""
+    """The request's settings; hidden reasoning tokens are added to the visible limit."""
     return GenerateConfig(
         max_tokens=request.max_tokens + hidden_tokens, temperature=request.temperature, seed=request.seed
     )
 
 
 def answer_of(output: ModelOutput, request: Request) -> Answer:
-    """What a model said."""
+    """The answer in a model's output."""
     usage, calls = output.usage, []
     cached, written = (usage.input_tokens_cache_read or 0, usage.input_tokens_cache_write or 0) if usage else (0, 0)
     if output.choices:
@@ -94,7 +94,7 @@ def answer_of(output: ModelOutput, request: Request) -> Answer:
 
 
 def model_output(model: str, answer: Answer) -> ModelOutput:
-    """An answer as a model's output."""
+    """An answer as a model output of inspect_ai."""
     calls = () if answer.call is None else (answer.call, *answer.more_calls)
     message = ChatMessageAssistant(
         content=answer.text, model=model, source="generate", tool_calls=[_called(call) for call in calls] or None

@@ -1,7 +1,7 @@
-"""Tasks for lm-eval-harness: a folder with one for each zero-shot prompt and a group of them, and what they import.
+"""Tasks for lm-eval-harness: a folder with a task per zero-shot prompt and their group, and the code they import.
 
 Source of the format: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/task_guide.md. The folder holds
-the questions as the evaluator asks them; answers are read, and scored, by this package, which must be installed.
+the evaluator's questions; this package, which must be installed, reads and scores the answers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ process = processor({task!r})
 
 
 def _rows(release: Release, labels: Mapping[str, Label], prompt_set: PromptSet) -> Iterator[Mapping[str, object]]:
-    """The samples whose texts are at hand, with their labels and all prompts."""
+    """The samples with texts, each with its label and all prompts."""
     task, with_texts = release.task, {sample.id for sample in release.with_texts()}
     for sample in release.first(None):
         if sample.id in with_texts and sample.id in labels:
@@ -61,7 +61,7 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
     """Write the folder; returns the names of its tasks, the group first.
 
     Raises:
-        UsageError: if the task asks for no choice.
+        UsageError: if the task does not ask for a choice.
         ReleaseError: if the release does not exist, or its labels are not public.
     """
     if task.output is not Choice:
@@ -99,7 +99,7 @@ def _spelled(name: str) -> str:
 
 
 def _functions(task: Task) -> Iterator[tuple[str, str, str]]:
-    """Name of each figure, its metric, and which part of the interval it is."""
+    """Name of each figure, its metric, and its part of the interval (estimate or limit)."""
     for metric in task.metrics:
         for part, end in (("value", ""), ("low", "_low"), ("high", "_high")):
             yield f"{metric.name}{end}", metric.name, part
@@ -127,14 +127,14 @@ def _task_lines(task: Task, prompt: Prompt, name: str) -> Iterator[str]:
 
 Part = Literal["value", "low", "high"]
 Item = tuple[int, int, str]
-"""Of a sample: the label, what was chosen, and the group."""
+"""Label, choice and group of a sample."""
 
 
 def loader(folder: Path) -> Callable[..., Mapping[str, Dataset]]:
-    """Loads the samples of a folder; lm-eval-harness calls it with its own options."""
+    """A function that loads the samples of a folder; lm-eval-harness calls it with its own options."""
 
     def load(**_: object) -> Mapping[str, Dataset]:
-        from datasets import Dataset  # which lm-eval-harness brings
+        from datasets import Dataset  # a dependency of lm-eval-harness
 
         return {"test": Dataset.from_list(list(read_jsonl(folder / "samples.jsonl")))}
 
@@ -142,7 +142,7 @@ def loader(folder: Path) -> Callable[..., Mapping[str, Dataset]]:
 
 
 def processor(task: str) -> Callable[[Mapping[str, object], Sequence[str]], dict[str, Item]]:
-    """Reads the answer to a sample, for every metric of the task."""
+    """A function that reads a sample's answer for every metric of the task."""
     answers = load_prompt_set(task, "zero-shot", None).answers
     names = [f"{metric.name}{end}" for metric in get_task(task).metrics for end in ("", "_low", "_high")]
 
@@ -155,7 +155,7 @@ def processor(task: str) -> Callable[[Mapping[str, object], Sequence[str]], dict
 
 
 def aggregation(task: str, metric: str, part: Part) -> Callable[[Sequence[Item]], float]:
-    """A metric of the task over samples, or a limit of its 95% interval; samples of one group are a cluster."""
+    """A function that computes a metric, or a limit of its 95% interval; samples of one group are a cluster."""
     (chosen,) = (one for one in get_task(task).metrics if one.name == metric)
 
     def aggregate(items: Sequence[Item]) -> float:

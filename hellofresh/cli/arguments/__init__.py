@@ -1,7 +1,7 @@
-"""What every command accepts: names, options and help texts, without what carries the commands out.
+"""Declarations of all commands: names, options and help texts, without their implementation.
 
-A new command is a `Command` in the table of its noun's module, and a handler in a module of its own. Both are imported
-on use: the list of commands needs `NOUNS` alone, and `hellofresh NOUN --help` the commands of one table.
+A new command is a `Command` in the table of its noun's module, and a handler in its own module. Both are imported
+on use: the list of commands needs only `NOUNS`, and `hellofresh NOUN --help` only one table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hellofresh.cli.arguments.parser import CommandParser
 
 
 class Noun(NamedTuple):
-    """The first word of a command: who needs it, what it is for, and the module with the table of its commands."""
+    """The first word of a command: its users, its purpose, and the module with the table of its commands."""
 
     group: str
     about: str
@@ -54,14 +54,14 @@ NOUNS = {
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
     "completion": Noun("maintain", "print the completion script of a shell", "maintaining"),
 }
-"""Every noun, by name. The order is that of the help."""
+"""All nouns by name, in the order of the help."""
 
 
 def command_line(typed: str | None = None) -> CommandParser:
-    """The command line; a parsed command has its handler's name in `run`.
+    """The parser of the command line; a parsed command has its handler's name in `run`.
 
     Args:
-        typed: the noun whose commands are declared; of the others only the names are known. None declares all.
+        typed: the noun whose commands to declare; the others get only their names. None declares all.
     """
     parser = _Root(prog="hellofresh")
     parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
@@ -87,17 +87,17 @@ def command_line(typed: str | None = None) -> CommandParser:
 
 
 def typed_noun(words: Sequence[str]) -> str:
-    """The noun among what somebody typed: the first word that is not an option, empty without one."""
+    """The noun among typed words: the first word that is not an option, or ''."""
     return next((word for word in words if not word.startswith("-")), "")
 
 
 class _Root(CommandParser):
-    """The parser of the first word; its help shows the nouns by those who need them, on one screen."""
+    """The parser of the first word; its help shows the nouns by group of users, on one screen."""
 
-    def parse_known_args(  # type: ignore[override]  # argparse has overloads, all of which this is
+    def parse_known_args(  # type: ignore[override]  # argparse declares overloads, which this covers
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse; options that may stand anywhere in a command line are taken out first."""
+        """Parse, after taking out options that may be anywhere in a command line."""
         anywhere = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         anywhere.add_argument("--json", action="store_true")
         anywhere.add_argument("--submissions", type=Path, default=argparse.SUPPRESS)
@@ -110,7 +110,7 @@ class _Root(CommandParser):
         return found, rest
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
-        """Refuse what is no noun; where it is the second word of commands, these are named whole."""
+        """Refuse an unknown noun; if it is the second word of commands, name these commands in full."""
         if value not in NOUNS:
             tables = dict.fromkeys(noun.table for noun in NOUNS.values())
             commands = (one for table in tables for one in import_module(f"hellofresh.cli.arguments.{table}").COMMANDS)

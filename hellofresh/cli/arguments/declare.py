@@ -1,4 +1,4 @@
-"""How a command is declared: its options, each in a line or two, and those that several commands share."""
+"""Declaration of commands: their options, and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What a command accepts: names and words as `add_argument` takes them.
+    """An argument of a command: names and keywords for `add_argument`.
 
     Attributes:
-        names: of an option, or of what stands without one.
-        words: the others.
-        group: title under which help shows it, if not the general one.
-        one_of: name of a set of options of which at most one is given, or exactly one where it ends with `!`.
+        names: names of the option or positional argument.
+        words: further keywords.
+        group: its title in the help, if not the general one.
+        one_of: name of a set of exclusive options; exactly one is required if the name ends with `!`.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class Argument:
 
 
 KINDS: dict[str, Callable[[str], object]] = {}
-"""How a word is read, by what stands for it in help; a text if it is not among these."""
+"""Converters of values by their metavar in the help; other values are texts."""
 
 
 def option(
@@ -54,12 +54,12 @@ def option(
     """An option such as `--port N`, a switch such as `--board`, or an argument such as `folder DIR`.
 
     Args:
-        names: its names and, at the end, what stands for its value; a switch has none.
+        names: its names and, at the end, the metavar of its value; a switch has none.
         about: the help text.
-        kind: makes a value of a word; what stands for the value says it otherwise, see `KINDS`.
-        many: whether it may be repeated; without any the value is an empty list.
+        kind: converter of the value; by default that of the metavar, see `KINDS`.
+        many: whether it may be repeated; the default is an empty list.
         group, one_of: as in `Argument`.
-        more: as `add_argument` takes it.
+        more: further keywords of `add_argument`.
     """
     flags = tuple(word for word in names.split() if word.startswith("--"))
     others = [word for word in names.split() if word not in flags]
@@ -76,7 +76,7 @@ def option(
 
 
 def fields(*names: str, required: Collection[str] = ("task", "model"), **changed: str) -> tuple[Argument, ...]:
-    """The options of fields of `Evaluation`; `changed` has help texts of a command's own."""
+    """The options for fields of `Evaluation`; `changed` has help texts specific to a command."""
     found = []
     for name in names:
         field = OPTIONS[name]
@@ -89,12 +89,12 @@ def fields(*names: str, required: Collection[str] = ("task", "model"), **changed
 
 
 def grouped(title: str, *options: Argument) -> tuple[Argument, ...]:
-    """The options under a title of their own in help."""
+    """The options under their own title in the help."""
     return tuple(replace(one, group=title) for one in options)
 
 
 def words_of(field: Option) -> dict[str, Any]:
-    """How a field's option is declared, as `add_argument` takes it, but for its name, help and default."""
+    """The keywords of a field's option for `add_argument`, except its name, help and default."""
     if not field.metavar and not field.choices:
         return {"action": "store_true"}
     words: dict[str, Any] = {"type": field.parse, "action": "append" if field.many else "store"}
@@ -104,7 +104,7 @@ def words_of(field: Option) -> dict[str, Any]:
 
 
 def add_settings(variants: Variants, name: str, *kinds: type) -> None:
-    """Have a variant of a command accept an option for each field of its settings that declares one."""
+    """Add to a variant of a command an option for each field of its settings that declares one."""
     for kind in kinds:
         defaults = defaults_of(kind)
         for field, chosen in options_of(kind).items():
@@ -114,7 +114,7 @@ def add_settings(variants: Variants, name: str, *kinds: type) -> None:
 
 
 def posts_options(prefix: str = "") -> tuple[Argument, ...]:
-    """`--posts FILE` and `--posts-from NAMES`, as `collect` has them."""
+    """The options `--posts FILE` and `--posts-from NAMES` of `collect`."""
     return tuple(
         Argument(
             (f"--{prefix}{name.replace('_', '-')}",),
@@ -131,14 +131,14 @@ class Command:
 
     Attributes:
         name: the noun, or noun and verb.
-        about: one sentence.
+        about: its description in one sentence.
         run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
-        options: what it accepts.
-        timed: whether it needs a clock that is not behind what is on record.
-        submissions: whether it accepts `--submissions DIR`: `own` where only the workspace's own folder will do,
-            because what is not in it would be lost, or `any`.
+        options: its arguments.
+        timed: whether it needs a clock that is not behind the records.
+        submissions: whether it accepts `--submissions DIR`: `own` if only the workspace's own folder is allowed,
+            because submissions elsewhere would be lost, or `any`.
         epilog: an example.
-        more: declares what depends on the first argument.
+        more: declares arguments that depend on the first one.
     """
 
     name: str
@@ -151,7 +151,7 @@ class Command:
     more: Callable[[argparse.ArgumentParser], object] = lambda parser: None
 
     def declare(self, parser: argparse.ArgumentParser) -> None:
-        """Have a parser accept what the command does."""
+        """Add the command's arguments to a parser."""
         parser.set_defaults(run=self.run, timed=self.timed)
         parser.epilog = self.epilog
         if self.submissions:
@@ -171,12 +171,12 @@ class Command:
 
 
 def command(name: str, about: str, run: str, *options: Argument, **more: Any) -> Command:
-    """A command, as `Command` describes it."""
+    """Make a `Command`."""
     return Command(name, about, run, options, **more)
 
 
 def _checked(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """A reader for argparse, which shows the message of its own error alone."""
+    """A converter for argparse, which shows only the message of its own error type."""
 
     def read(text: str) -> _Value:
         try:
@@ -191,7 +191,7 @@ to_edition, to_quarter = _checked(parse_edition), _checked(Quarter.parse)
 
 
 def to_day(text: str) -> date:
-    """A day for argparse."""
+    """Convert an argument to a day."""
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a day; expected one such as 2023-04-03")
     try:
@@ -201,7 +201,7 @@ def to_day(text: str) -> date:
 
 
 def to_pairs(text: str) -> dict[str, str]:
-    """NAME=VALUE pairs with commas between them, for argparse."""
+    """Convert an argument of NAME=VALUE pairs separated by commas."""
     pairs = [part.partition("=") for part in text.split(",") if part]
     if not pairs or not all(name and equals and value for name, equals, value in pairs):
         raise argparse.ArgumentTypeError(f"{text!r}; expected NAME=VALUE,NAME=VALUE")
@@ -218,7 +218,7 @@ def edition(
     required: bool = False,
     nargs: str | None = None,
 ) -> Argument:
-    """The option `--edition E`, which `--quarter` names too."""
+    """The option `--edition E`, with the alias `--quarter`."""
     return option("--edition --quarter E", about, required=required, nargs=nargs)
 
 

@@ -1,4 +1,4 @@
-"""Commands of those who evaluate: `evaluate`, `sweep`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
+"""Commands for evaluation: `evaluate`, `sweep`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hellofresh.cli.arguments.declare import (
 )
 
 QUESTION = "Is water wet? Answer with 'yes' or 'no'."
-"""What `models NAME --check` asks."""
+"""The question of `models NAME --check`."""
 _RUN = option("run_id RUN", "run id, or an unambiguous prefix or suffix")
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""Commands of maintainers: `collect`, `archive`, `dataset`, `release`, `quarter` and others."""
+"""Commands for maintainers: `collect`, `archive`, `dataset`, `release`, `quarter` and others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _RATINGS = "also download the ratings (11 GB), to count votes"
 
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
-    """Add the living task as the first argument, and what each accepts."""
+    """Add the living task as the first argument, and the options of each."""
     handlers = dict.fromkeys(LIVING, "sources:collect") | {"ratings": "sources:fit_ratings"}
     tasks = Variants(parser, "task", handlers, f"what is collected: {', '.join(handlers)}")
     of_tasks = dict.fromkeys(LIVING, False)
@@ -46,7 +46,7 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_archive(parser: argparse.ArgumentParser) -> None:
-    """Add the task whose source publishes dumps, or the bundled sample, and what each accepts."""
+    """Add the task whose source publishes dumps, or the bundled sample, and the options of each."""
     dumps = {"x-notes": "sources:archive_notes", "wikipedia-edits": "sources:archive_edits"}
     handlers = dumps | {"sample": "sources:write_sample"}
     add = Variants(parser, "task", handlers, f"whose source: {', '.join(handlers)}").add

@@ -1,4 +1,4 @@
-"""The parser of commands: without a command it lists them, and a mistyped word gets a suggestion."""
+"""The parser of commands, which lists them if none is given and suggests fixes for mistyped words."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ _REPORTS = {
     r"one of the arguments (?P<several>.*) is required": "missing: one of {several}",
     r"unrecognized arguments: (?P<rest>.*)": "unrecognized arguments: {rest}",
 }
-"""Patterns of what argparse reports, with what is printed instead."""
+"""Patterns of argparse's messages, with their replacements."""
 REQUIRED = object()
-"""In place of a default: the option must be given."""
+"""Marks an option that must be given."""
 
 
 class _Help(argparse.HelpFormatter):
-    """Wraps each line of what stands around the options by itself, so that examples stay apart."""
+    """Wraps each line of the text around the options separately, so that examples keep their lines."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(super(_Help, self)._fill_text(line, width, indent) for line in text.splitlines())
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose errors say what may have been meant."""
+    """A parser whose errors suggest the probable meaning."""
 
     def __init__(self, **words: Any) -> None:
         super().__init__(**{"formatter_class": _Help, **words})
 
     _given: tuple[str, ...] = ()
     variants: Variants | None = None
-    """What the first argument changes about the command, if it does."""
+    """Variants of the command by its first argument, if any."""
 
     def parse_known_args(  # type: ignore[override]  # argparse has overloads, all of which this is
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse; an option that this command does not know is reported here, where its other options are known."""
+        """Parse and report unknown options here, where the command's options are known."""
         self._given = tuple(sys.argv[1:] if args is None else args)
         if self.variants is not None and {"-h", "--help"} & {*self._given} and self._given[0] in self.variants.handlers:
             self.variants.show_only(self._given[0])
@@ -56,15 +56,15 @@ class CommandParser(argparse.ArgumentParser):
         return found, rest
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong, and what was probably meant; exit with 2."""
-        hints = [] if message.startswith("no command ") else [*self._mistyped()]  # options of which are not known
+        """Print the fault and the probable meaning, and exit with 2."""
+        hints = [] if message.startswith("no command ") else [*self._mistyped()]  # whose options are unknown
         if hints:
             self.exit(2, "".join(f"{self.prog}: error: {hint}\n" for hint in hints))
         said = self._in_words(message)
         self.exit(2, f"{self.prog}: error: {said}{'' if said.endswith('?') else '.'} See: {self.prog} --help\n")
 
     def _in_words(self, message: str) -> str:
-        """What argparse reports, with what each argument means."""
+        """A message of argparse, with the meaning of each argument."""
         for pattern, words in _REPORTS.items():
             if found := re.fullmatch(pattern, message):
                 parts = [self._described(part) for part in found["names"].split(", ")] if "names" in words else []
@@ -72,7 +72,7 @@ class CommandParser(argparse.ArgumentParser):
         return message.rstrip(".")
 
     def _described(self, name: str) -> str:
-        """An argument as help shows it, with its meaning."""
+        """An argument as in the help, with its meaning."""
         for action in self._actions:
             own = "/".join(action.option_strings) or action.metavar or action.dest
             if name == own:
@@ -92,7 +92,7 @@ class CommandParser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action if action.option_strings else None, f"no {what} {value!r}. {known}")
 
     def _mistyped(self) -> Iterable[str]:
-        """Options that do not exist and look like one that does."""
+        """Unknown options that resemble a known one."""
         known = [*self._option_string_actions, "--json", "--submissions"]
         for word in self._given:
             name = word.partition("=")[0]
@@ -105,13 +105,13 @@ class CommandParser(argparse.ArgumentParser):
 
 
 class Variants:
-    """A command whose first argument chooses the handler, and which of the options it accepts.
+    """A command whose first argument selects its handler and options.
 
     Args:
         parser: the command's.
         name: of the first argument.
         handlers: `module:function` of each of its values.
-        about: what the first argument says.
+        about: help text of the first argument.
     """
 
     def __init__(self, parser: argparse.ArgumentParser, name: str, handlers: Mapping[str, str], about: str) -> None:
@@ -123,13 +123,13 @@ class Variants:
         parser.variants = self
 
     def add(self, flag: str, of: Mapping[str, object], *, group: str = "", **words: object) -> None:
-        """Add an option; if it was added before, only what it goes with.
+        """Add an option, or only further values that accept it if it exists.
 
         Args:
             flag: its name.
-            of: its default, or `REQUIRED`, for each value of the first argument that it goes with.
-            group: title of the options among which help shows it, if not the general ones.
-            words: as `add_argument` takes them.
+            of: its default, or `REQUIRED`, for each value of the first argument that accepts it.
+            group: its title in the help, if not the general one.
+            words: keywords of `add_argument`.
         """
         if known := next((known for one, known in self._defaults.values() if one == flag), None):
             known.update(of)
@@ -141,13 +141,13 @@ class Variants:
         self._defaults[action.dest] = (flag, dict(of))
 
     def show_only(self, chosen: str) -> None:
-        """Leave out of help what one value of the first argument does not accept."""
+        """Hide from the help the options that a value of the first argument does not accept."""
         for action in self._parser._actions:
             if action.dest in self._defaults and chosen not in self._defaults[action.dest][1]:
                 action.help = argparse.SUPPRESS
 
     def settle(self, found: argparse.Namespace) -> str:
-        """Fill in the handler and the defaults; returns what is wrong, empty if nothing is."""
+        """Fill in the handler and the defaults; returns the fault, or ''."""
         chosen = getattr(found, self._name)
         found.run = self.handlers[chosen]
         missing = []
@@ -163,11 +163,11 @@ class Variants:
 
 
 _ELSEWHERE = {"reveal": "'hellofresh release run' reveals what is due."}
-"""Words that people type for what another command does."""
+"""Words that users type for another command."""
 
 
 def _close(word: str, known: Sequence[str]) -> str:
-    """The known word that is most like it, empty if none is."""
+    """The most similar known word, or ''."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, known, n=1)), "")

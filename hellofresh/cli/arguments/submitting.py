@@ -1,4 +1,4 @@
-"""Commands of those who submit a system: `submission` and `hydrate`."""
+"""Commands for submitting a system: `submission` and `hydrate`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hellofresh.cli.arguments.declare import EDITION, PRIVATE, QUARTER, SPLIT, c
 
 REGIMES = ("zero-shot", "web-search", "agent", "other")
 INBOX_VARIABLE = "HELLOFRESH_INBOX"
-"""As in `hellofresh.submissions`, which help must not wait for; a test compares them."""
+"""Copy of the constant in `hellofresh.submissions`, whose import would slow the help; a test compares them."""
 NOTES_TASKS = ("x-notes", "x-notes-media", "x-posts")
 _SAMPLES = option(
     "--samples PATH|URL", "where the public samples are: a folder of releases, or an address (default: the workspace)"

@@ -14,10 +14,10 @@ from hellofresh.core.errors import UsageError
 from hellofresh.runs.evaluation import Option
 
 FORMATS = ("check-covid", "scifact", "beir", "cord-19", "litcovid", "jsonl")
-"""As in `hellofresh.evidence.retrieval.sources`, which help must not wait for; a test compares them."""
+"""Copy of the names in `hellofresh.evidence.retrieval.sources`, a slow import; a test compares them."""
 CRITERIA = ("refutation", "factuality", "politeness")
 JUDGED = ("misinfocorrect", "politeness", "healthver", "check-covid", "covid-fact")
-"""As in `hellofresh.rewards.base` and `collectors.labelled`; a test compares them."""
+"""Copy of the names in `hellofresh.rewards.base` and `collectors.labelled`; a test compares them."""
 _REWARD, _TUNED = "reward", "sft, rloo, ppo, rarg"
 
 
@@ -65,7 +65,7 @@ _ABOUT_DATA = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankerSettings:
-    """What rerankers are trained on, and how."""
+    """Training data and parameters of rerankers."""
 
     model: Annotated[str, _MODEL] = "minilm"
     recipe: Annotated[str, _RECIPE] = "rarg"
@@ -79,7 +79,7 @@ class RerankerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardSettings:
-    """What a reward model is trained on, and how."""
+    """Training data and parameters of a reward model."""
 
     model: Annotated[str, _MODEL] = "minilm"
     recipe: Annotated[str, _RECIPE] = ""
@@ -108,7 +108,7 @@ class RewardSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningSettings:
-    """What a language model is tuned on, and how."""
+    """Training data and parameters for tuning a language model."""
 
     model: Annotated[str, _MODEL]
     recipe: Annotated[str, _RECIPE] = "rarg"
@@ -122,7 +122,7 @@ class TuningSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardedSettings(TuningSettings):
-    """The same by rewards of the model's own responses."""
+    """Parameters for tuning by rewards of the model's own responses."""
 
     rewards: Annotated[
         tuple[Path, ...],
@@ -150,11 +150,11 @@ METHODS: Mapping[str, tuple[str, type]] = {
     "ppo": ("train:tune_by", RewardedSettings),
     "rarg": ("train:tune_rarg", RewardedSettings),
 }
-"""The handler of each method and its settings, whose fields are the options."""
+"""The handler and settings of each method; the fields are the options."""
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    """Add the method as the first argument, and what each accepts."""
+    """Add the method as the first argument, and the options of each."""
     handlers = {name: handler for name, (handler, _) in METHODS.items()}
     methods = Variants(parser, "method", handlers, f"what is trained: {', '.join(METHODS)}")
     for name, (_, kind) in METHODS.items():

@@ -1,17 +1,17 @@
-"""How the project talks to the network, and shares files with other processes.
+"""Access to the network, and files shared with other processes.
 
-- `retry`: `RetryPolicy`, how often a request is sent again and after how long, and what the server asks; `RateLimit`,
-  how many requests may be sent in a time.
-- `http`: `HttpClient`, one request to a service that is trusted with a key: no redirect, nothing packed, a bounded
-  `HttpReply`, the key in no message.
-- `public`: `PublicHttp`, one request to a page of the public internet, whose every socket is checked; `addresses` reads
-  URLs in one way only.
-- `transfer`: `Transfer`, one large file to the disk, resumed where it was cut and checked before it has its name.
-- `database`: SQLite files whose every commit is on disk.
+- `retry`: `RetryPolicy`, how often and when a request is sent again, and the server's wishes; `RateLimit`,
+  how many requests may be sent per time.
+- `http`: `HttpClient`, one request to a service that gets a key: no redirects, no compression, a bounded
+  `HttpReply`, no key in messages.
+- `public`: `PublicHttp`, one request to a public page, with every socket checked; `addresses` parses
+  URLs unambiguously.
+- `transfer`: `Transfer`, downloads a large file, resumes it after a break, and checks it before it gets its name.
+- `database`: SQLite files with durable commits.
 - `lock`: one process at a time.
 - `may_carry_key`, here: whether a key may be sent to an address.
 
-Nothing here sends a request twice by itself: who asks decides by a policy whether to ask again.
+Nothing here repeats a request by itself: the caller decides by a policy.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def may_carry_key(url: str) -> bool:
-    """Whether what is sent cannot be read on the way: the connection is encrypted, or does not leave this machine."""
+    """Whether a key is safe from eavesdroppers: the connection is encrypted, or does not leave this machine."""
     parts = urlsplit(url)
     return parts.scheme == "https" or parts.hostname in _THIS_MACHINE
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether something of ours failed: a client that sends what is no request gets status 400, and fills no log."""
+    """Whether a log record is about our own failure; a client's malformed request gets status 400 and no log."""
     error = record.exc_info[1] if record.exc_info else None
     return type(error).__module__ != "aiohttp.http_exceptions"
 

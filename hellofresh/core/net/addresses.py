@@ -1,8 +1,8 @@
-"""Addresses of pages: which are meant for the public, and how a URL is read without doubt.
+"""Addresses of pages: which are public, and how to parse a URL unambiguously.
 
-The rule is one of permission: an address passes only if it lies in space that is routed publicly and in none of the
+The rule is an allow list: an address passes only if it lies in publicly routed space and in none of the
 blocks of the IANA special-purpose registries, nor in IPv6 space that carries an IPv4 address inside (6to4, Teredo,
-NAT64, ISATAP, mapped and compatible forms), since such a one may lead anywhere.
+NAT64, ISATAP, mapped and compatible forms), since such an address may lead anywhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 import idna
 
 PORTS = frozenset({80, 443, 8080, 8443})
-"""Ports at which pages are read; others belong to other services."""
+"""Ports for pages; others belong to other services."""
 LONGEST_URL = 4096
 
 _V4_CLOSED = tuple(
@@ -24,7 +24,7 @@ _V4_CLOSED = tuple(
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
         "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-        # Clouds answer here with secrets of the machine, although the addresses are public by the registries.
+        # At these addresses, public by the registries, clouds serve secrets of the machine.
         "168.63.129.16/32", "100.100.100.200/32",
     )
 )  # fmt: skip
@@ -42,19 +42,19 @@ _PATH_SAFE = "/%:@!$&'()*+,;=-._~[]"
 
 
 class AddressError(ValueError):
-    """An address that is not fetched; says why."""
+    """An address that must not be fetched, with the reason."""
 
 
 def links_in(text: str) -> tuple[str, ...]:
-    """The addresses of pages in a text, each once, without the punctuation that ends a sentence or a bracket.
+    """The distinct page addresses in a text, without trailing punctuation and closing brackets.
 
-    Brackets that open within an address belong to it, as in those of Wikipedia.
+    Brackets that open within an address belong to it, as in addresses of Wikipedia.
     """
     return tuple(dict.fromkeys(link.rstrip(".,;:!?") for link in _LINK.findall(text)))
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric IP address belongs to the public internet; anything that is not a plain address does not."""
+    """Whether a text is a numeric IP address of the public internet; False for anything else."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -69,7 +69,7 @@ def is_public(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageAddress:
-    """A URL of a page, read in one way only.
+    """A page's URL, parsed unambiguously.
 
     Attributes:
         scheme: `http` or `https`.
@@ -91,7 +91,7 @@ class PageAddress:
 
         Raises:
             AddressError: if it is not an http(s) URL, names a user, hides an IP address in another notation, or has
-                characters that readers of URLs understand differently.
+                characters that URL parsers treat differently.
         """
         if len(url) > LONGEST_URL:
             raise AddressError(f"a URL of {len(url):,} characters")
@@ -111,7 +111,7 @@ class PageAddress:
         return cls(scheme, name, default if port is None else port, path, quote(parts.query, safe=_PATH_SAFE + "?"))
 
     def joined(self, location: str) -> PageAddress:
-        """Where a redirect from here leads.
+        """The target of a redirect from here.
 
         Raises:
             AddressError: as `parse`.
@@ -142,7 +142,7 @@ class PageAddress:
 
     @property
     def url(self) -> str:
-        """The URL in its one spelling, without a fragment."""
+        """The URL in canonical form, without a fragment."""
         return self.origin + self.target
 
 
@@ -171,14 +171,14 @@ def _bracketed(parts: SplitResult) -> str:
 
 
 def host_name(name: str) -> str:
-    """A host's name as the network knows it: lower case, punycode, no trailing dot.
+    """A host's name in network form: lower case, punycode, no trailing dot.
 
     Raises:
         AddressError: if it is not a name of a host, or an IPv4 address in another notation than four decimal numbers.
     """
     plain = name[:-1] if name.endswith(".") else name
     try:
-        # Names with underscores exist although no rule for host names allows them.
+        # Names with underscores exist, although the rules for host names forbid them.
         ascii_name = plain.lower() if plain.isascii() else idna.encode(plain, uts46=True).decode()
     except (idna.IDNAError, UnicodeError) as error:
         raise AddressError(f"no host ({error})") from None
@@ -187,7 +187,7 @@ def host_name(name: str) -> str:
     if any(len(label) > 63 for label in ascii_name.split(".")):
         raise AddressError("no host")
     if _NUMBER.match(ascii_name.rpartition(".")[2]):
-        # Octal, hexadecimal, short and single-number forms mean an address to some readers and a name to others.
+        # Some parsers take octal, hexadecimal, short and single-number forms for addresses, others for names.
         try:
             if str(IPv4Address(ascii_name)) != ascii_name:
                 raise ValueError

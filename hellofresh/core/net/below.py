@@ -1,4 +1,4 @@
-"""Files from below one address: bounded in size and time, taken as they come, no redirect to another host or scheme."""
+"""Files below one address: bounded in size and time, not decompressed, no redirect to another host or scheme."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ABSENT = frozenset({404, 410})
 
 
 class BelowError(Exception):
-    """A file that cannot be had, with the reason.
+    """A file that cannot be fetched, with the reason.
 
     Args:
-        url: the file's address, or where it led.
+        url: the file's address, or that of its redirect.
         why: the reason.
     """
 
@@ -30,18 +30,18 @@ class BelowError(Exception):
 
 @asynccontextmanager
 async def files_below(base: str, *, most_bytes: int, timeout_s: float, quiet_s: float) -> AsyncIterator[FilesBelow]:
-    """Connections to one server, closed at the end.
+    """Open connections to one server and close them at the end.
 
     Args:
         base: http or https address that ends with a slash.
         most_bytes: limit of all files together.
-        timeout_s: limit of all of it.
+        timeout_s: limit for all files together.
         quiet_s: longest wait for a connection and for the next bytes.
     """
     limits = aiohttp.ClientTimeout(total=timeout_s, sock_connect=quiet_s, sock_read=quiet_s)
-    # Bytes are taken as they come: a small packed body could unpack to any size.
+    # Bodies are not decompressed: a small one could unpack to any size.
     options = {"Accept-Encoding": "identity"}
-    # The host's name is resolved once, so that it cannot come to mean another machine on the way.
+    # The host's name is resolved once, so that it cannot change to another machine meanwhile.
     connector = aiohttp.TCPConnector(use_dns_cache=True, ttl_dns_cache=None)
     async with aiohttp.ClientSession(
         timeout=limits, auto_decompress=False, headers=options, trust_env=True, connector=connector
@@ -50,22 +50,22 @@ async def files_below(base: str, *, most_bytes: int, timeout_s: float, quiet_s: 
 
 
 class FilesBelow:
-    """Takes files from below one address, no more bytes than are allowed in all.
+    """Fetches files below one address, up to a total number of bytes.
 
     Args:
         session: to one server.
         base: the address.
-        left: bytes that may still be taken.
+        left: bytes that may still be fetched.
     """
 
     def __init__(self, session: aiohttp.ClientSession, base: URL, left: int) -> None:
         self._session, self._base, self.left = session, base, left
 
     async def take(self, name: str, path: Path, *, most_bytes: int) -> bool:
-        """Write one file of at most so many bytes to a path; False where the server says that it does not exist.
+        """Write one file of at most `most_bytes` to a path; False if the server says that it does not exist.
 
         Raises:
-            BelowError: if the file cannot be had, or is too long.
+            BelowError: if the file cannot be fetched, or is too long.
         """
         url = f"{self._base}{name}"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ class FilesBelow:
 
     @asynccontextmanager
     async def _answer(self, address: URL) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The answer of an address, after redirects that stay on the host and scheme that were asked for."""
+        """The response of an address, after redirects within the same host and scheme."""
         for _ in range(_REDIRECTS + 1):
             async with self._session.get(address, allow_redirects=False) as answer:
                 location = answer.headers.get("Location")

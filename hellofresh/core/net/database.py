@@ -1,4 +1,4 @@
-"""SQLite files in WAL mode whose every commit is on disk before anybody goes on."""
+"""SQLite files in WAL mode; every commit is on disk before it returns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class SchemaVersionError(sqlite3.DatabaseError):
-    """A file that another version of the program has written."""
+    """A file written by another version of the program."""
 
 
 def open_database(
@@ -20,23 +20,23 @@ def open_database(
     any_thread: bool = False,
     private: bool = False,
 ) -> sqlite3.Connection:
-    """Open a database; its folder, the file and the tables are made where needed. Statements commit by themselves.
+    """Open a database, making its folder, file and tables where needed; statements commit automatically.
 
     Args:
         path: the file.
         schema: statements that make the tables.
-        version: of the schema; a file with tables and another version is not opened.
+        version: of the schema; a file with tables of another version is refused.
         wait_s: how long to wait for another process that writes.
-        any_thread: other threads may use the connection, one at a time.
-        private: only the owner may read the file.
+        any_thread: whether other threads may use the connection, one at a time.
+        private: whether only the owner may read the file.
 
     Raises:
         SchemaVersionError: if the file was written by another version.
-        sqlite3.Error, OSError: if it cannot be used.
+        sqlite3.Error, OSError: if the file cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if private:
-        # SQLite gives its side files the mode of the file itself, so this must be right from the start.
+        # SQLite gives its side files the mode of the main file, so set it from the start.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     database = sqlite3.connect(path, isolation_level=None, timeout=wait_s, check_same_thread=not any_thread)
     try:

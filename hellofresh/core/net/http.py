@@ -1,4 +1,4 @@
-"""One request to a service that is trusted with a key: no redirect, nothing packed, a bounded reply, the key unseen."""
+"""One request to a service that gets a key: no redirects, no compression, a bounded reply, the key removed from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_BYTES = 8 * 2**20
 
 
 class UnusableReplyError(Exception):
-    """A reply whose body is not read; says why.
+    """A reply whose body was not read, with the reason.
 
     Args:
         why: `packed` or the number of bytes.
@@ -35,12 +35,12 @@ class LongReplyError(UnusableReplyError):
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What came back.
+    """The reply to a request.
 
     Attributes:
         status: of HTTP.
-        headers: in any case.
-        body: its bytes, the key taken out.
+        headers: case-insensitive.
+        body: its bytes, with the key removed.
     """
 
     status: int
@@ -49,19 +49,19 @@ class HttpReply:
 
     @property
     def wait_s(self) -> float | None:
-        """Seconds that the service asks to wait, None where it does not."""
+        """Seconds that the service asks to wait, or None."""
         return retry_after_s(self.headers.get("Retry-After"), self.headers.get("Date"))
 
 
 class HttpClient:
-    """Connections to one service, kept and used again; opened with the first request.
+    """Reused connections to one service, opened with the first request.
 
     Args:
-        where: what the service is called in messages.
+        where: name of the service in messages.
         headers: of every request.
         timeout_s: for one request, from the connection to the last byte.
-        key: taken out of every body, since some services repeat it in their messages.
-        at_once: most connections, 0 for any number.
+        key: removed from every body, since some services repeat it in their messages.
+        at_once: maximum connections, 0 for any number.
 
     Raises:
         ConfigError: if a header has a control character in it.
@@ -93,7 +93,7 @@ class HttpClient:
 
         Raises:
             UnusableReplyError: if the reply is packed or longer than `most_bytes`.
-            aiohttp.ClientError, TimeoutError, OSError: if no whole reply came; what these say may hold the address.
+            aiohttp.ClientError, TimeoutError, OSError: if no whole reply came; their texts may contain the address.
         """
         session = self._session or self._open()
         async with session.request(
@@ -109,7 +109,7 @@ class HttpClient:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
-            await asyncio.sleep(0)  # transports close in the loop's next turn
+            await asyncio.sleep(0)  # transports close in the loop's next iteration
 
     def _open(self) -> aiohttp.ClientSession:
         self._session = aiohttp.ClientSession(
@@ -125,10 +125,10 @@ class HttpClient:
 async def read_bounded(
     headers: Mapping[str, str], status: int, content: AsyncIterable[bytes], most_bytes: int
 ) -> bytes:
-    """A body as it came.
+    """Read a body without decompressing it.
 
     Raises:
-        UnusableReplyError: if it is packed, although nothing packed was asked for (it could unpack to any size).
+        UnusableReplyError: if it is compressed against the request (it could unpack to any size).
         LongReplyError: if it is too long.
     """
     if headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -143,5 +143,5 @@ async def read_bounded(
 
 
 def brief(error: Exception) -> str:
-    """What went wrong with a connection, on one line."""
+    """The cause of a connection error on one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,7 +1,7 @@
-"""A page on this machine that costs or takes something: only whoever has its address, token included, gets in.
+"""A page on this machine that can cost money or change data: access needs its address with the token.
 
 Any web page can have a browser send requests to a port of this machine. So every request must name this site as its
-host; what is not just a look must come from this site's own pages (`Origin`), and bring the token in a header, which no
+host; one that changes something must come from this site's own pages (`Origin`) with the token in a header, which no
 other site can add.
 """
 
@@ -24,7 +24,7 @@ from aiohttp import web
 from hellofresh.core.errors import HelloFreshError, UsageError
 
 Handler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
-"""Answers a request, given the token that it brought."""
+"""A function that answers a request, given its token."""
 _MOST_TOKEN = 200
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -41,13 +41,13 @@ def same_token(one: str, other: str) -> bool:
 
 
 def one_file_page(package: str, **parts: str) -> str:
-    """A page that loads nothing: `page.html` of a package with its `page.css` and `page.js` in it.
+    """A self-contained page: `page.html` of a package with its `page.css` and `page.js` inlined.
 
-    Its policy lets no other script run, and lets the page ask only the host that served it.
+    Its policy forbids other scripts, and requests to hosts other than the one that served it.
 
     Args:
-        package: whose files these are.
-        parts: what else stands in the page, in place of `{NAME}`; already as HTML.
+        package: the package with these files.
+        parts: further contents of the page as HTML, by the `{NAME}` that they replace.
     """
     html, style, script = (
         (resources.files(package) / f"page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
@@ -57,7 +57,7 @@ def one_file_page(package: str, **parts: str) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     known = {"policy": policy, "style": style, "script": script, **parts}
-    before, *rest = html.split("{")  # parts are not searched for the names of others
+    before, *rest = html.split("{")  # names inside inserted parts are not replaced
     return before + "".join(known[name] + after for name, _, after in (piece.partition("}") for piece in rest))
 
 
@@ -70,12 +70,12 @@ class LocalSite:
     """A site of one page and the requests that the page sends.
 
     Attributes:
-        opens: whether a token opens the site.
+        opens: whether a token gives access to the site.
         page: answers `GET /?token=...`.
-        posts: answer `POST` requests, by path.
+        posts: handlers of `POST` requests, by path.
         address: host to listen on.
-        port: 0 for one that is free.
-        origins: further origins under which the site is reached, such as that of a proxy.
+        port: 0 for any free one.
+        origins: further origins of the site, such as that of a proxy.
         most_bytes: of a request's body.
         every_path: whether `page` answers `GET` requests for all paths, not only for the first one.
     """
@@ -92,7 +92,7 @@ class LocalSite:
 
     @property
     def origin(self) -> str:
-        """Where it is reached first."""
+        """The site's main origin."""
         return self._allowed()[0]
 
     def _allowed(self) -> list[str]:
@@ -106,7 +106,7 @@ class LocalSite:
         """Listen.
 
         Raises:
-            UsageError: if the port cannot be opened, or an origin is not one.
+            UsageError: if the port cannot be opened, or an origin is invalid.
         """
         for origin in self.origins:
             parts = urlsplit(origin)
@@ -151,7 +151,7 @@ class LocalSite:
         async def serve() -> None:
             stop = asyncio.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
-                with suppress(NotImplementedError):  # Windows, where Ctrl-C cancels this
+                with suppress(NotImplementedError):  # Windows, where Ctrl-C cancels this task
                     asyncio.get_running_loop().add_signal_handler(number, stop.set)
             await self.start()
             try:
@@ -195,7 +195,7 @@ class LocalSite:
 
 
 def _token(request: web.Request) -> str:
-    """The token of a request: in the address of a page, in a header of what a page sends."""
+    """The token of a request: from the address for a page, from a header for a page's requests."""
     if request.method == "GET":
         return request.query.get("token", "")[:_MOST_TOKEN]
     return request.headers.get("Authorization", "").removeprefix("Bearer ").strip()[:_MOST_TOKEN]

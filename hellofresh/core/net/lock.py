@@ -1,4 +1,4 @@
-"""Locks between processes: a file beside what it protects, which the system lets go of when its holder ends."""
+"""Locks between processes: a file beside the protected one, which the system unlocks when its holder ends."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LOOKS, _LOOK_S = 5, 0.02
 
 @contextmanager
 def locked(path: Path, *, what: str, wait_s: float = 0, code: str = "locked") -> Iterator[None]:
-    """Hold the lock on a file; the file is made where needed and stays.
+    """Hold the lock on a file; the file is made if needed and stays.
 
     Args:
         path: the lock's file.
-        what: what another holder is doing, for the message, such as `collecting x-notes for 2023Q2`.
+        what: the locked work, for the message, such as `collecting x-notes for 2023Q2`.
         wait_s: how long to wait for another holder.
-        code: of the error where there is one.
+        code: of the error, if raised.
 
     Raises:
         WorkspaceError: if another process, or another thread of this one, holds it, or the file cannot be made.
@@ -48,7 +48,7 @@ def locked(path: Path, *, what: str, wait_s: float = 0, code: str = "locked") ->
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock on a file; looking changes nothing, also where nothing may be written."""
+    """Whether the lock on a file is held; the check writes nothing and works in read-only folders."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -58,5 +58,5 @@ def is_locked(path: Path) -> bool:
             if lock_descriptor(file.fileno(), blocking=False):
                 return False
             if look < _LOOKS - 1:
-                time.sleep(_LOOK_S)  # whoever else only looks holds it for an instant
+                time.sleep(_LOOK_S)  # another check holds it for an instant
     return True

@@ -1,4 +1,4 @@
-"""One request over a connection whose other end is known to be public, within a limit of bytes."""
+"""One request to an address that is checked to be public, with a limit of bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PAGES = "text/html,application/xhtml+xml,text/plain;q=0.9,text/*;q=0.5"
 
 
 class UnsafeError(OSError):
-    """A connection that is not made, since its other end is not public."""
+    """A connection refused because its other end is not public."""
 
 
 class TooLargeError(Exception):
@@ -31,17 +31,17 @@ class TooLargeError(Exception):
 
 
 class BodyError(Exception):
-    """A body that cannot be unpacked."""
+    """A body that cannot be decompressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReply:
-    """What a server answered.
+    """A server's reply.
 
     Attributes:
         status: of HTTP.
         headers: names in lower case.
-        body: unpacked; empty for a redirect.
+        body: decompressed; empty for a redirect.
     """
 
     status: int
@@ -55,10 +55,10 @@ class PageReply:
 
 
 class PublicHttp:
-    """Sends requests; every socket is checked before it is opened.
+    """Sends requests and checks every socket before opening it.
 
     Args:
-        allowed: numeric addresses and ports that may be reached although they are not public, for servers of one's own.
+        allowed: non-public numeric addresses and ports that may be reached, for the user's own servers.
         resolver: turns names into addresses; the system's by default.
         make_socket: makes the socket to a checked address.
         user_agent: the header.
@@ -80,7 +80,7 @@ class PublicHttp:
         self._headers = {
             "User-Agent": user_agent,
             "Accept": accept,
-            # Only what can be unpacked in bounded steps is asked for.
+            # Only encodings that can be decompressed in bounded steps are accepted.
             "Accept-Encoding": "gzip",
             "Accept-Language": "en",
         }
@@ -88,10 +88,10 @@ class PublicHttp:
         self._session: aiohttp.ClientSession | None = None
 
     def check(self, address: PageAddress) -> None:
-        """Refuse what is clear from the address alone.
+        """Refuse an address that is unsafe without looking up its name.
 
         Raises:
-            UnsafeError: if its port is not one of pages, or its host is an address that is not public.
+            UnsafeError: if its port is not a page's, or its host is an address that is not public.
         """
         if address.port not in PORTS and address.port not in self._allowed_ports:
             raise UnsafeError(f"port {address.port}")
@@ -105,18 +105,18 @@ class PublicHttp:
             raise UnsafeError(f"{host} port {port} is not public")
 
     async def get(self, address: PageAddress, *, most_bytes: int, cut: bool = False) -> PageReply:
-        """Ask for one page; redirects are not followed.
+        """Request one page without following redirects.
 
         Args:
             address: of the page.
-            most_bytes: limit of the body, packed and unpacked.
-            cut: take the beginning of a longer body instead of refusing it.
+            most_bytes: limit of the body, compressed and decompressed.
+            cut: whether to return the beginning of a longer body instead of refusing it.
 
         Raises:
-            UnsafeError: if the address, or what its name stands for at this moment, is not public.
-            TooLargeError: if the body, packed or unpacked, is over the limit.
-            BodyError: if the body is packed in a way that was not asked for, or wrongly.
-            AddressError: if the address reads differently elsewhere.
+            UnsafeError: if the address, or one that its name resolves to, is not public.
+            TooLargeError: if the body, compressed or decompressed, is over the limit.
+            BodyError: if the body's compression is damaged or was not requested.
+            AddressError: if parsers disagree about the address.
             aiohttp.ClientError, OSError: if the connection fails.
         """
         self.check(address)
@@ -126,7 +126,7 @@ class PublicHttp:
         try:
             async with self._open().get(url, allow_redirects=False, headers=self._headers) as response:
                 headers = {name.lower(): value for name, value in response.headers.items()}
-                # Of a redirect or an error nothing but the head is of use.
+                # A redirect or an error needs only its headers.
                 body = await _body(response, most_bytes, cut=cut) if response.status == 200 else b""
                 return PageReply(response.status, headers, body)
         except aiohttp.ClientConnectorError as error:
@@ -139,10 +139,10 @@ class PublicHttp:
             connector = aiohttp.TCPConnector(
                 resolver=_CheckedResolver(self._resolver or ThreadedResolver(), self._check_endpoint),
                 socket_factory=self._checked_socket,
-                # A kept name or connection would be one that is not checked again.
+                # A cached name or connection would skip the check.
                 use_dns_cache=False,
                 force_close=True,
-                # One attempt after the other: a refusal is seen as such.
+                # One attempt at a time, so that a refusal is recognised.
                 happy_eyeballs_delay=None,
                 limit=100,
             )
@@ -151,7 +151,7 @@ class PublicHttp:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 trust_env=False,
-                # The time is counted by whoever asks.
+                # The caller limits the time.
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=15, sock_read=15),
                 read_bufsize=_CHUNK,
             )
@@ -170,7 +170,7 @@ class PublicHttp:
 
 
 class _CheckedResolver(AbstractResolver):
-    """Gives a name's addresses if all of them may be reached."""
+    """Resolves a name if all of its addresses may be reached."""
 
     def __init__(self, inner: AbstractResolver, check: Callable[[str, int], None]) -> None:
         self._inner = inner
@@ -179,7 +179,7 @@ class _CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Resolve; one address that is not public spoils the name."""
+        """Resolve a name; one non-public address refuses the whole name."""
         found = await self._inner.resolve(host, port, family)
         for each in found:
             self._check(each["host"], port)
@@ -212,14 +212,14 @@ async def _body(response: aiohttp.ClientResponse, most_bytes: int, *, cut: bool)
 
 
 class _Body:
-    """Collects a body, unpacking never more than the limit where it is gzip."""
+    """Collects a body, decompressing gzip up to the limit."""
 
     def __init__(self, most_bytes: int, *, packed: bool) -> None:
         self.content, self.came, self._most = bytearray(), 0, most_bytes
         self.engine = zlib.decompressobj(wbits=31) if packed else None
 
     def add(self, part: bytes) -> None:
-        """Take a further part; packed members may follow each other."""
+        """Add a further part; several gzip members may follow each other."""
         self.came += len(part)
         if self.engine is None:
             self.content += part

@@ -1,6 +1,6 @@
-"""How often a request is sent again, and after how long; how long a server asks to wait (RFC 9110, section 10.2.3).
+"""How often and when a request is sent again; how long a server asks to wait (RFC 9110, section 10.2.3).
 
-And how many requests may be sent in a time.
+Also limits how many requests are sent per time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Self, TypeVar
 
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses of replies that may well be others when the same request is sent again."""
+"""Statuses of replies that are worth a retry."""
 
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
 _LONGEST_S = 1e9
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class TryAgain:
-    """What an attempt came to that is worth another one: why, and how long to wait if the server said so."""
+    """A failed attempt worth a retry: the reason, and the wait if the server gave one."""
 
     why: str
     wait_s: float | None = None
@@ -33,14 +33,14 @@ class TryAgain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a request is sent again, and after how long.
+    """How often and when a request is sent again.
 
     Attributes:
-        attempts: most times that a request is sent.
-        first_s, most_s: wait before the second attempt, doubled before each further one, up to the most.
+        attempts: maximum times to send a request.
+        first_s, most_s: wait before the second attempt, doubled before each further one, and its maximum.
         retry_after_s: longest wait that a server may ask for.
         timeout_s: for one attempt.
-        deadline_s: for all attempts with the waits between them.
+        deadline_s: for all attempts and waits together.
     """
 
     attempts: int = 6
@@ -51,20 +51,20 @@ class RetryPolicy:
     deadline_s: float = math.inf
 
     def step_s(self, attempt: int) -> float:
-        """Seconds to wait after so many attempts, where the server does not say."""
+        """Seconds to wait after attempt number `attempt` if the server gives none."""
         return min(self.most_s, self.first_s * 2.0 ** (attempt - 1))
 
     def wait_s(self, attempt: int, seed: str) -> float:
-        """The same, spread so that many requests do not come back at once: between half and all of the step."""
-        return self.step_s(attempt) * (0.5 + random.Random(f"{seed} {attempt}").random() / 2)  # noqa: S311 - no secret
+        """The wait with jitter, from half the step to all of it, so that many requests do not return at once."""
+        return self.step_s(attempt) * (0.5 + random.Random(f"{seed} {attempt}").random() / 2)  # noqa: S311 - not secret
 
     def next_wait_s(self, attempt: int, asked_s: float | None = None, *, left_s: float = math.inf) -> float | None:
-        """Seconds to wait after so many attempts, None where there is to be no further one.
+        """Seconds to wait after attempt number `attempt`, or None to stop.
 
         Args:
-            attempt: how many there were.
-            asked_s: what the server asked for, None where it did not.
-            left_s: what is left of `deadline_s`.
+            attempt: number of attempts so far.
+            asked_s: the wait that the server asked for, or None.
+            left_s: remaining seconds of `deadline_s`.
         """
         wait_s = self.step_s(attempt) if asked_s is None else asked_s
         if attempt >= self.attempts or wait_s > left_s or (asked_s is not None and asked_s > self.retry_after_s):
@@ -72,7 +72,7 @@ class RetryPolicy:
         return wait_s
 
     async def persist(self, ask: Callable[[], Awaitable[_T | TryAgain]]) -> _T | TryAgain:
-        """Ask until something else than a reason to try again comes, or no further attempt is due; gives the last."""
+        """Call `ask` until it succeeds or the attempts are used up; returns its last result."""
         now = asyncio.get_running_loop().time
         attempt, deadline = 1, now() + self.deadline_s
         while isinstance(outcome := await ask(), TryAgain):
@@ -85,13 +85,13 @@ class RetryPolicy:
 
 
 def retry_after_s(value: str | None, date: str | None = None) -> float | None:
-    """Seconds to wait, 0 where the time is over; None where the header is missing or says neither seconds nor a date.
+    """Seconds to wait, 0 if the time is over; None if the header is missing or neither seconds nor a date.
 
     More than thirty years count as thirty.
 
     Args:
         value: the header, None if absent.
-        date: the reply's own header `Date`, from which a date counts; without it, this machine's clock is taken.
+        date: the reply's header `Date`, from which a date counts; without it, this machine's clock counts.
     """
     text = (value or "").strip()
     if _SECONDS.fullmatch(text):
@@ -107,18 +107,18 @@ def _http_date(text: str) -> datetime | None:
         moment = parsedate_to_datetime(text)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    # A date that names no zone is meant as UTC, like all dates of HTTP.
+    # A date without a zone is in UTC, like all dates of HTTP.
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
 class RateLimit:
-    """A token bucket; it keeps no clock, so that whoever waits may wait in any way.
+    """A token bucket without a clock of its own: callers pass the time and do the waiting.
 
     Attributes:
-        per_s: tokens that come in a second.
-        burst: most tokens that the bucket holds.
-        level: tokens in it, below 0 where tokens of the future were taken.
+        per_s: tokens added per second.
+        burst: maximum tokens in the bucket.
+        level: tokens in it, below 0 if future tokens were taken.
     """
 
     per_s: float
@@ -132,17 +132,17 @@ class RateLimit:
 
     @classmethod
     def per_minute(cls, limit: float, burst: float) -> Self:
-        """A bucket of which a burst and the refill of a minute stay together within the limit, in any minute."""
+        """A bucket whose burst plus one minute's refill stay within the limit per minute."""
         return cls(max(limit - burst + 1, 1.0) / 60, burst)
 
     def delay_s(self, now: float, amount: float = 1.0) -> float:
-        """Seconds until so much may be taken; what is larger than the bucket waits for a full one."""
+        """Seconds until `amount` may be taken; an amount larger than the bucket waits for a full one."""
         self.level = min(self.burst, self.level + (now - self._filled) * self.per_s)
         self._filled = now
         return max(0.0, (min(amount, self.burst) - self.level) / self.per_s, self._not_before - now)
 
     def take(self, now: float, amount: float = 1.0) -> float:
-        """Take so much, which may be of the future; returns the seconds to wait for it."""
+        """Take `amount`, if need be from the future; returns the seconds to wait for it."""
         delay_s = self.delay_s(now, amount)
         self.level -= amount
         return delay_s
@@ -152,5 +152,5 @@ class RateLimit:
         return max(0.0, self._not_before - now)
 
     def hold(self, now: float, seconds: float) -> None:
-        """Let nothing through for so long."""
+        """Let nothing through for `seconds`."""
         self._not_before = max(self._not_before, now + seconds)

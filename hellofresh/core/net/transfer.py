@@ -1,4 +1,4 @@
-"""One file from a server to the disk: begun, cut, resumed, checked, and only then under its name."""
+"""Download one file: resume after breaks, check it, and only then give it its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONTENT_RANGE = re.compile(r"bytes (?:([0-9]+)-[0-9]+|\*)/([0-9]+)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DownloadPolicy(RetryPolicy):
-    """How long to go on asking: attempts are counted in a row, and begin anew with every byte gained.
+    """How long to retry: attempts in a row are counted, and every byte received resets the count.
 
     Attributes:
         connect_timeout_s: for a connection.
@@ -37,7 +37,7 @@ class DownloadPolicy(RetryPolicy):
 
 
 def download_session(policy: DownloadPolicy) -> aiohttp.ClientSession:
-    """Connections for downloads: no limit in all, bytes as they come. To be used within a running event loop."""
+    """A session for downloads: no total time limit, no decompression. Needs a running event loop."""
     timeout = aiohttp.ClientTimeout(
         total=None, sock_connect=policy.connect_timeout_s, sock_read=policy.silence_timeout_s
     )
@@ -46,7 +46,7 @@ def download_session(policy: DownloadPolicy) -> aiohttp.ClientSession:
 
 
 class _PassingError(Exception):
-    """A request that may do better next time."""
+    """A failed request that is worth a retry."""
 
     def __init__(self, reason: str, wait_s: float | None = None) -> None:
         super().__init__(reason)
@@ -55,7 +55,7 @@ class _PassingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the server said of the file when its first byte came: the parts of a file are of one version."""
+    """The file's version as the server stated it at the first byte: all parts must be of this version."""
 
     url: str
     size: int | None
@@ -64,14 +64,14 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Fetches files of one server, one after the other.
+    """Fetches files of one server one at a time.
 
     Attributes:
-        session: must not decode contents.
+        session: must not decompress contents.
         policy: when to give up.
-        sleep: waits so many seconds.
-        progress: called with a sentence now and then.
-        check: raises SourceError where a whole file is not what it should be; gets the file and its name.
+        sleep: waits a number of seconds.
+        progress: called with a sentence from time to time.
+        check: called with a complete file and its name; raises SourceError if the content is wrong.
     """
 
     session: aiohttp.ClientSession
@@ -84,7 +84,7 @@ class Transfer:
         """Whether the server has the file.
 
         Raises:
-            SourceError: if the server does not say.
+            SourceError: if the server gives no clear answer.
         """
 
         async def ask() -> bool:
@@ -98,10 +98,10 @@ class Transfer:
         return await self._patiently(url, ask, lambda: 0)
 
     async def fetch(self, url: str, target: Path) -> bool:
-        """Fetch a file to `target`, going on where an earlier attempt stopped; False if it does not exist.
+        """Fetch a file to `target`, resuming an earlier attempt; False if it does not exist.
 
         Raises:
-            SourceError: if the server keeps failing, or sends what the check refuses.
+            SourceError: if the server keeps failing, or the check refuses the file.
             WorkspaceError: if the file cannot be written.
         """
         part = target.with_name(f"{target.name}.part")
@@ -167,7 +167,7 @@ class Transfer:
                 raise _PassingError("the partial download does not match the file on the server")
             _refuse(response)
             if response.status == 200 or known is None:
-                # What came before is forgotten, and which version comes now is written down.
+                # Discard the earlier part and record the version that comes now.
                 part.unlink(missing_ok=True)
                 part.parent.mkdir(parents=True, exist_ok=True)
                 offset, known = 0, _Known(url, response.content_length, _validator(response))
@@ -191,7 +191,7 @@ class Transfer:
             raise _PassingError(f"cut after {size:,} of {known.size:,} bytes")
 
     async def _check(self, part: Path, note: Path, name: str, refused: list[str]) -> None:
-        """A file that is not what it should be is thrown away, and fetched once more: the way may have damaged it."""
+        """Check a file; a refused one is deleted and fetched once more, since the transfer may have damaged it."""
         known = _read_note(note, None)
         size = part.stat().st_size
         try:
@@ -214,7 +214,7 @@ class Transfer:
 
 
 def _read_note(note: Path, url: str | None) -> _Known | None:
-    """What is known of the part, or None if that is not known or it is of another URL."""
+    """The recorded version of the partial file, or None if it is unknown or of another URL."""
     try:
         known = read_model(note, _Known)
     except DataError:
@@ -249,7 +249,7 @@ def _continues(response: aiohttp.ClientResponse, offset: int, known: _Known) -> 
 
 
 def _validator(response: aiohttp.ClientResponse) -> str | None:
-    """What tells versions of the file apart; weak tags do not do for parts."""
+    """The validator that identifies the file's version; weak ETags do not suffice for ranges."""
     tag = response.headers.get("ETag", "")
     return tag if tag.startswith('"') else response.headers.get("Last-Modified")
 

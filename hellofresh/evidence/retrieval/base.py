@@ -1,4 +1,4 @@
-"""What a retriever is, and choosing the best of many scores."""
+"""The retriever protocol, and selection of the best of many scores."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NO_DAY = -1
 
 
 class Retriever(Protocol):
-    """Finds the best k documents of a corpus for a query, or fewer where fewer fit, in trec_eval's order.
+    """Finds the best k documents of a corpus for a query, or fewer if fewer match, in trec_eval's order.
 
-    With `before`, no document that is known to be from that day or later is among them. `name` is as on the command
-    line; `parameters` are all that decides what is found, the corpus among it.
+    `before` excludes documents that are known to be from that day or later. `name` is the one on the command line;
+    `parameters` are all settings that determine the result, including the corpus.
     """
 
     @property
@@ -38,23 +38,23 @@ class Retriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DocumentKeys:
-    """Ids and days of a corpus's documents, in its order; `days` holds proleptic ordinals, -1 where not known."""
+    """Ids and days of a corpus's documents, in order; `days` holds proleptic ordinals, -1 if unknown."""
 
     ids: Sequence[str]
     days: NDArray[np.int32]
 
     @classmethod
     def of(cls, ids: Sequence[str], days: Sequence[date | None]) -> DocumentKeys:
-        """From dates."""
+        """Make keys from ids and dates."""
         ordinals = [_NO_DAY if day is None else day.toordinal() for day in days]
         return cls(ids, np.array(ordinals, dtype=np.int32))
 
     def some(self, places: NDArray[np.int32]) -> DocumentKeys:
-        """Of some of the documents."""
+        """The keys of some of the documents."""
         return DocumentKeys([self.ids[place] for place in places.tolist()], self.days[places])
 
     def early(self, before: date) -> NDArray[np.bool_]:
-        """Which documents are not known to be from that day or later."""
+        """Mask of the documents that are not known to be from `before` or later."""
         early: NDArray[np.bool_] = self.days < before.toordinal()
         return early
 
@@ -62,7 +62,7 @@ class DocumentKeys:
 def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date | None, *, above: float) -> Ranking:
     """The k documents with the highest scores among those above a bound.
 
-    Of blocks of scores only the maxima are sorted: the k-th highest maximum bounds the k-th highest score from below.
+    Only the maxima of blocks of scores are sorted: the k-th highest maximum is a lower bound of the k-th highest score.
     """
     if before is not None:
         scores = np.where(keys.early(before), scores, -np.inf)
@@ -74,7 +74,7 @@ def best(scores: NDArray[np.float32], keys: DocumentKeys, k: int, before: date |
 
 
 def lower_bound(scores: NDArray[np.float32], k: int) -> float:
-    """A bound of the k-th highest score from below; of many scores the k-th highest maximum of blocks."""
+    """A lower bound of the k-th highest score; for many scores, the k-th highest maximum of blocks."""
     whole = len(scores) - len(scores) % _BLOCK
     if k <= 0 or len(scores) < k:
         return -np.inf
@@ -85,22 +85,22 @@ def lower_bound(scores: NDArray[np.float32], k: int) -> float:
 
 
 def made_ranking(found: Sequence[tuple[str, float]]) -> Ranking:
-    """A ranking of documents and scores that stand in order."""
+    """A ranking from sorted documents and scores."""
     return Ranking(prompt="", documents=tuple(name for name, _ in found), scores=tuple(score for _, score in found))
 
 
 def packaged_file(package: str, name: str, sha256: str, *, what: str, extra: str = "retrieval") -> Path:
-    """A file that a package carries, such as weights; the package is not imported.
+    """A file in an installed package, such as weights; the package is not imported.
 
     Args:
-        package: as it is imported.
-        name: of the file, in the package's folder.
-        sha256: that it must have.
-        what: what needs it.
-        extra: brings the package.
+        package: import name.
+        name: name of the file in the package's folder.
+        sha256: expected hash.
+        what: what needs it, for the error.
+        extra: the extra that installs the package.
 
     Raises:
-        UsageError: if it is missing, or another one.
+        UsageError: if it is missing or its hash differs.
     """
     spec = find_spec(package)
     path = None if spec is None or spec.origin is None else Path(spec.origin).parent / name

@@ -1,8 +1,8 @@
-"""Retrievers side by side on the queries of a corpus: every metric with its interval, and every step with its own.
+"""Comparison of retrievers on a corpus's queries: metrics and stepwise differences, each with an interval.
 
-Samples are queries; those of a group (claims on one abstract) are a cluster, as everywhere. Two rules are BEIR's: where
-queries stand among the documents, a query never finds itself; and where a query has more relevant documents than recall
-looks at, recall is also given over the most that could be found (`recall_cap@k`).
+Samples are queries; those of a group (claims on one abstract) form a cluster. Two rules are BEIR's: if queries are
+among the documents, a query never finds itself; and if a query has more than k relevant documents, recall is also
+given relative to the most that can be found (`recall_cap@k`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hellofresh.stats.retrieval import METRICS, measures
 from hellofresh.tasks.outputs import Ranking
 
 DEPTH = 100
-"""Documents in a ranking."""
+"""Number of documents in a ranking."""
 _CAPS = (10, 20, 100)
 CAPPED = tuple(mean(f"recall_cap@{cut}", (0, 1), title=f"Capped recall@{cut}") for cut in _CAPS)
 
@@ -36,10 +36,10 @@ class ComparedRetriever:
     """One retriever on all queries.
 
     Attributes:
-        name: the retriever's.
-        rankings: by query, in their order.
+        name: the retriever's name.
+        rankings: one per query, in their order.
         values: by metric, shape (queries,).
-        intervals: by metric, of the mean.
+        intervals: interval of the mean, by metric.
     """
 
     name: str
@@ -48,21 +48,21 @@ class ComparedRetriever:
     intervals: dict[str, Interval]
 
     def mean(self, metric: str) -> float:
-        """A metric over all queries."""
+        """The mean of a metric over all queries."""
         return float(self.values[metric].mean())
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverComparison:
-    """Retrievers on the same queries.
+    """Results of several retrievers on the same queries.
 
     Attributes:
         corpus, split: the queries.
-        queries: they themselves.
-        groups: how many clusters they are of.
-        metrics: those of trec_eval, and capped recall where a query has more than 20 relevant documents.
-        retrievers: in the order in which they were named.
-        steps: by metric, each retriever against the one before it.
+        queries: the queries themselves.
+        groups: number of clusters of queries.
+        metrics: those of trec_eval, and capped recall if a query has more than 20 relevant documents.
+        retrievers: in the given order.
+        steps: difference of each retriever from the one before it, by metric.
     """
 
     corpus: str
@@ -77,7 +77,7 @@ class RetrieverComparison:
 def rank_queries(
     retriever: Retriever, queries: Sequence[Query], *, ignore_identical_ids: bool = False
 ) -> list[Ranking]:
-    """The ranking of each query, without the document of the query's own id if asked."""
+    """The ranking of each query; `ignore_identical_ids` excludes the document with the query's own id."""
 
     async def ranked() -> list[Ranking]:
         rankings = []
@@ -131,7 +131,7 @@ def compare_retrievers(
 
 
 def _measures(ranking: Ranking, relevance: Mapping[str, int]) -> dict[str, float]:
-    """Every measure of a ranking, capped recall among them."""
+    """All measures of a ranking, including capped recall."""
     relevant = sum(value > 0 for value in relevance.values())
     hits = np.cumsum([int(relevance.get(document, 0) > 0) for document in ranking.documents] or [0])
     capped = {f"recall_cap@{cut}": float(hits[:cut][-1]) / max(1, min(cut, relevant)) for cut in _CAPS}

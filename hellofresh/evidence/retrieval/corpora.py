@@ -1,14 +1,13 @@
-"""A corpus: documents, queries and judgements in `corpora/<name>/`, and the manifest that says what they are.
+"""Corpora: documents, queries and judgements in `corpora/<name>/`, with a manifest.
 
-The manifest is written last and names the SHA-256 of each file: without it, or with another file, there is no corpus.
-`sha256` in it is of the content, in the order in which it stands, and is the same whatever library wrote the files.
+The manifest is written last and has the SHA-256 of each file; without it, or with a changed file, the corpus is
+invalid. Its `sha256` is a hash of the content in order, which does not depend on the library that wrote the files.
 
-A pool is a corpus with judgements, and distractors from others, by a written rule: all documents of the first corpus,
-in its order. The places that are left up to the size are divided equally among the other corpora, in the order in which
-they are named (the first ones get what does not divide). Of each, those documents come first whose SHA-256 of
-`<seed>:<id>` is smallest, without those whose title equals, but for case and punctuation, the title of a document of
-the first corpus, since that may be the same paper. Their ids get the corpus's name in front. Without a size all
-documents come in.
+A pool is a corpus with judgements plus distractors from other corpora. It has all documents of the first corpus, in
+order. The remaining places up to the size are divided equally among the other corpora (the first ones get the
+remainder). Each gives the documents with the smallest SHA-256 of `<seed>:<id>`, without those whose title equals,
+except for case and punctuation, a title in the first corpus, since they may be the same paper. Their ids are prefixed
+with the corpus's name. Without a size, all documents are included.
 """
 
 from __future__ import annotations
@@ -55,9 +54,9 @@ from hellofresh.evidence.retrieval.documents import (
 from hellofresh.evidence.retrieval.documents import read_documents as _read_documents
 
 ADDRESS_ENDING = ".corpus.invalid"
-"""Of the names under which corpora are addressed; no server can have one."""
+"""Suffix of host names for documents of corpora; no server can have such a name."""
 IGNORE_IDENTICAL = "ignore_identical_ids"
-"""The parameter of a corpus whose queries are documents too (ArguAna, Quora): a query never finds itself."""
+"""Parameter of corpora whose queries are documents too (ArguAna, Quora): a query never finds itself."""
 _FORMAT = 1
 _DAYS_BEFORE_1970 = date(1970, 1, 1).toordinal()
 _FILES = ("documents.parquet", "queries.jsonl", "qrels")
@@ -65,19 +64,19 @@ _NAME = r"^[a-z0-9]+(?:-[a-z0-9]+)*$"
 
 
 class CorpusManifest(Strict):
-    """What a corpus is.
+    """The description of a corpus.
 
     Attributes:
-        format: of this file.
-        name: as on the command line.
-        source: the format that it was imported from, or `pool` where it was built from other corpora.
-        license: what holds for its texts.
-        parameters: all that decided its content besides the source's files.
-        documents, judgements: how many.
-        queries: how many, by split.
-        counts: what became of the rows that were read.
+        format: format of this file.
+        name: name on the command line.
+        source: the format that it was imported from, or `pool` if it was built from other corpora.
+        license: licence of its texts.
+        parameters: all settings that determined its content.
+        documents, judgements: their numbers.
+        queries: number of queries, by split.
+        counts: numbers of rows read, kept and dropped.
         files: SHA-256 of each file.
-        sha256: of the content.
+        sha256: hash of the content.
     """
 
     format: int = Field(ge=_FORMAT, le=_FORMAT)
@@ -95,7 +94,7 @@ class CorpusManifest(Strict):
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
-    """A document in a source, its DOI if it has one, and the place that errors name."""
+    """A document in a source, its DOI if it has one, and its place for errors."""
 
     document: CorpusDocument
     where: str
@@ -104,11 +103,11 @@ class FoundDocument:
 
 @dataclass(frozen=True)
 class RetrievalCorpus:
-    """A corpus that can be searched.
+    """A searchable corpus.
 
     Attributes:
-        folder: its files.
-        manifest: what it is.
+        folder: folder of its files.
+        manifest: its description.
     """
 
     folder: Path
@@ -116,12 +115,12 @@ class RetrievalCorpus:
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """Name on the command line."""
         return self.manifest.name
 
     @property
     def path(self) -> Path:
-        """The documents' file."""
+        """Path of the documents' file."""
         return self.folder / "documents.parquet"
 
     def documents(self, start: int = 0, stop: int | None = None) -> Iterator[CorpusDocument]:
@@ -135,11 +134,11 @@ class RetrievalCorpus:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """The row of each document."""
+        """The row of each document, by id."""
         return {name: row for row, name in enumerate(self.ids)}
 
     def document(self, name: str) -> CorpusDocument:
-        """The document of that id."""
+        """The document with that id."""
         row = self.rows[name]
         return next(self.documents(row, row + 1))
 
@@ -147,7 +146,7 @@ class RetrievalCorpus:
     def keys(self) -> DocumentKeys:
         """Ids and days of the documents, in order."""
         table = document_columns(self.path, "id", "date")
-        # Polars counts days from 1970; without a date a document has no day.
+        # Polars counts days from 1970.
         days = table["date"].to_physical().cast(pl.Int32) + _DAYS_BEFORE_1970
         return DocumentKeys(table["id"].to_list(), days.fill_null(-1).to_numpy())
 
@@ -174,18 +173,18 @@ class RetrievalCorpus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorpusContent:
-    """What a corpus is made of.
+    """The content to write as a corpus.
 
     Attributes:
         source: name of the source's format.
-        license: what holds for the texts.
-        documents: in the order in which they are kept.
+        license: licence of the texts.
+        documents: in the order in which they are stored.
         queries: with unique ids.
-        judgements: of these queries and documents. Those of a duplicate go to the document that stays.
-        parameters: what decided the content.
-        drop_invalid: leave out and count documents that cannot be used, and judgements of them; else they are errors.
-        drop_duplicates: the same for documents with the id of an earlier one.
-        keep_copies: keep documents with the DOI or text of an earlier one, which else are left out and counted.
+        judgements: of these queries and documents. Those of a duplicate are moved to the document that is kept.
+        parameters: settings that determined the content.
+        drop_invalid: drop and count unusable documents and their judgements instead of raising an error.
+        drop_duplicates: drop and count documents with the id of an earlier one instead of raising an error.
+        keep_copies: keep documents with the DOI or text of an earlier one instead of dropping and counting them.
     """
 
     source: str
@@ -202,10 +201,10 @@ class CorpusContent:
 def write_corpus(
     folder: Path, content: CorpusContent, *, progress: Callable[[int], None] = lambda done: None
 ) -> CorpusManifest:
-    """Write a corpus into `corpora/<name>`; what was there is replaced.
+    """Write a corpus to `corpora/<name>`, replacing an earlier one.
 
     Raises:
-        DataError: what is wrong with the source.
+        DataError: if the source has a fault.
     """
     remove_file(folder / "manifest.json")
     intake, queries = _Intake(content), content.queries
@@ -245,7 +244,7 @@ def write_corpus(
 
 
 class _Intake:
-    """Decides which documents come in, and counts the others."""
+    """Selects documents and counts the others."""
 
     def __init__(self, content: CorpusContent) -> None:
         self._content = content
@@ -254,7 +253,7 @@ class _Intake:
         self.counts = Counter(read=0, kept=0)
 
     def accepts(self, found: FoundDocument) -> bool:
-        """Whether the document comes in."""
+        """Whether the document is included."""
         self.counts["read"] += 1
         try:
             check_document(found.document, found.where)
@@ -280,7 +279,7 @@ class _Intake:
         return False
 
     def judgements(self, queries: set[str]) -> Iterator[Judgement]:
-        """The judgements of documents that came in; those of duplicates go to what stays."""
+        """The judgements of included documents; those of duplicates are moved to the kept document."""
         documents = self._duplicates.ids
         seen: dict[tuple[str, str], int] = {}
         for item in self._content.judgements:
@@ -330,7 +329,7 @@ def _check_queries(queries: Sequence[Query], judgements: Sequence[Judgement], fo
 
 
 def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
-    """A corpus of the workspace; its files are as the manifest says, by size of the table and by name.
+    """Open a corpus of the workspace; only the names of files and the size of the table are checked.
 
     Raises:
         UsageError: if no corpus has that name.
@@ -350,10 +349,10 @@ def open_corpus(workspace: Workspace, name: str) -> RetrievalCorpus:
 
 
 def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
-    """A corpus of the workspace with the content that samples were made for.
+    """Open a corpus of the workspace with exactly this content.
 
     Raises:
-        UsageError: if no corpus has that name, or its content is another.
+        UsageError: if no corpus has that name, or its content differs.
         DataError: if it is damaged.
     """
     corpus = open_corpus(workspace, name)
@@ -369,7 +368,7 @@ def open_exact(workspace: Workspace, name: str, sha256: str) -> RetrievalCorpus:
 
 
 def document_address(corpus: str, document: str) -> str:
-    """A document's address, `https://NAME.corpus.invalid/ID`, under a name that no server can have."""
+    """A document's address, `https://NAME.corpus.invalid/ID`; no server can have such a host name."""
     return f"https://{corpus}{ADDRESS_ENDING}/{quote(document, safe='')}"
 
 
@@ -387,10 +386,10 @@ def list_corpora(workspace: Workspace) -> list[RetrievalCorpus]:
 
 
 def check_corpus(corpus: RetrievalCorpus) -> None:
-    """Read all of a corpus again: hashes, columns, texts, unique ids, judgements of known queries and documents.
+    """Check a whole corpus: hashes, columns, texts, unique ids, and known queries and documents in judgements.
 
     Raises:
-        DataError: the first thing that is wrong.
+        DataError: for the first fault.
     """
     for name, expected in corpus.manifest.files.items():
         path = corpus.folder / name
@@ -421,13 +420,13 @@ def check_corpus(corpus: RetrievalCorpus) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PoolRule:
-    """How a pool is made.
+    """The rule by which a pool is made.
 
     Attributes:
         base: the corpus with queries and judgements.
-        others: corpora that distractors come from.
-        size: documents in all, None for all of them.
-        seed: of the choice of distractors.
+        others: corpora of the distractors.
+        size: total number of documents, None for all.
+        seed: seed of the choice of distractors.
     """
 
     base: RetrievalCorpus
@@ -437,7 +436,7 @@ class PoolRule:
 
     @property
     def parameters(self) -> dict[str, str | int | float | bool]:
-        """All that decides the pool: names and content of the corpora, size and seed."""
+        """The inputs of the pool: names and content of the corpora, size and seed."""
         corpora = (self.base, *self.others)
         return {
             "corpora": ", ".join(f"{corpus.name} {corpus.manifest.sha256[:16]}" for corpus in corpora),

@@ -1,8 +1,8 @@
 """Dense retrieval: the vector of each document, and the query's nearest ones.
 
-The search is exact, and from a million documents on by a graph (HNSW, https://arxiv.org/abs/1603.09320) where
-usearch is installed: its candidates are scored exactly: recall@20 of .998 on 200,000 vectors (docs/retrieval.md).
-Vectors of a corpus are made block by block and kept in its folder, so that an interrupted build goes on where it was.
+The search is exact. From a million documents on, if usearch is installed, a graph (HNSW,
+https://arxiv.org/abs/1603.09320) proposes candidates that are scored exactly: recall@20 of .998 on 200,000 vectors
+(docs/retrieval.md). Vectors of a corpus are stored in its folder block by block, so that an interrupted build resumes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from usearch.index import Index
 
 _BLOCK = 500
-"""Texts in a block: half a minute's work on one processor."""
+"""Texts in a block, half a minute's work on one processor."""
 
 
 GRAPH_FROM = 1_000_000
-"""Documents from which on a graph is searched where usearch is installed."""
+"""Fewest documents for which a graph is searched, if usearch is installed."""
 GRAPH_SETTINGS: Mapping[str, Any] = {
     "metric": "ip",
     "dtype": "i8",
@@ -39,21 +39,21 @@ GRAPH_SETTINGS: Mapping[str, Any] = {
     "expansion_add": 128,
     "expansion_search": 400,
 }
-"""Vectors in eight bits take a quarter of the memory; what they misplace is scored again."""
+"""Eight-bit vectors take a quarter of the memory; exact scoring of the candidates corrects their errors."""
 _CANDIDATES = 10
-"""Times as many as asked for are scored exactly, and at least a hundred."""
+"""Number of exactly scored candidates as a multiple of k; at least a hundred are scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseRetriever:
-    """Finds what is nearest to a query among vectors of documents.
+    """Finds the documents whose vectors are nearest to a query's.
 
     Attributes:
-        encoder: made the vectors, and makes those of queries.
+        encoder: the encoder of documents and queries.
         keys: ids and days of the documents.
         vectors: shape (n, dimensions), each of length 1.
         corpus: hash of the documents' content.
-        graph: of the vectors; None for the exact search.
+        graph: graph of the vectors; None for exact search.
     """
 
     encoder: Encoder
@@ -69,18 +69,18 @@ class DenseRetriever:
 
     @property
     def parameters(self) -> Parameters:
-        """Encoder and corpus, and the graph's."""
+        """Parameters of encoder, corpus and graph."""
         graph = {} if self.graph is None else {f"graph_{name}": value for name, value in GRAPH_SETTINGS.items()}
         return {**self.encoder.parameters, "corpus": self.corpus, **graph}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The k nearest."""
+        """The k nearest documents."""
         vector = self.encoder.queries([query])[0]
         if self.graph is not None and k > 0:
             near = self.graph.search(vector, max(_CANDIDATES * k, 100)).keys
             places = np.sort(near).astype(np.int32)
             found = best(self.vectors[places] @ vector, self.keys.some(places), k, before, above=-np.inf)
-            if len(found.documents) == k:  # else too few are early enough
+            if len(found.documents) == k:  # otherwise too few are from before the day
                 return found
         return best(self.vectors @ vector, self.keys, k, before, above=-np.inf)
 
@@ -93,12 +93,12 @@ def _folder(corpus: RetrievalCorpus, encoder: Encoder) -> Path:
 def corpus_vectors(
     corpus: RetrievalCorpus, encoder: Encoder, progress: Callable[[int], None] = lambda done: None
 ) -> NDArray[np.float32]:
-    """Vectors of a corpus's documents, shape (n, dimensions), mapped from its folder, where they are made if missing.
+    """Vectors of a corpus's documents, shape (n, dimensions), memory-mapped from its folder and made if missing.
 
     Args:
         corpus: the documents.
         encoder: makes the vectors.
-        progress: called with the number of documents that are done.
+        progress: called with the number of encoded documents.
 
     Raises:
         WorkspaceError: if the folder cannot be written.
@@ -117,14 +117,14 @@ def stored_vectors(
     folder: Path,
     progress: Callable[[int], None],
 ) -> NDArray[np.float32]:
-    """Vectors of texts, mapped from a folder of their own, where they are made if missing.
+    """Vectors of texts, memory-mapped from their own folder and made if missing.
 
     Args:
         encoder: makes the vectors.
-        texts: those from one place up to another.
-        count: of the texts.
-        folder: belongs to this encoder and these texts.
-        progress: called with the number of texts that are done.
+        texts: returns the texts from a start to a stop index.
+        count: number of texts.
+        folder: folder for this encoder and these texts only.
+        progress: called with the number of encoded texts.
     """
     whole = folder / "vectors.npy"
     if not whole.is_file():
@@ -148,7 +148,7 @@ def stored_vectors(
 
 
 def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.float32]) -> Index | None:
-    """The graph of a corpus's vectors, mapped from its folder, where it is made if missing; None for an exact search.
+    """The graph of a corpus's vectors, memory-mapped from its folder and made if missing; None for exact search.
 
     Raises:
         WorkspaceError: if the folder cannot be written.

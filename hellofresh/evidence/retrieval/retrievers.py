@@ -1,4 +1,4 @@
-"""Retrievers by name, for commands and runs, and the documents that are given to a model as evidence for a claim.
+"""Retrievers by name, for commands and runs, and retrieval of evidence for a claim.
 
 `tf-idf`, `bm25`, `minilm` (or any model of sentence-transformers by its name), `hybrid` (BM25 and MiniLM by reciprocal
 rank fusion), and two stages as FIRST+SECOND: `bm25+minilm`, `bm25+cross:MODEL`, `bm25+trained:FOLDER` with a trained
@@ -42,7 +42,7 @@ class Fusion:
 
     Attributes:
         parts: the retrievers.
-        name: as on the command line.
+        name: name on the command line.
     """
 
     parts: Sequence[Retriever]
@@ -50,12 +50,12 @@ class Fusion:
 
     @property
     def parameters(self) -> Parameters:
-        """Those of the parts, behind their names."""
+        """Parameters of the parts, prefixed with their names."""
         found = {f"{part.name}.{key}": value for part in self.parts for key, value in part.parameters.items()}
         return {"fusion": "rrf", "constant": _CONSTANT, **found}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The k documents with the highest sums."""
+        """The k documents with the highest sums of reciprocal ranks."""
         sums: dict[str, float] = defaultdict(float)
         for part in self.parts:
             found = await part.retrieve(query, max(k, _LEAST_DEPTH), before=before)
@@ -66,16 +66,16 @@ class Fusion:
 
 
 RETRIEVERS = ("tf-idf", "bm25", "minilm", "hybrid", "bm25+minilm")
-"""Those that need nothing but the extra `retrieval`."""
+"""Retrievers that need only the extra `retrieval`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How indexes are built where they are missing.
+    """How missing indexes are built.
 
     Attributes:
-        pool: where words are counted.
-        progress: called with what is being done.
+        pool: pool of processes that count words.
+        progress: called with a line about the current step.
     """
 
     pool: Pool | None = None
@@ -83,11 +83,11 @@ class Opening:
 
 
 def open_retriever(name: str, corpus: RetrievalCorpus, opening: Opening | None = None) -> Retriever:
-    """A retriever over a corpus; its index is built if missing.
+    """Open a retriever over a corpus; a missing index is built.
 
     Raises:
         UnknownNameError: if there is no such retriever.
-        UsageError: if what it needs is not installed.
+        UsageError: if a required package is not installed.
     """
     chosen = opening or Opening()
     if "+" in name:
@@ -126,19 +126,19 @@ def _dense(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseRetriev
 
 
 def dense_scorer(name: str, corpus: RetrievalCorpus, opening: Opening) -> DenseScorer:
-    """A second stage by the vectors of an encoder, which are made if missing."""
+    """A second stage by an encoder's vectors, which are made if missing."""
     dense = _dense(name, corpus, opening)
     return DenseScorer(dense.encoder, dense.vectors, corpus.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundEvidence:
-    """A document that was found.
+    """A retrieved document.
 
     Attributes:
-        document: as in the corpus.
-        address: by which it is cited.
-        score: the retriever's.
+        document: the document in the corpus.
+        address: the address to cite it by.
+        score: the retriever's score.
     """
 
     document: CorpusDocument
@@ -149,17 +149,17 @@ class FoundEvidence:
 async def find_evidence(
     workspace: Workspace, corpus: str, sha256: str, retriever: str, *, claim: str, count: int
 ) -> list[FoundEvidence]:
-    """The documents that fit a claim best.
+    """Retrieve the best documents for a claim.
 
     Args:
-        workspace: where corpora are.
-        corpus, sha256: which corpus, with which content.
-        retriever: as on the command line, such as `bm25+minilm`.
-        claim: what is looked for.
-        count: how many.
+        workspace: the workspace with the corpus.
+        corpus, sha256: name and content hash of the corpus.
+        retriever: name on the command line, such as `bm25+minilm`.
+        claim: the query.
+        count: number of documents.
 
     Raises:
-        UsageError: if the corpus has other content, or what the retriever needs is not there.
+        UsageError: if the corpus has other content, or a requirement of the retriever is missing.
         UnknownNameError: if there is no such retriever.
     """
     opened, finder = _opened(workspace.root, corpus, sha256, retriever)
@@ -172,6 +172,6 @@ async def find_evidence(
 
 @lru_cache(maxsize=4)
 def _opened(root: Path, corpus: str, sha256: str, retriever: str) -> tuple[RetrievalCorpus, Retriever]:
-    """Opened once for all samples of a run."""
+    """Corpus and retriever, cached so that a run opens them once."""
     found = open_exact(Workspace(root), corpus, sha256)
     return found, open_retriever(retriever, found)

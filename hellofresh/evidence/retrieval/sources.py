@@ -1,6 +1,6 @@
-"""Corpora as others publish them, a function a format. A new format is a function here and a line in `SOURCES`.
+"""Readers of published corpora, one function per format. A new format is a function here and a line in `SOURCES`.
 
-All that is read is somebody else's: lines and fields are bounded, and what cannot be used is an error that names it.
+Input is untrusted: lines and fields are bounded, and an unusable row is an error that names it.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
 
 MOST_LINE_BYTES = 4_000_000
-"""A document of a million characters and its JSON, with room to spare."""
+"""More than enough for the JSON of a document of a million characters."""
 _JSON_DEPTH = 12
 _Row = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusSource:
-    """A corpus as somebody publishes it.
+    """A published corpus in some format.
 
     Attributes:
-        name: of its format.
-        license: what its publisher says of its texts.
-        documents: gives the documents in the order of the files.
-        queries, judgements: give the queries, and which documents are relevant to them; most sources have none.
-        repeats: whether rows of one id are usual, so that later ones are left out and counted.
+        name: name of the format.
+        license: licence of its texts, from its publisher.
+        documents: returns the documents in the order of the files.
+        queries, judgements: return queries and relevance judgements; most sources have none.
+        repeats: whether the source repeats ids, so that later rows are dropped and counted.
     """
 
     name: str
@@ -51,13 +51,13 @@ def _missing(what: str, path: Path, expected: str) -> SourceError:
 
 
 def _find_file(folder: Path, *names: str) -> Path | None:
-    """The first file of these names in a folder, as it is or with `.gz`."""
+    """The first existing file of these names in a folder, plain or with `.gz`."""
     paths = (path for name in names for path in (folder / name, folder / f"{name}.gz"))
     return next((path for path in paths if path.is_file()), None)
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Lines and their places; never more than one line in memory.
+    """Lines with their places, one at a time in memory.
 
     Raises:
         SourceError: document-too-large for a line beyond the bound, missing-file, bad-archive.
@@ -83,10 +83,10 @@ def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def json_rows(path: Path) -> Iterator[tuple[str, _Row]]:
-    """JSON objects, one a line, and their places.
+    """JSON objects, one per line, with their places.
 
     Raises:
-        SourceError: if a line is not a JSON object; as `_lines_of`.
+        SourceError: if a line is not a JSON object; also like `_lines_of`.
     """
     for where, line in _lines_of(path):
         if not line.strip():
@@ -101,10 +101,10 @@ def json_rows(path: Path) -> Iterator[tuple[str, _Row]]:
 
 
 def _cells_of(path: Path, *, tabs: bool) -> Iterator[tuple[str, list[str]]]:
-    """Rows of cells and their places: between tabs, or as CSV.
+    """Rows of cells, separated by tabs or as CSV, with their places.
 
     Raises:
-        SourceError: not-utf8, bad-csv; as `_lines_of`.
+        SourceError: not-utf8, bad-csv; also like `_lines_of`.
     """
     where = str(path)
 
@@ -126,15 +126,15 @@ def _cells_of(path: Path, *, tabs: bool) -> Iterator[tuple[str, list[str]]]:
 
 
 def _records_of(path: Path, *needed: Sequence[str], tabs: bool) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Rows of a table with a head as cells by column, and their places; comments begin with `#` between tabs.
+    """Rows of a table with a header as cells by column, with their places; with `tabs`, lines with `#` are comments.
 
     Args:
         path: the table.
-        needed: columns, each by its possible names.
-        tabs: whether tabs stand between cells, each row having as many as the head; else it is CSV.
+        needed: required columns, each with its possible names.
+        tabs: whether cells are separated by tabs, as many per row as in the header; else it is CSV.
 
     Raises:
-        SourceError: missing-columns, bad-row; as `_cells_of`.
+        SourceError: missing-columns, bad-row; also like `_cells_of`.
     """
     columns: list[str] = []
     for where, cells in _cells_of(path, tabs=tabs):
@@ -153,10 +153,10 @@ def _records_of(path: Path, *needed: Sequence[str], tabs: bool) -> Iterator[tupl
 
 
 def _text_of(row: _Row, where: str, *names: str) -> str:
-    """The text of the first of these fields that is there; a list of sentences is joined, a number written out.
+    """The text of the first of these fields that exists; lists of sentences are joined, numbers converted.
 
     Raises:
-        SourceError: if none is there, or it is something else.
+        SourceError: if none exists, or its type is wrong.
     """
     for name in names:
         value = row.get(name)
@@ -172,10 +172,10 @@ def _text_of(row: _Row, where: str, *names: str) -> str:
 
 
 def _words_of(row: _Row, where: str, name: str) -> list[str]:
-    """A list of ids, each a text or a number.
+    """The ids in a list field, each a text or a number.
 
     Raises:
-        SourceError: if the field is something else.
+        SourceError: if the field has another type.
     """
     value = row.get(name)
     if not isinstance(value, list) or any(isinstance(item, bool) or not isinstance(item, str | int) for item in value):
@@ -184,10 +184,10 @@ def _words_of(row: _Row, where: str, name: str) -> list[str]:
 
 
 def _query(where: str, *, id: str, text: str, split: str, group: str) -> Query:  # noqa: A002 - as the field
-    """A query.
+    """Make a query.
 
     Raises:
-        SourceError: if it cannot be one.
+        SourceError: if a field is invalid.
     """
     try:
         return Query(id=id, text=text.strip(), split=split, group=group)
@@ -201,7 +201,7 @@ def _query(where: str, *, id: str, text: str, split: str, group: str) -> Query: 
 
 
 def _day_or_none(text: str | None) -> date | None:
-    """A date that is a whole day; a year or a month alone is not known to the day."""
+    """A full date; None for a year or a month alone."""
     try:
         return date.fromisoformat((text or "").strip()[:10])
     except ValueError:
@@ -209,10 +209,10 @@ def _day_or_none(text: str | None) -> date | None:
 
 
 def _beir(folder: Path) -> CorpusSource:
-    """The layout of BEIR (Thakur et al., NeurIPS 2021), for any of its sets: a data set's folder.
+    """A data set's folder in the layout of BEIR (Thakur et al., NeurIPS 2021).
 
-    `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`), and `qrels/<split>.tsv` with a head and
-    the columns query, document and score. Queries without a relevant document are left out.
+    It has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`), and `qrels/<split>.tsv` with a
+    header and the columns query, document and score. Queries without a relevant document are left out.
     """
     corpus, asked = _find_file(folder, "corpus.jsonl"), _find_file(folder, "queries.jsonl")
     qrels = sorted((folder / "qrels").glob("*.tsv*"))
@@ -262,13 +262,13 @@ def _judgements_of(path: Path) -> Iterator[Judgement]:
         is_whole = score.isascii() and score.isdigit() and len(score) < 10
         if len(cells) == 3 and is_whole:
             yield Judgement(cells[0], cells[1], int(cells[2]))
-        elif number or len(cells) != 3:  # the first line may be a head
+        elif number or len(cells) != 3:  # the first line may be a header
             what = f"not a judgement: {' '.join(cells)[:80]!r}"
             raise SourceError(what, where=where, expected="query, document, score", code="bad-qrels")
 
 
 def write_beir(corpus: RetrievalCorpus, folder: Path) -> None:
-    """Write a corpus in the layout of BEIR; dates of documents stand under `metadata`, which its loaders pass over."""
+    """Write a corpus in the layout of BEIR; dates of documents are under `metadata`, which its loaders ignore."""
     rows = (
         {"_id": one.id, "title": one.title, "text": one.text, "metadata": {"date": str(one.date)} if one.date else {}}
         for one in corpus.documents()
@@ -287,7 +287,7 @@ def write_beir(corpus: RetrievalCorpus, folder: Path) -> None:
 
 
 def _abstracts(path: Path, source: str, ids: Sequence[str], texts: Sequence[str]) -> Iterator[FoundDocument]:
-    """Documents as JSON lines, whose ids and texts stand in the first of these fields that is there."""
+    """Documents as JSON lines; id and text are in the first of these fields that exists."""
     for where, row in json_rows(path):
         name, title, text = (_text_of(row, where, *fields) for fields in (ids, ("title",), texts))
         yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, source), where)
@@ -300,12 +300,12 @@ def _of_claims(
     files: Sequence[tuple[str, Path]],
     cited: Callable[[_Row, str], list[str]],
 ) -> CorpusSource:
-    """A source of claims, one a line, each relevant to the documents that it cites; others are left out.
+    """A source of claims, one per line, with the documents that they cite as relevant; claims without any are left out.
 
     Args:
-        name, license, documents: as of `CorpusSource`.
-        files: split and claims.
-        cited: documents that a claim in a place cites. Claims on the same ones are a group.
+        name, license, documents: as in `CorpusSource`.
+        files: split and path of each file of claims.
+        cited: returns the documents that a claim cites. Claims on the same documents form a group.
     """
 
     @cache
@@ -328,9 +328,9 @@ def _of_claims(
 def _check_covid(folder: Path) -> CorpusSource:
     """Check-COVID (Wang et al., Findings of ACL 2023): claims on COVID-19, each with the abstract that decides it.
 
-    Read are `corpus.jsonl` and `claims_train.jsonl`, `claims_dev.jsonl`, `claims_test.jsonl` in one folder, or the
-    authors' own folder with `corpus.json` and `train/covidCheck_train_*.json` and so on. The one relevant document of a
-    claim is the abstract it was written from, whatever the claim's label.
+    The folder has `corpus.jsonl` and `claims_train.jsonl`, `claims_dev.jsonl`, `claims_test.jsonl`, or is the authors'
+    own with `corpus.json` and `train/covidCheck_train_*.json` and so on. The only relevant document of a claim is the
+    abstract that it was written from, whatever its label.
     """
     corpus, claims = _find_file(folder, "corpus.jsonl", "corpus.json"), []
     for split in ("train", "dev", "test"):
@@ -352,8 +352,8 @@ _CLAIMS = re.compile(r"claims_([a-z0-9_-]+)\.jsonl(?:\.gz)?")
 def _scifact(folder: Path) -> CorpusSource:
     """SciFact (Wadden et al., EMNLP 2020): scientific claims, each with the abstracts that it cites.
 
-    Read are `corpus.jsonl` and `claims_<split>.jsonl` in one folder, as released or in the hub's form. Every cited
-    abstract is relevant, as BEIR has it. Claims without one, as in the released test set, are left out.
+    The folder has `corpus.jsonl` and `claims_<split>.jsonl`, as released or in the hub's form. Every cited abstract is
+    relevant, as in BEIR. Claims without one, as in the released test set, are left out.
     """
     corpus, files = _find_file(folder, "corpus.jsonl"), sorted(folder.glob("claims_*.jsonl*"))
     claims = [(match[1], path) for path in files if (match := _CLAIMS.fullmatch(path.name))]
@@ -369,10 +369,10 @@ def _scifact(folder: Path) -> CorpusSource:
 
 
 def _cord_19(path: Path) -> CorpusSource:
-    """CORD-19's `metadata.csv` (Wang et al., 2020), packed by gzip or not, or the folder that holds it.
+    """CORD-19's `metadata.csv` (Wang et al., 2020), plain or gzipped, or its folder.
 
-    Titles and abstracts of papers on coronaviruses, without queries. One paper stands in several rows, by its id or its
-    DOI: the first stays. Rows without title and abstract are left out.
+    Titles and abstracts of papers on coronaviruses, without queries. A paper may have several rows with the same id or
+    DOI; the first is kept. Rows without title and abstract are left out.
     """
     columns = ("cord_uid", "title", "abstract", "doi", "publish_time")
     table = path / "metadata.csv" if path.is_dir() else path
@@ -388,10 +388,10 @@ def _cord_19(path: Path) -> CorpusSource:
 
 
 def _litcovid(path: Path) -> CorpusSource:
-    """An export of LitCovid (Chen et al., Nucleic Acids Research 2021), packed by gzip or not, or its folder.
+    """An export of LitCovid (Chen et al., Nucleic Acids Research 2021), plain or gzipped, or its folder.
 
-    PubMed ids and titles on COVID-19: a table with tabs between columns `pmid`, `title_e` or `title`, and, where the
-    export has it, `abstract`; comments begin with `#`. Its titles serve as distractors.
+    A table of PubMed ids and titles on COVID-19 with tab-separated columns `pmid`, `title_e` or `title`, and optionally
+    `abstract`; comments begin with `#`. Its titles serve as distractors.
     """
     files = sorted(path.glob("*.tsv*")) if path.is_dir() else [path]
     if len(files) != 1 or not files[0].is_file():
@@ -407,9 +407,9 @@ def _litcovid(path: Path) -> CorpusSource:
 
 
 def _json_lines(path: Path) -> CorpusSource:
-    """Documents as JSON lines: `id`, `title`, `text`, and, where known, `date`, `source` and `doi`.
+    """Documents as JSON lines: `id`, `title`, `text` and, if known, `date`, `source` and `doi`.
 
-    A folder may hold beside `documents.jsonl` also `queries.jsonl` and `qrels` in the project's own formats.
+    Besides `documents.jsonl`, a folder may hold `queries.jsonl` and `qrels` in the project's own formats.
     """
     found = _find_file(path, "documents.jsonl") if path.is_dir() else path
     if found is None or not found.is_file():
@@ -448,7 +448,7 @@ def open_source(name: str, path: Path) -> CorpusSource:
 
     Raises:
         UnknownNameError: if there is no such format.
-        DataError: if its files are not there.
+        DataError: if its files are missing.
     """
     if name not in SOURCES:
         raise UnknownNameError("corpus format", name, SOURCES)

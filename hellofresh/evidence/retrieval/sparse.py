@@ -3,17 +3,17 @@
 BM25 as in Lucene: rarity log(1 + (N - n + 0.5) / (n + 0.5)), frequency f / (f + k1 (1 - b + b length / mean length)).
 TF-IDF as in scikit-learn: count times (log((1 + N) / (1 + n)) + 1), documents to length 1.
 Sources: Robertson and Zaragoza, Foundations and Trends in Information Retrieval 3 (2009), 333-389; Kamphuis et al.,
-ECIR 2020, on the variants; Strohman et al., SIGIR 2005, on leaving out documents that cannot come in.
+ECIR 2020, on the variants; Strohman et al., SIGIR 2005, on pruning documents.
 
 The tests compare the scores with those of bm25s and scikit-learn. benchmarks/retrieval.py compares time and memory: on
 300,000 documents this index takes 306 MB and 1.3 ms a query, tantivy 660 MB and 6.2 ms, bm25s 1,374 MB and 4.3 ms.
 
-The index of a corpus is built part by part. A part is a run of documents, counted by a process of this machine or a
-worker of a cluster, which reads the documents itself and leaves a file. Parts are merged in their order, so the index
-is the same wherever they were counted. The arrays are mapped: opening takes the time of reading the terms, and memory
-holds the pages that queries touch. The folder holds `terms.json` (in order of number), `starts.npy` (of each term's
-run, shape (terms + 1,)), `documents.npy` and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of
-each term), and `index.json`, written last. A small set of texts is indexed in memory: `SparseRetriever.of_texts`.
+The index of a corpus is built in parts. A part is a range of documents, counted by a local process or a worker of a
+cluster, which reads the documents itself and writes a file. Parts are merged in order, so the index does not depend on
+where they were counted. The arrays are memory-mapped: opening only reads the terms, and memory holds the pages that
+queries touch. The folder holds `terms.json` (in order of number), `starts.npy` (of each term's postings, shape
+(terms + 1,)), `documents.npy` and `weights.npy` (shape (postings,)), `maxima.npy` (the highest weight of each term),
+and `index.json`, written last. `SparseRetriever.of_texts` indexes a small set of texts in memory.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Analyzer:
     """How texts become terms.
 
     Attributes:
-        stem: whether words of one English stem are one term (Porter's second stemmer, `snowball`).
+        stem: whether words with the same English stem are one term (Porter's second stemmer, `snowball`).
         drop_frequent: whether the 33 most frequent words of English are left out.
     """
 
@@ -63,14 +63,14 @@ class Analyzer:
     drop_frequent: bool = True
 
     def words(self, text: str) -> list[str]:
-        """The running words, each a key for `term`."""
+        """The words of a text in order, each a key for `term`."""
         return _WORD.findall(text.lower())
 
     def term(self, word: str) -> str:
-        """The term of a word, empty for one that is left out.
+        """The term of a word, empty for a stop word.
 
         Raises:
-            UsageError: if stems are asked for and the stemmer is not installed.
+            UsageError: if `stem` is set and the stemmer is not installed.
         """
         if self.drop_frequent and word in _FREQUENT:
             return ""
@@ -97,11 +97,11 @@ _PART = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long documents are, in words.
+    """Lengths of documents, in words.
 
     Attributes:
-        part: of the part's documents.
-        mean: over all documents of the corpus.
+        part: lengths of the part's documents.
+        mean: mean length of all documents of the corpus.
     """
 
     part: NDArray[np.int64]
@@ -110,11 +110,11 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """An index that can be searched.
+    """A searchable index.
 
     Attributes:
         terms: number of each term.
-        starts, documents, weights, maxima: see the module.
+        starts, documents, weights, maxima: see the module's docstring.
     """
 
     terms: Mapping[str, int]
@@ -124,7 +124,7 @@ class Postings:
     maxima: NDArray[np.float32]
 
     def of(self, term: str) -> tuple[NDArray[np.int32], NDArray[np.float32], float]:
-        """The documents that have a term, in order, its weights in them, and the highest of these, 0 without any."""
+        """The documents with a term, in order, its weights in them, and the highest weight (0 without any)."""
         number = self.terms.get(term)
         if number is None:
             return self.documents[:0], self.weights[:0], 0.0
@@ -134,7 +134,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class _PartTask:
-    """A run of documents to count; small to send."""
+    """A range of documents to count, small enough to send to a worker."""
 
     documents: str
     start: int
@@ -144,13 +144,13 @@ class _PartTask:
 
     @property
     def file(self) -> Path:
-        """Where the counts go."""
+        """File of the counts."""
         return Path(self.folder) / f"part-{self.start:09}.npz"
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A counted part: its file, and its first document."""
+    """A counted part: its file and its first document."""
 
     path: str
     start: int
@@ -164,14 +164,14 @@ def build_postings(
     pool: Pool | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Postings:
-    """The index of a corpus, opened from its folder, where it is built if missing.
+    """The index of a corpus, opened from its folder and built if missing.
 
     Args:
         corpus: the documents.
-        weighting: what terms weigh.
-        analyzer: what terms are.
-        pool: where parts are counted; in one process of this machine if left out.
-        progress: called with what is being done.
+        weighting: weights of terms.
+        analyzer: turns texts into terms.
+        pool: where parts are counted; one local process by default.
+        progress: called with a line about the current step.
     """
     facts = {"format": _FORMAT, "corpus": corpus.manifest.sha256, **asdict(analyzer), **weighting.parameters}
     folder = corpus.folder / "index" / f"{weighting.name}-{sha256_text(canonical_json(facts))[:12]}"
@@ -198,7 +198,7 @@ def _opened(folder: Path) -> Postings:
 
 
 def _part_tasks(corpus: RetrievalCorpus, analyzer: Analyzer, folder: Path) -> list[_PartTask]:
-    """Every part of a corpus, its counts to go into a folder."""
+    """The parts of a corpus, with a folder for their counts."""
     total, documents = corpus.manifest.documents, str(corpus.path.resolve())
     return [
         _PartTask(documents, start, min(start + _PART, total), analyzer, str(folder.resolve()))
@@ -223,10 +223,10 @@ class _Counted:
     """Counted texts: their terms, and postings by term, then by text.
 
     Attributes:
-        terms: in the order in which they were met.
-        found_in: texts that have each term, shape (terms,).
-        owners, counts: of each posting, the text's number and how often it has the term.
-        lengths: words of each text.
+        terms: in order of first occurrence.
+        found_in: number of texts with each term, shape (terms,).
+        owners, counts: number of the text, and count of the term in it, for each posting.
+        lengths: number of words of each text.
     """
 
     terms: Sequence[str]
@@ -266,7 +266,7 @@ def _counted(texts: Iterable[str], analyzer: Analyzer) -> _Counted:
 
 
 def _count_part(task: _PartTask) -> _Part:
-    """Count one part, and leave it in a file."""
+    """Count one part and write it to a file."""
     documents = read_documents(Path(task.documents), task.start, task.stop)
     found = _counted((document.content for document in documents), task.analyzer)
     terms = np.frombuffer("\n".join(found.terms).encode(), dtype=np.uint8)
@@ -280,7 +280,7 @@ _Numbers = NDArray[np.int64]
 
 
 def _terms_of(parts: Sequence[_Part]) -> tuple[Sequence[str], Sequence[_Numbers], _Numbers, int]:
-    """All terms, the numbers of each part's own ones among them, in how many documents each is, and all words."""
+    """All terms, the numbers of each part's terms among them, document frequencies, and the total number of words."""
     terms: dict[str, int] = {}
     numbers: list[_Numbers] = []
     found_in, words = np.zeros(0, dtype=np.int64), 0
@@ -308,7 +308,7 @@ def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, docum
         with np.load(part.path) as stored:
             sizes, inside = stored["found_in"], stored["owners"].astype(np.int64)
             firsts = np.cumsum(sizes) - sizes
-            # Each term's postings of this part go behind those of the parts before it.
+            # A term's postings in this part follow those of earlier parts.
             target = np.repeat(free[own_numbers] - firsts, sizes) + np.arange(int(sizes.sum()))
             owners[target] = inside + part.start
             lengths = Lengths(stored["lengths"], words / documents)
@@ -321,7 +321,7 @@ def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, docum
 
 
 _NEARLY = 1 - 1e-4
-"""Sums in another order differ by less than this share."""
+"""Bounds are multiplied by this, since sums in a different order differ slightly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +329,8 @@ class Bm25:
     """Okapi BM25 in Lucene's form.
 
     Attributes:
-        k1: how soon further occurrences of a term stop to count.
-        b: how much a document's length counts, 0 to 1.
+        k1: saturation of term frequency.
+        b: strength of the normalization by length, 0 to 1.
     """
 
     k1: float = 1.2
@@ -339,7 +339,7 @@ class Bm25:
 
     @property
     def parameters(self) -> Parameters:
-        """k1 and b."""
+        """The values of k1 and b."""
         return {"weighting": self.name, "k1": self.k1, "b": self.b}
 
     def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -353,10 +353,10 @@ class Bm25:
         """The weight of each posting of a part: rarity times the saturated frequency.
 
         Args:
-            counts: how often the term is in the document.
-            rarity: of the term.
+            counts: count of the term in the document.
+            rarity: rarity of the term.
             owners: the document's number within the part.
-            lengths: of the documents.
+            lengths: lengths of the documents.
         """
         norm = self.k1 * (1 - self.b + self.b * lengths.part / max(lengths.mean, 1e-9))
         weights: NDArray[np.float64] = rarity * counts / (counts + norm[owners])
@@ -365,13 +365,13 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class TfIdf:
-    """The cosine of counts weighted by rarity; a query's own length changes no order and is left out."""
+    """Cosine similarity of counts weighted by rarity; the query's length does not affect the order and is left out."""
 
     name: str = field(default="tf-idf", init=False)
 
     @property
     def parameters(self) -> Parameters:
-        """None to choose."""
+        """Empty, as there are no settings."""
         return {"weighting": self.name}
 
     def rarity(self, documents: int, found_in: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -382,7 +382,7 @@ class TfIdf:
     def weights(
         self, counts: NDArray[np.float64], rarity: NDArray[np.float64], owners: NDArray[np.int64], lengths: Lengths
     ) -> NDArray[np.float64]:
-        """Count times rarity over the document's length, times the rarity that the query's term brings."""
+        """Count times rarity divided by the document's length, times the rarity of the query's term."""
         plain = counts * rarity
         norms = np.sqrt(np.bincount(owners, weights=plain**2, minlength=len(lengths.part)))
         weights: NDArray[np.float64] = plain * rarity / np.maximum(norms, 1e-12)[owners]
@@ -390,16 +390,16 @@ class TfIdf:
 
 
 TermWeighting = Bm25 | TfIdf
-"""What a term weighs in a document."""
+"""Weighting of terms in a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class SparseRetriever:
-    """Finds the documents whose terms, weighted, fit a query's.
+    """Finds documents by the weighted terms that they share with a query.
 
     Attributes:
-        weighting: what terms weigh.
-        analyzer: what terms are.
+        weighting: weights of terms.
+        analyzer: turns texts into terms.
         postings: the index.
         keys: ids and days of the documents.
         corpus: hash of the documents' content.
@@ -421,16 +421,16 @@ class SparseRetriever:
         pool: Pool | None = None,
         progress: Callable[[str], None] = lambda line: None,
     ) -> SparseRetriever:
-        """Over a corpus, whose index is built if missing, as `build_postings` says."""
+        """Open a retriever over a corpus; a missing index is built, see `build_postings`."""
         chosen = analyzer or Analyzer()
         postings = build_postings(corpus, weighting, chosen, pool=pool, progress=progress)
         return cls(weighting, chosen, postings, corpus.keys, corpus.manifest.sha256)
 
     @classmethod
     def of_texts(cls, ids: Sequence[str], texts: Iterable[str], days: Sequence[date | None]) -> SparseRetriever:
-        """BM25 over texts that are indexed now, in memory; for some ten thousand of them.
+        """BM25 over texts that are indexed in memory, suited to some ten thousand texts.
 
-        `scores` gives the score of each text in their order; `retrieve` names texts by their ids.
+        `scores` returns scores in the order of the texts; `retrieve` names texts by id.
         """
         weighting, analyzer = Bm25(), Analyzer()
         found = _counted(texts, analyzer)
@@ -446,23 +446,23 @@ class SparseRetriever:
 
     @property
     def name(self) -> str:
-        """Of the weighting."""
+        """The weighting's name."""
         return self.weighting.name
 
     @property
     def parameters(self) -> Parameters:
-        """Weighting, analyzer and corpus."""
+        """Parameters of weighting, analyzer and corpus."""
         return {**self.weighting.parameters, **asdict(self.analyzer), "corpus": self.corpus}
 
     def scores(self, query: str) -> NDArray[np.float32]:
-        """The score of every document, 0 without a common term."""
+        """The score of every document, 0 without a common term, shape (documents,)."""
         scores = np.zeros(len(self.keys.ids), dtype=np.float32)
         for run in self._runs(query):
             scores[run.documents] += run.weights
         return scores
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
-        """The k documents with the highest score, none without a common term; those of `scores`, to the last bit."""
+        """The k documents with the highest positive scores; scores equal those of `scores` to the last bit."""
         early = None if before is None else self.keys.early(before)
         runs = [run for run in self._runs(query) if len(run.documents)]
         found = _candidates(runs, len(self.keys.ids), k, early)
@@ -481,7 +481,7 @@ class SparseRetriever:
 
 @dataclass(frozen=True, slots=True)
 class _TermRun:
-    """A term's documents and weights, how often a query has it, and the most that it adds to a score."""
+    """A term's documents and weights, its count in the query, and its largest contribution to a score."""
 
     documents: NDArray[np.int32]
     stored: NDArray[np.float32]
@@ -490,21 +490,21 @@ class _TermRun:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """What it adds to each document's score."""
+        """Its contribution to each document's score."""
         return self.stored * np.float32(self.times)
 
     def within(self, documents: NDArray[np.int32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Which of these documents, in order, have the term, and what it adds to each of those."""
+        """Mask of these sorted documents that have the term, and its contribution to each of them."""
         places = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
         there: NDArray[np.bool_] = self.documents[places] == documents
         return there, self.stored[places[there]] * np.float32(self.times)
 
 
 def _candidates(runs: Sequence[_TermRun], documents: int, k: int, early: NDArray[np.bool_] | None) -> NDArray[np.int32]:
-    """Documents among which the best k are, in order: terms that add much come first.
+    """Sorted candidates that include the best k documents; terms with large contributions are added first.
 
-    Once all terms that are left add less than the k-th highest score so far, no document without the terms before them
-    can come in; of the others, those that cannot reach it any more are left out after each term (MaxScore).
+    Once the remaining terms together add less than the k-th highest score so far, only documents with earlier terms
+    can qualify; after each term, documents that can no longer reach that score are dropped (MaxScore).
     """
     ordered = sorted(runs, key=lambda run: run.most, reverse=True)
     left = [*np.cumsum([run.most for run in reversed(ordered)])[::-1].tolist(), 0.0]

@@ -1,7 +1,7 @@
-"""The page Rate: one file for each rater, which works without a network, and a server that takes what raters submit.
+"""The page Rate: an offline HTML file for each rater, and a server that receives raters' submissions.
 
-A page holds the blinded responses of its rater (or the samples that they predict) and nothing else, loads nothing, and
-asks no host but the one that served it.
+A page holds only the blinded responses of its rater (or the samples to predict), loads nothing, and contacts only the
+host that served it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _example(rubric: Rubric, item: WorkedExample) -> dict[str, object]:
 
 
 def rater_page(study: OpenStudy, plan: RaterPlan, token: str) -> str:
-    """The page of one rater, as HTML that needs nothing else; their token lets them hand over what they submit."""
+    """The page of one rater as self-contained HTML; the token authorizes submissions."""
     own = [response for _, response in plan.responses]
     content = {
         "key": f"{study.assignments.edition}/{study.assignments.task}/{plan.rater}/{plan.token_sha256[:16]}",
@@ -98,7 +98,7 @@ def write_pages(folder: Path, study: OpenStudy, tokens: Mapping[str, str]) -> li
 
 
 class RatingFile(Strict):
-    """What a rater hands over at the end: all that they submitted or undid, and the token that shows who they are."""
+    """The file that a rater hands over at the end: all submissions and undoings, and the token for identification."""
 
     edition: str
     task: str
@@ -109,7 +109,7 @@ class RatingFile(Strict):
 
 
 def take_file(study: OpenStudy, path: Path) -> int:
-    """Take a rater's file; what was taken before is not taken twice. Returns how many lines were new.
+    """Import a rater's file, skipping known lines; returns the number of new lines.
 
     Raises:
         DataError, SubmissionError: if it is not such a file, of another study, or not by a rater of this one.
@@ -133,7 +133,7 @@ def take_file(study: OpenStudy, path: Path) -> int:
 
 
 def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]], *, where: str) -> int:
-    """Check a rater's lines and add the new ones to their sheet; all of them or none. Returns how many were new.
+    """Check a rater's lines and add the new ones to their sheet, all or none; returns the number of new lines.
 
     Raises:
         DataError, SubmissionError: if a line is not what the page writes, or rates what is not the rater's.
@@ -159,7 +159,7 @@ def take_lines(study: OpenStudy, plan: RaterPlan, lines: list[dict[str, object]]
 
 
 def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
-    """The server of a study's pages, which sees the page's folder alone.
+    """The server of a study's pages, which reads only the page's folder.
 
     Raises:
         WorkspaceError, DataError: as `open_study`.
@@ -192,7 +192,7 @@ def rating_site(folder: Path, *, port: int, origins: list[str]) -> LocalSite:
 
 
 class _HandedLines(Strict):
-    """What a page sends: new lines, and whether it wants to know all that the server has."""
+    """A page's request: new lines, and whether it wants all stored lines."""
 
     lines: list[dict[str, object]]
     all: bool = False

@@ -1,4 +1,4 @@
-"""Language models that run in this process: the embedded one, and those in folders of weights."""
+"""Language models in this process: the embedded one, and those in folders of weights."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models import Answer, ModelSpec, Request
 
 LOCAL_FOLDER = "local-hf:"
-"""Before the folder of a model that transformers loads."""
+"""Prefix of the folder of a model that transformers loads."""
 L = TypeVar("L")
 
 
 class LocalModel(ABC, Generic[L]):
-    """A model in this process, asked one request at a time. Its weights are loaded by the first question."""
+    """A model in this process that answers one request at a time and loads its weights at the first one."""
 
     spec: ModelSpec
 
@@ -25,17 +25,17 @@ class LocalModel(ABC, Generic[L]):
         self._loaded: L | None = None
 
     async def ask(self, request: Request) -> Answer:
-        """Answer one request; the event loop stays free meanwhile.
+        """Answer one request without blocking the event loop.
 
         Raises:
-            UsageError: if a temperature is asked for, or the weights are not the expected ones.
+            UsageError: if the request has a temperature, or the weights are not the expected ones.
             DataError, WorkspaceError: if the weights cannot be loaded, or the cache folder cannot be written.
             RunError: if the request is longer than the model's context.
         """
         return await asyncio.to_thread(self._ask, request)
 
     async def close(self) -> None:
-        """Let go of the weights; a later question loads them again."""
+        """Release the weights; a later request loads them again."""
         await asyncio.to_thread(self._drop)
 
     def _ask(self, request: Request) -> Answer:
@@ -46,7 +46,7 @@ class LocalModel(ABC, Generic[L]):
                 expected="0: it gives its likeliest answer only",
                 code="unsupported-temperature",
             )
-        with self._lock:  # a cancelled question still runs to its end in its thread
+        with self._lock:  # a cancelled request still runs to its end in its thread
             if self._loaded is None:
                 self._loaded = self.load()
             return self.answer(self._loaded, request)
@@ -57,15 +57,15 @@ class LocalModel(ABC, Generic[L]):
 
     @abstractmethod
     def load(self) -> L:
-        """The weights, ready to be used."""
+        """Load the weights."""
 
     @abstractmethod
     def answer(self, loaded: L, request: Request) -> Answer:
-        """The answer; takes seconds."""
+        """Answer a request; takes seconds."""
 
 
 def check_length(length: int, request: Request, most: int, where: str) -> None:
-    """Make sure that a request of so many tokens and its answer fit into a model's context.
+    """Check that a request of `length` tokens and its answer fit into a model's context.
 
     Raises:
         RunError: if they do not.

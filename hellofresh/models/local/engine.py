@@ -1,9 +1,9 @@
 """A language model's network and its tokens, on OpenVINO's CPU device.
 
-Every number is a function of the chunks of tokens read so far, in their order and as they were cut: reading always
-starts from a state put back by hand (or from none), never from what the engine happens to have kept, at one precision
-and with one number of threads. Cutting the same tokens elsewhere, another number of threads, another processor type or
-another version of the engine changes last digits.
+Every number depends only on the chunks of tokens read so far, their order and boundaries: reading always
+starts from an explicitly restored state (or an empty one), never from the engine's own cache, at one precision
+and with one number of threads. Other boundaries, another number of threads, another processor type or
+another version of the engine change the last digits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = 512
 
 
 class Tokenizer:
-    """Texts to tokens and back. A text is only ever text: what looks like a control token becomes ordinary tokens."""
+    """Converts texts to tokens and back; text that looks like a control token becomes ordinary tokens."""
 
     def __init__(self, folder: Path) -> None:
         core = openvino.Core()
@@ -37,7 +37,7 @@ class Tokenizer:
         self._decode = core.compile_model(folder / DETOKENIZER, "CPU")
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """The tokens of a text by itself; a half of a surrogate pair becomes a question mark."""
+        """The tokens of a text; a half of a surrogate pair becomes a question mark."""
         if not text:
             return ()
         clean = text.encode(errors="replace").decode()
@@ -50,7 +50,7 @@ class Tokenizer:
 
 @dataclass(frozen=True, slots=True)
 class EngineState:
-    """What the network knows after reading: a copy that nothing overwrites.
+    """A copy of the network's state after reading.
 
     Attributes:
         length: tokens read.
@@ -62,11 +62,11 @@ class EngineState:
 
 
 class Network:
-    """The network with one working memory; not for two threads at once.
+    """The network with one working memory; not thread-safe.
 
     Args:
         folder: of the converted network.
-        threads: fixed, since it decides in which order numbers are added.
+        threads: fixed, since it determines the order of sums.
         precision: of all arithmetic and of the kept keys and values.
     """
 
@@ -74,7 +74,7 @@ class Network:
         settings: dict[str, Any] = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
-            "ENABLE_CPU_PINNING": False,  # a thread bound to a core that others use makes the other thread wait
+            "ENABLE_CPU_PINNING": False,  # a thread pinned to a busy core would make the other wait
             "INFERENCE_PRECISION_HINT": precision,
             "KV_CACHE_PRECISION": precision,
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
@@ -85,7 +85,7 @@ class Network:
         self._length = 0
 
     def restore(self, state: EngineState | None) -> None:
-        """Go back to a state, or to where nothing was read."""
+        """Restore a state, or the empty one."""
         if state is None:
             self._length = 0
             self._request.reset_state()
@@ -95,9 +95,9 @@ class Network:
             variable.state = tensor
 
     def read(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Read at least one token; returns the score of every token of the vocabulary to come next.
+        """Read at least one token; returns the score of every token in the vocabulary as the next one.
 
-        A long text is read a block at a time, so that memory does not grow with the square of its length.
+        A long text is read in blocks, so that memory does not grow with the square of its length.
         """
         for start in range(0, len(tokens), _BLOCK):
             block = tokens[start : start + _BLOCK]
@@ -115,6 +115,6 @@ class Network:
         return scores
 
     def state(self) -> EngineState:
-        """A copy of where the network is now."""
+        """A copy of the network's current state."""
         tensors = tuple(openvino.Tensor(variable.state.data.copy()) for variable in self._variables)
         return EngineState(self._length, tensors)

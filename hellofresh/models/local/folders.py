@@ -1,8 +1,8 @@
-"""A language model in a folder on this machine, loaded by transformers: tuned ones too, whole or as an adapter.
+"""Language models in local folders, loaded by transformers, including tuned ones, whole or as an adapter.
 
-`local-hf:FOLDER` names it. It answers greedily and one request at a time, so that an answer follows from the request
-alone on one type of processor. Nothing is downloaded, and no code of the folder is run. Tuning begins with such models,
-too (`StoredModel`), and may have one downloaded that the user names as one on the hub.
+`local-hf:FOLDER` names one. It answers greedily, one request at a time, so that an answer depends on the request
+alone on one type of processor. It downloads nothing and runs no code of the folder. Tuning starts from such models,
+too (`StoredModel`), and may download one that the user names by its place on the hub.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LIBRARIES = ("torch", "transformers")
 
 
 def adapter_base(folder: Path) -> Path | None:
-    """The folder of the model that an adapter belongs to; None where the folder holds a whole model.
+    """The folder of an adapter's base model; None if the folder holds a whole model.
 
     Raises:
         UsageError: if the adapter's model is not on this machine.
@@ -58,7 +58,7 @@ def adapter_base(folder: Path) -> Path | None:
 
 
 def folder_sha256(folder: Path) -> str:
-    """A hash of all in a model's folder that decides its answers; of an adapter's model too.
+    """A hash of all files in a model's folder that affect its answers, including an adapter's base model.
 
     Raises:
         UsageError: if the folder holds no model.
@@ -77,9 +77,9 @@ def folder_sha256(folder: Path) -> str:
 
 
 def rendered(tokenizer: PreTrainedTokenizerBase, messages: Sequence[Message]) -> str:
-    """A conversation as the text that the model goes on from: by its own template, or in plain blocks without one.
+    """A conversation as prompt text, by the model's template, or in plain blocks without one.
 
-    Texts cannot bring control tokens along: what looks like one is broken up by a space.
+    Texts cannot contain control tokens: a space breaks up what looks like one.
     """
     turns = [{"role": message.role, "content": _plain(tokenizer, message.text)} for message in messages]
     if tokenizer.chat_template:
@@ -96,7 +96,7 @@ def _plain(tokenizer: PreTrainedTokenizerBase, text: str) -> str:
 
 
 def _slug(folder: Path) -> str:
-    """A name for the board: the folder's, or that of the tuning that it came from."""
+    """A name for the board: that of the folder, or of the tuning that made it."""
     name = folder.parent.name if folder.name in ("model", "adapter") else folder.name
     return re.sub(r"[^a-z0-9.]+", "-", name.lower()).strip("-.")[:80] or "model"
 
@@ -109,7 +109,7 @@ class _Loaded:
 
 
 class FolderModel(LocalModel[_Loaded]):
-    """A model in a folder; its weights are loaded by the first question.
+    """A model in a folder; the first request loads its weights.
 
     Raises:
         UsageError: if the folder holds no model, or the extra `train` is not installed.
@@ -139,7 +139,7 @@ class FolderModel(LocalModel[_Loaded]):
         )
 
     def answer(self, loaded: _Loaded, request: Request) -> Answer:
-        """The likeliest tokens after the request."""
+        """Answer greedily with the most likely tokens."""
         import torch
 
         text = rendered(loaded.tokenizer, request.messages)
@@ -156,7 +156,7 @@ class FolderModel(LocalModel[_Loaded]):
         return Answer(text, Finish.STOP if ended else Finish.LENGTH, length, len(found))
 
     def load(self) -> _Loaded:
-        """Weights and tokenizer, an adapter merged into its model."""
+        """Load weights and tokenizer, with an adapter merged into its model."""
         import torch
 
         stored = StoredModel(str(self._folder), str(self._folder), "")
@@ -169,9 +169,9 @@ class StoredModel:
     """A language model that transformers loads, whole or as an adapter.
 
     Attributes:
-        name: as the user named it; what begins with `hub:` may be downloaded.
+        name: the user's name for it; models with the prefix `hub:` may be downloaded.
         place: its folder, or its name on the hub.
-        sha256: of what decides its answers; the name and revision for one on the hub.
+        sha256: of the files that affect its answers; the name and revision for one on the hub.
     """
 
     name: str
@@ -184,7 +184,7 @@ class StoredModel:
         return None if self.name.startswith(HUB) else adapter_base(Path(self.place))
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Its tokenizer, with a token to pad by.
+        """Load its tokenizer, with a padding token.
 
         Raises:
             DataError: if transformers cannot load it.
@@ -200,7 +200,7 @@ class StoredModel:
         return tokenizer
 
     def load(self, device: str, bits: int = 16) -> PreTrainedModel:
-        """Its weights on a device; an adapter's are merged into them.
+        """Load its weights on a device, with an adapter merged into them.
 
         Args:
             device: `cpu`, in 32 bits; or `cuda`.

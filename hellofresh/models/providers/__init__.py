@@ -1,4 +1,4 @@
-"""What the wires of all providers share: one attempt over HTTP, tools and their calls, and errors with a meaning."""
+"""Shared parts of the wires of all providers: one attempt over HTTP, tools and their calls, and typed errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.tasks.images import Image
 
 MAX_BODY = 4 * 2**20
-"""Most bytes of a reply that are read."""
+"""Maximum bytes read of a reply."""
 Tokens = Annotated[int, Field(ge=0, lt=2**53)]
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _EXCERPT = 300
@@ -53,23 +53,23 @@ _NO_PAGE = "Check the base URL: a web page or a proxy may answer there."
 
 
 class Shape(BaseModel):
-    """Base of what providers answer: types as documented, fields beyond them ignored."""
+    """Base of providers' answers: fields typed as documented, others ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 
 
 class HttpModel(ABC):
-    """A model that is asked without an SDK, by one POST to a path below its base URL.
+    """A model called without an SDK, by one POST to a path below its base URL.
 
-    Waiting and asking again is the runner's work. Connections are kept and used again; nothing is unpacked, a reply is
-    bounded, and the key is in no message.
+    The runner waits and retries. Connections are reused; replies are not decompressed and are
+    bounded, and messages never contain the key.
 
     Args:
         spec: what is known of it.
-        endpoint: where it is.
-        abilities: what it takes.
-        headers: those of every request, besides the endpoint's own; by default the key as a bearer token.
-        where: how it is called in messages; its name if left out.
+        endpoint: its address and key.
+        abilities: the parameters that it accepts.
+        headers: headers of every request besides the endpoint's own; by default the key as a bearer token.
+        where: its name in messages; the model's name if left out.
 
     Raises:
         ConfigError: if a header or the key has a control character in it.
@@ -94,7 +94,7 @@ class HttpModel(ABC):
         self._client = HttpClient(self.where, all_headers, timeout_s=endpoint.timeout_s, key=endpoint.key)
 
     async def ask(self, request: Request) -> Answer:
-        """Ask once.
+        """Send one request.
 
         Raises:
             CallError: if no answer came; `retryable` says whether another attempt makes sense.
@@ -126,19 +126,19 @@ class HttpModel(ABC):
         return self.read(reply, request)
 
     async def close(self) -> None:
-        """Close all connections; a later question opens new ones."""
+        """Close all connections; a later request opens new ones."""
         await self._client.close()
 
     @abstractmethod
     def body(self, request: Request) -> bytes:
-        """What is sent, with only what the model takes."""
+        """The body of a request, with only the parameters that the model accepts."""
 
     @abstractmethod
     def read(self, reply: HttpReply, request: Request) -> Answer:
         """The answer in a reply.
 
         Raises:
-            CallError: if it holds none.
+            CallError: if it holds no answer.
         """
 
 
@@ -150,7 +150,7 @@ def encoded(body: Mapping[str, object]) -> bytes:
 def content_of(
     message: Message, shown: Callable[[Image], dict[str, object]], kind: str = "text"
 ) -> str | list[dict[str, object]]:
-    """What a message says: its text, or its pictures and its text as parts.
+    """The content of a message: its text, or its pictures and its text as parts.
 
     Args:
         message: of the system, the user or the assistant.
@@ -163,12 +163,12 @@ def content_of(
 
 
 def data_url(image: Image) -> str:
-    """A picture within an address."""
+    """A picture as a data URL."""
     return f"data:{image.type};base64,{base64.b64encode(image.content).decode()}"
 
 
 def tool_schema(tool: Tool) -> dict[str, object]:
-    """What a tool takes as a JSON schema."""
+    """The arguments of a tool as a JSON schema."""
     if tool.schema:
         given: dict[str, object] = json.loads(tool.schema)
         return given
@@ -177,7 +177,7 @@ def tool_schema(tool: Tool) -> dict[str, object]:
 
 
 def whole_calls(request: Request) -> bool:
-    """Whether the calls of an answer are handed on whole: all of them, with all arguments."""
+    """Whether to return all calls of an answer with all arguments."""
     return any(tool.schema for tool in request.tools)
 
 
@@ -187,9 +187,9 @@ def call_arguments(call: ToolCall) -> str:
 
 
 def read_call(key: str, name: str, arguments: object, token: str = "", *, whole: bool = False) -> ToolCall:
-    """A call of a tool as it came; its arguments as JSON, or as an object.
+    """Read a tool call, whose arguments are JSON text or an object.
 
-    Unless `whole`, it is called with the first text among the arguments, or with nothing.
+    Unless `whole`, only the first text among the arguments is kept, if any.
     """
     if whole:
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
@@ -206,18 +206,18 @@ def read_call(key: str, name: str, arguments: object, token: str = "", *, whole:
 
 
 def whole_text(text: str) -> str:
-    """The text with halves of surrogate pairs, which no file can hold, replaced."""
+    """The text with halves of surrogate pairs replaced, which cannot be written to a file."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def addresses_in(items: Iterable[object]) -> tuple[str, ...]:
-    """The web addresses among what may be anything, each once, in their order."""
+    """The distinct web addresses among arbitrary values, in their order."""
     texts = (whole_text(item).strip() for item in items if isinstance(item, str))
     return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
 
 
 def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, float]:
-    """Log-probability of yes and of no, added up over their spellings (`Yes`, ` yes`, `YES`); without one, no entry.
+    """Log-probability of yes and of no, summed over their spellings (`Yes`, ` yes`, `YES`); no entry if none occurs.
 
     Args:
         spellings: tokens with their natural log-probabilities.
@@ -235,7 +235,7 @@ def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, f
 
 
 def bad_reply(where: str, why: str, status: int | None = 200, body: bytes = b"") -> CallError:
-    """An error for a reply that is not what its format says; of a body that is no JSON it says what came."""
+    """The error for a malformed reply, with an excerpt if the body is not JSON."""
     fix = ""
     if (start := body.lstrip()[:1]) and start not in b"{[":
         streams = _EVENTS.match(body) is not None
@@ -254,11 +254,11 @@ def bad_reply(where: str, why: str, status: int | None = 200, body: bytes = b"")
 
 
 def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> CallError:
-    """The error for a reply with that HTTP status; a status of 200 is of an error that came in place of an answer.
+    """The error for a reply by its HTTP status; status 200 means that an error came instead of an answer.
 
     Args:
         status: None if absent.
-        what: what the provider said.
+        what: the provider's message.
         where: the model, for the message.
         wait_s: seconds that the provider asked to wait.
     """
@@ -277,16 +277,16 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
 
 
 def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answer:
-    """The answer that was blocked where an error says so: `{"error": {"message", "code", "type", "metadata"}}`.
+    """A blocked answer if an error says so: `{"error": {"message", "code", "type", "metadata"}}`.
 
     Args:
-        status: HTTP status; 200 of an error in place of an answer, which may name another one.
-        body: as it came.
+        status: HTTP status; 200 for an error instead of an answer, which may name another status.
+        body: as received.
         where: the endpoint and model, for the message.
         wait_s: seconds that the provider asked to wait.
 
     Raises:
-        CallError: unless the provider refused to answer for what the question says.
+        CallError: unless the provider refused because of the question's content.
     """
     try:
         reply = parsed(body)
@@ -322,6 +322,6 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of what a server said, on one line, without control characters."""
+    """The beginning of a server's message, on one line, without control characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * _EXCERPT]).split())
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"

@@ -1,4 +1,4 @@
-"""Models of Anthropic, asked over the Messages API without an SDK.
+"""Models of Anthropic, called over the Messages API without an SDK.
 
 Source of the format: https://platform.claude.com/docs/en/api/messages and .../api/errors.
 """
@@ -38,7 +38,7 @@ _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {
     "end_turn": Finish.STOP,
     "tool_use": Finish.STOP,
-    "pause_turn": Finish.LENGTH,  # it would go on searching
+    "pause_turn": Finish.LENGTH,  # it would continue to search
     "stop_sequence": Finish.STOP,
     "max_tokens": Finish.LENGTH,
     "model_context_window_exceeded": Finish.LENGTH,
@@ -107,7 +107,7 @@ class AnthropicModel(HttpModel):
         super().__init__(spec, endpoint, abilities, headers)
 
     def body(self, request: Request) -> bytes:
-        """A message without system messages, whose texts go before it."""
+        """The body with the texts of system messages in a separate field."""
         rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
         body: dict[str, object] = {
             "model": self._model,
@@ -135,7 +135,7 @@ class AnthropicModel(HttpModel):
             if reply.status != 200:
                 return failure(reply.status, reply.body, self.where, reply.wait_s)
         else:
-            # A failure may come with status 200; the type then says what the status would have been.
+            # A failure may come with status 200; its type then gives the real status.
             status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
             raise refusal(status, f"{error.type}: {excerpt(error.message)}", self.where, reply.wait_s)
         try:

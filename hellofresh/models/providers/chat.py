@@ -1,6 +1,6 @@
-"""Models behind an OpenAI-compatible endpoint, asked over its wire format, and how strictly a reply is read.
+"""Models behind an OpenAI-compatible endpoint, with a strict reader of replies.
 
-Source: https://platform.openai.com/docs/api-reference/chat/create, and what compatible servers make of it (a list of
+Source: https://platform.openai.com/docs/api-reference/chat/create, and variants of compatible servers (a list of
 content parts, an `error` in a reply of status 200, other names for why an answer ended).
 """
 
@@ -139,7 +139,7 @@ def _message(message: Message) -> dict[str, object]:
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
-    """The texts of system messages put before the first one of the user."""
+    """The messages with texts of system messages moved before the first user message."""
     rest = [message for message in messages if message.role != "system"]
     if len(rest) == len(messages):
         return messages
@@ -155,12 +155,12 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
     """The answer in the body of a reply of status 200.
 
     Args:
-        body: as it came.
+        body: as received.
         where: the endpoint and model, for messages.
-        whole: whether calls of tools are handed on whole.
+        whole: whether to return all tool calls with all arguments.
 
     Raises:
-        CallError: if the body is not a JSON, holds an error, or is not shaped as it should be.
+        CallError: if the body is not JSON, holds an error, or has a wrong shape.
     """
     try:
         reply = parsed(body)
@@ -200,7 +200,7 @@ def _answer(reply: _Reply, whole: bool) -> Answer:
 
 
 def _text(content: str | list[dict[str, object]] | None) -> str:
-    """The visible text, which may be missing: a call of a tool only, or hidden reasoning used up the cap."""
+    """The visible text, which may be missing if there is only a tool call, or hidden reasoning used up the cap."""
     if not isinstance(content, list):
         return content or ""
     texts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -210,7 +210,7 @@ def _text(content: str | list[dict[str, object]] | None) -> str:
 
 
 def _calls(items: object, whole: bool) -> tuple[ToolCall, ...]:
-    """The calls of functions; an entry of another form ends them."""
+    """The function calls up to the first entry of another form."""
     calls = []
     for number, item in enumerate(_dicts(items), start=1):
         function = item.get("function")
@@ -222,7 +222,7 @@ def _calls(items: object, whole: bool) -> tuple[ToolCall, ...]:
 
 
 def _sources(reply: _Reply, annotations: object) -> tuple[str, ...]:
-    """Addresses that an answer cites, in any of the ways that endpoints have; others are not citations."""
+    """Addresses that an answer cites, in any of the forms that endpoints use."""
     cited = _dicts([item.get("url_citation", item) for item in _dicts(annotations)]) + _dicts(reply.search_results)
     listed = reply.citations if isinstance(reply.citations, list) else []
     return addresses_in([*(item.get("url") for item in cited), *listed])
@@ -233,7 +233,7 @@ def _dicts(items: object) -> list[dict[str, object]]:
 
 
 def _logprobs(logprobs: _Logprobs | None) -> Mapping[str, float] | None:
-    """What the first token's likeliest spellings say of yes and no."""
+    """Log-probabilities of yes and no from the most likely first tokens."""
     if logprobs is None or not logprobs.content:
         return None
     likeliest = _TOKENS.validate_python(logprobs.content[0].get("top_logprobs") or logprobs.content[:1])

@@ -1,4 +1,4 @@
-"""Models of Google, asked through google-genai: one attempt a call, the SDK's own repetitions switched off."""
+"""Models of Google, called through google-genai: one attempt per call, with the SDK's retries switched off."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
 class GeminiModel:
-    """A model of Google's Gemini API, over a session of our own: the SDK's client asks once, and nowhere else.
+    """A model of Google's Gemini API, over our own session, so that the SDK sends one request to one address.
 
     Raises:
         UsageError: if google-genai is not installed.
@@ -75,7 +75,7 @@ class GeminiModel:
 
     @cached_property
     def _client(self) -> Client:
-        """Opened with the first request, within the running event loop."""
+        """Open the client at the first request, within the running event loop."""
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
 
@@ -94,7 +94,7 @@ class GeminiModel:
             retry_options=HttpRetryOptions(attempts=1),
             aiohttp_client=self._session,
         )
-        # The key is always given, so that no other one is taken from the environment.
+        # The key is always passed, so that the SDK does not take another from the environment.
         return Client(vertexai=False, api_key=endpoint.key or "none", http_options=options)
 
     async def ask(self, request: Request) -> Answer:
@@ -115,11 +115,11 @@ class GeminiModel:
                 await client.aio.aclose()
                 client.close()
             await session.close()
-            await asyncio.sleep(0)  # transports close in the loop's next turn
+            await asyncio.sleep(0)  # transports close in the loop's next iteration
 
     @asynccontextmanager
     async def _named_errors(self) -> AsyncIterator[None]:
-        """Have whatever the SDK raises, or does not within the time for one attempt, come as a `CallError`."""
+        """Turn all errors of the SDK, and a timeout of the attempt, into `CallError`."""
         from google.genai.errors import APIError, UnknownApiResponseError
 
         where, timeout_s = self.spec.name, self._endpoint.timeout_s
@@ -134,14 +134,14 @@ class GeminiModel:
             what = f"no complete answer ({type(error).__name__})"
             raise CallError(what, where=where, code="unreachable", retryable=True) from None
         except (ValidationError, UnknownApiResponseError, ValueError, TypeError, AttributeError, KeyError) as error:
-            # The SDK reads replies without checking their shape first; what is no JSON stands in the decoder's error.
+            # The SDK does not check the shape of replies; a reply that is not JSON is in the decoder's error.
             faulty = error if isinstance(error, json.JSONDecodeError) else error.__cause__
             body = faulty.doc.encode(errors="replace") if isinstance(faulty, json.JSONDecodeError) else b""
             raise bad_reply(where, type(error).__name__, body=body) from None
 
 
 async def _refuse(*_: object) -> None:
-    """Follow no redirect: the key goes nowhere else."""
+    """Refuse redirects, so that the key is not sent to another address."""
     raise CallError(
         "the endpoint redirects, and redirects are not followed",
         fix="Give the final address as base URL.",
@@ -179,7 +179,7 @@ def _parts(message: Message) -> list[PartDict]:
 
 
 def _config(request: Request, abilities: Abilities) -> GenerateContentConfigDict:
-    """A request's settings, with only what the model takes."""
+    """A request's settings, with only the parameters that the model accepts."""
     rules = "\n\n".join(message.text for message in request.messages if message.role == "system")
     functions: list[FunctionDeclarationDict] = [
         {"name": tool.name, "description": tool.about, "parameters_json_schema": tool_schema(tool)}
@@ -201,15 +201,15 @@ def _config(request: Request, abilities: Abilities) -> GenerateContentConfigDict
 
 
 def _answer(response: GenerateContentResponse, where: str, *, whole: bool) -> Answer:
-    """The answer in a response; a question or an answer that was blocked is one too.
+    """The answer in a response, including a blocked question or answer.
 
     Args:
-        response: as the SDK gives it.
+        response: from the SDK.
         where: the model, for messages.
-        whole: whether calls of tools are handed on whole.
+        whole: whether to return all tool calls with all arguments.
 
     Raises:
-        CallError: if it has neither a candidate nor a reason for that, or no known reason why the answer ended.
+        CallError: if it has neither a candidate nor a reason for its absence, or an unknown finish reason.
     """
     tokens_in, tokens_out, cached_in = _usage(response)
     candidates = response.candidates or []
@@ -248,7 +248,7 @@ def _call(part: Part, number: int, whole: bool) -> ToolCall:
 
 
 def _cited(candidate: Candidate) -> Iterator[str | None]:
-    """What the answer rests on. Addresses lead through Google; the site is named by the title, if by anything."""
+    """The sources of the answer. Their addresses redirect through Google; only the title may name the site."""
     found = candidate.grounding_metadata
     for chunk in (found.grounding_chunks or []) if found is not None else []:
         if chunk.web is not None:
@@ -257,7 +257,7 @@ def _cited(candidate: Candidate) -> Iterator[str | None]:
 
 
 def _usage(response: GenerateContentResponse) -> tuple[int | None, int | None, int]:
-    """Tokens of the request, of the answer with those of its hidden reasoning, and of the request from a cache."""
+    """Tokens of the request, of the answer including hidden reasoning, and of the request's cached part."""
     usage = response.usage_metadata
     if usage is None or usage.prompt_token_count is None:
         return None, None, 0
@@ -277,7 +277,6 @@ def _logprobs(result: LogprobsResult | None) -> dict[str, float] | None:
 
 
 def _read_error(error: APIError, where: str, key: str | None) -> CallError:
-    """What the SDK raised, as this project's own error."""
     message = (error.message or error.status or "no reason given") if isinstance(error.message, str | None) else ""
     status = error.code if isinstance(error.code, int) else None
     wrong_key = status == 400 and "API_KEY_INVALID" in json.dumps(error.details, default=str)
@@ -287,7 +286,7 @@ def _read_error(error: APIError, where: str, key: str | None) -> CallError:
 
 
 def _wait(error: APIError) -> float | None:
-    """Seconds to wait: the header Retry-After, else what the error's details say (`"retryDelay": "34s"`)."""
+    """Seconds to wait, from the header Retry-After, else from the error's details (`"retryDelay": "34s"`)."""
     headers = getattr(error.response, "headers", None)
     if headers is not None and headers.get("Retry-After"):
         return retry_after_s(headers.get("Retry-After"), headers.get("Date"))

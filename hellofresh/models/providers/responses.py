@@ -1,6 +1,6 @@
-"""Models of OpenAI, asked over the Responses API without an SDK: the way to its own web search.
+"""Models of OpenAI, called over the Responses API without an SDK, which gives access to its web search.
 
-Source of the format: https://platform.openai.com/docs/api-reference/responses. Nothing is stored at the provider.
+Source of the format: https://platform.openai.com/docs/api-reference/responses. Providers are asked to store nothing.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ResponsesModel(HttpModel):
     path = "/responses"
 
     def body(self, request: Request) -> bytes:
-        """The conversation as items, and functions and search as tools."""
+        """The body: the conversation as items, and functions and search as tools."""
         body: dict[str, object] = {
             "model": self._model,
             "input": [item for message in request.messages for item in _items(message)],

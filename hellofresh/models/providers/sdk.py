@@ -1,7 +1,7 @@
-"""Models that a client of OpenAI's SDK asks: classic Azure, tokens of Entra, gateways with a signature of their own.
+"""Models called through a client of OpenAI's SDK: classic Azure, Entra tokens, gateways with their own signatures.
 
-The client says where, and adds keys and signatures; what is asked and how a reply is read is the own wire's. So the
-client's retries are off, no redirect is followed, nothing is unpacked, a reply is bounded, and no key is in a message.
+The client sets the address, keys and signatures; this project's wire writes requests and reads replies. So the
+client's retries and redirects are off, replies are not decompressed and are bounded, and messages contain no key.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SdkModel(ChatModel):
     """A model behind the `chat/completions` of a client.
 
     Raises:
-        UsageError: if the client cannot be made, is not of the SDK, or would send a key that others can read.
+        UsageError: if the client cannot be made, is not of the SDK, or would send a key that eavesdroppers can read.
     """
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
@@ -57,7 +57,7 @@ class SdkModel(ChatModel):
 
 
 def _made(place: str) -> object:
-    """What the class of the SDK, or the function of a file of one's own, gives without arguments."""
+    """Call the class of the SDK, or the function of the user's file, without arguments."""
     file, _, name = place.rpartition(":")
     try:
         return (getattr(import_module(file), name) if file == "openai" else runpy.run_path(file)[name])()
@@ -71,7 +71,7 @@ def _made(place: str) -> object:
 
 
 class _SdkWire:
-    """The place of `HttpClient`, over a client of the SDK whose own connections, proxies and signatures are used."""
+    """Replaces `HttpClient` by a client of the SDK with its own connections, proxies and signatures."""
 
     def __init__(self, where: str, client: Any, timeout_s: float) -> None:
         self._where, self._timeout_s, self._http = where, timeout_s, client._client
@@ -92,18 +92,18 @@ class _SdkWire:
             raise self._broken(error) from None
         except (TimeoutError, UnusableReplyError):
             raise
-        except Exception as error:  # of the client's own tokens or signatures; its words may hold a key
+        except Exception as error:  # from the client's tokens or signatures; its text may hold a key
             what, fix = f"the client failed ({type(error).__name__})", "Ask one question with the client alone."
             raise CallError(what, where=self._where, fix=fix, code="client-failed") from None
         return HttpReply(response.status_code, response.headers, response.content)
 
     async def close(self) -> None:
-        """Close kept connections, which belong to this event loop; the client can be used again."""
+        """Close open connections, which belong to this event loop; the client stays usable."""
         for transport in filter(None, (self._http._transport, *self._http._mounts.values())):
             await transport.aclose()
 
     def _broken(self, error: APIConnectionError) -> Exception:
-        """The own wire's word for what broke, by what lies under the SDK's error."""
+        """The error of our own wire for the cause of an SDK error."""
         causes = list(_causes(error.__cause__))
         names = [type(cause).__name__ for cause in causes]
         if any(isinstance(cause, ssl.SSLError) for cause in causes):
@@ -113,7 +113,7 @@ class _SdkWire:
 
 
 def _bounded(inner: Any) -> Any:
-    """An HTTP client of the SDK's, over `inner`: a reply is read as it came, bounded, from the address asked."""
+    """An HTTP client for the SDK over `inner`: no decompression, bounded replies, no redirects."""
     library: Any = next(base for base in type(inner).__mro__ if base.__name__ == "AsyncClient")
 
     class Bounded(library):  # type: ignore[misc]
@@ -136,7 +136,6 @@ def _bounded(inner: Any) -> Any:
 
 
 def _secrets(headers: Mapping[str, str]) -> Iterator[bytes]:
-    """What stands in headers of keys, tokens and signatures."""
     for name, value in headers.items():
         if _SECRET.search(name) and len(word := value.rpartition(" ")[2]) > 7:
             yield word.encode()

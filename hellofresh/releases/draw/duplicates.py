@@ -1,11 +1,11 @@
-"""Texts that say almost the same as other texts.
+"""Detection of near-duplicate texts.
 
-Two texts are near-duplicates where the Jaccard similarity of their sets of shingles (three words in a row, or, of short
-texts, single words, in lower case) is at least 0.8. Pairs are proposed by MinHash signatures of 64 values in 16 bands
-of 4, which misses a pair at 0.8 with probability (1 - 0.8^4)^16 < 0.0003, and then measured.
+Two texts are near-duplicates if the Jaccard similarity of their sets of shingles (three words in a row, or single
+words for short texts, in lower case) is at least 0.8. Candidate pairs come from MinHash signatures of 64 values in 16
+bands of 4, which miss a pair at 0.8 with probability (1 - 0.8^4)^16 < 0.0003; then their exact similarity is computed.
 
-A text that must not be kept leaves a sketch: the two lowest bits of each of 256 MinHash values. Nobody can read words
-out of it, only find out whether a text at hand is near it. The estimated similarity has a standard error of 0.03.
+Of a text that must not be kept, a sketch is stored: the two lowest bits of each of 256 MinHash values. It does not
+reveal words, but shows whether a given text is near. The estimated similarity has a standard error of 0.03.
 Source: Broder, On the resemblance and containment of documents (1997); Leskovec, Rajaraman and Ullman, Mining of
 Massive Datasets, section 3.4; Li and König, b-Bit Minwise Hashing (2010).
 """
@@ -28,7 +28,7 @@ _WORDS = re.compile(r"\w+")
 _BANDS, _ROWS = 16, 4
 _SKETCH = 256
 _SKETCH_JACCARD = 0.7
-"""At this estimate a similarity of 0.8 is missed with probability 0.0005, and one of 0.5 found with 0.000001."""
+"""With this threshold a similarity of 0.8 is missed with probability 0.0005, and one of 0.5 accepted with 0.000001."""
 
 
 def _constants(start: int) -> NDArray[np.uint64]:
@@ -36,12 +36,12 @@ def _constants(start: int) -> NDArray[np.uint64]:
     return np.array(values, dtype=np.uint64)
 
 
-# Multiply-shift hashing (Dietzfelbinger et al. 1997) needs odd factors; fixed ones give everybody the same pairs.
+# Multiply-shift hashing (Dietzfelbinger et al. 1997) needs odd factors; they are fixed for reproducible pairs.
 _FACTORS, _OFFSETS = _constants(0) | np.uint64(1), _constants(1000)
 
 
 class NearDuplicate(NamedTuple):
-    """The most similar earlier sample and how similar it is, from 0.8 to 1."""
+    """The most similar earlier sample and its similarity, from 0.8 to 1."""
 
     earlier: str
     jaccard: float
@@ -50,15 +50,15 @@ class NearDuplicate(NamedTuple):
 def near_duplicates(
     texts: Mapping[str, str], earlier: Mapping[str, str] | Iterable[tuple[str, str]], words: int = 3
 ) -> dict[str, NearDuplicate]:
-    """Which texts are near-duplicates of an earlier one; texts without a word are none.
+    """Find the texts that are near-duplicates of an earlier one; texts without words are not compared.
 
     Args:
         texts: by id.
-        earlier: texts to compare with, by id or each with its id; most are not kept, so that there may be many.
-        words: in a shingle; 1 for short texts.
+        earlier: texts to compare with, by id or as pairs of id and text; they are streamed, so there may be many.
+        words: words in a shingle; 1 for short texts.
 
     Returns:
-        By id, in the order of `texts`.
+        The near-duplicate of each such text by its id, in the order of `texts`.
     """
     own = {key: shingles for key, text in texts.items() if (shingles := shingle_hashes(text, words)).size}
     bands = {key: tuple(signature_bands(shingles)) for key, shingles in own.items()}
@@ -81,7 +81,7 @@ def near_duplicates(
 
 
 def shingle_hashes(text: str, length: int) -> NDArray[np.uint64]:
-    """The set of hashes of all shingles; a text of fewer words is one shingle."""
+    """The set of hashes of all shingles; a text with fewer words than `length` is one shingle."""
     words = _WORDS.findall(unicodedata.normalize("NFKC", text).casefold())
     count = max(1, len(words) - length + 1) if words else 0
     hashes = {zlib.crc32(" ".join(words[k : k + length]).encode()) for k in range(count)}
@@ -95,14 +95,14 @@ def _signature(shingles: NDArray[np.uint64], size: int) -> NDArray[np.uint32]:
 
 
 def signature_bands(shingles: NDArray[np.uint64]) -> Iterator[tuple[int, bytes]]:
-    """What two texts must have one of in common to be compared."""
+    """Number and bytes of each band of the signature; texts are compared if they share one."""
     if shingles.size:
         for number, band in enumerate(_signature(shingles, _BANDS * _ROWS).reshape(_BANDS, _ROWS)):
             yield number, band.tobytes()
 
 
 def sketch(text: str, words: int) -> str:
-    """What a text leaves by which near-equal ones are found later, in hexadecimal; empty for one without a word."""
+    """The sketch of a text, in hexadecimal; empty for a text without words."""
     shingles = shingle_hashes(text, words)
     if not shingles.size:
         return ""
@@ -111,14 +111,14 @@ def sketch(text: str, words: int) -> str:
 
 
 def near_sketches(texts: Mapping[str, str], sketches: Iterable[str], words: int) -> set[str]:
-    """Which texts, by id, are near-equal to one that left a sketch made with as many words."""
+    """Ids of the texts that are near a sketch that was made with the same `words`."""
     kept = np.array([np.frombuffer(bytes.fromhex(item), np.uint8) for item in sketches if item], dtype=np.uint8)
     own = {key: made for key, text in texts.items() if kept.size and (made := sketch(text, words))}
     found = set()
     for key, made in own.items():
         different = np.unpackbits(kept ^ np.frombuffer(bytes.fromhex(made), np.uint8), axis=1)
         equal = 1 - different.reshape(len(kept), _SKETCH, 2).any(axis=2).mean(axis=1)
-        # Two bits are equal by chance in a quarter of the values.
+        # By chance, two bits are equal in a quarter of the values.
         if ((equal - 0.25) / 0.75).max() >= _SKETCH_JACCARD:
             found.add(key)
     return found

@@ -1,8 +1,8 @@
 """Commitments to labels: published with the samples, they prove later that no label was changed.
 
-A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 bits that cannot be
-guessed: HMAC-SHA256 of the id under the workspace's escrow key. So salts need not be stored to be the same again, and a
-release built twice in one workspace has the same bytes.
+A commitment is the SHA-256 of the canonical JSON of `{"id", "label", "salt"}`. The salt is 256 unguessable bits: the
+HMAC-SHA256 of the id under the workspace's escrow key. Salts can be recomputed instead of stored, and a release built
+twice in one workspace has the same bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.tasks.samples import Label
 
 SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is this key").digest()
-"""Key for the bundled sample sources, whose labels anybody can read: their releases are the same on every machine."""
+"""Key for the bundled sample sources, whose labels are public; it makes their releases the same on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Escrow:
 
     @classmethod
     def of_workspace(cls, workspace: Workspace) -> Escrow:
-        """The workspace's own key, made at first use; only its owner may read the file.
+        """The escrow with the workspace's own key, made at first use; only its owner may read the file.
 
         Raises:
             ReleaseError: if the key file is not 64 hexadecimal digits.
@@ -58,10 +58,9 @@ class Escrow:
         return hmac.new(self._key, sample_id.encode(), hashlib.sha256).hexdigest()
 
     def draw_key(self, quarter: Quarter, task: str, seed: str) -> str:
-        """What decides which samples of a quarter are drawn, 64 hexadecimal digits.
+        """The key of the draw of a quarter's samples, 64 hexadecimal digits.
 
-        It is secret until the reveal: who knew it could tell labels from the choice, see
-        `hellofresh.releases.draw.release`.
+        It is secret until the reveal, since labels could be inferred from it, see `hellofresh.releases.draw.release`.
         """
         return hmac.new(self._key, f"draw:{task}:{quarter}:{seed}".encode(), hashlib.sha256).hexdigest()
 

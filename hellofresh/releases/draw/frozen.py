@@ -1,7 +1,7 @@
-"""From the rows of a data set to a frozen edition: all rows, with their own skew, and labels that are public at once.
+"""Make a frozen edition from a data set: all rows, in their original class balance, with labels public at once.
 
-It has neither quarter, calendar, escrow nor balance. A version is never rewritten: its manifest names a hash of its
-content, and other content needs another version. The queries of a corpus make one, too.
+It has no quarter, calendar, escrow or balancing. A version is never rewritten: its manifest has a hash of its content,
+and other content needs another version. The queries of a corpus can form one too.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from hellofresh.tasks.samples import Candidate, Label, to_json
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:
-    """Where a data set is from, and what may be done with it.
+    """The source and licence of a data set.
 
     Attributes:
-        name: as its authors call it.
+        name: its authors' name for it.
         address: where they publish it.
         published: the day from which its labels have been public.
-        licence: SPDX name, or a phrase that says what holds.
-        texts: whether its texts may be passed on; if not, the release holds ids and hashes.
+        licence: SPDX name, or a phrase with the terms.
+        texts: whether its texts may be redistributed; if not, the release holds ids and hashes.
     """
 
     name: str
@@ -58,7 +58,7 @@ class DatasetSource:
 
 @dataclass(frozen=True, slots=True)
 class FrozenRelease:
-    """What freezing did: samples by label, and whether this very content was there already (`skipped`)."""
+    """The result of freezing: samples by label, and whether the same content existed already (`skipped`)."""
 
     edition: Frozen
     task: str
@@ -73,18 +73,18 @@ def freeze(
 ) -> FrozenRelease:
     """Write a version of a data set as a release: samples, labels and manifest, all public at once.
 
-    Samples get the edition's name and its one period, whatever they have. The same content again changes nothing; where
-    texts are withheld, it fills them in on this machine.
+    Samples get the edition's name and its only period. Freezing the same content again changes nothing, except that
+    withheld texts are filled in on this machine.
 
     Args:
         workspace: where it is written.
         edition: name and version.
-        task: what is asked about the samples.
+        task: the task of the samples.
         found: all rows of the data set, in any order, with the account of how they were read.
 
     Raises:
-        ReleaseError: if the version is there with other content, a sample is not the task's or is there twice, a label
-            is not one of the task's classes, or texts are to be withheld and the task has no form without texts.
+        ReleaseError: if the version exists with other content, a sample is of another task or duplicated, a label is
+            not one of the task's classes, or texts must be withheld and the task has no form without texts.
         WorkspaceError: if another process freezes the same version, or files cannot be written.
     """
     rows = _rows(edition, task, found.candidates)
@@ -97,7 +97,7 @@ def freeze(
             _check_same(folder, edition, task, content)
         else:
             _write(folder, _manifest(edition, task, found, source, content), content)
-        if not source.texts:  # kept here with their texts, but for those that were taken down
+        if not source.texts:  # the private copy keeps the texts of samples that were not taken down
             gone = {item.id for item in read_manifest(folder).takedowns}
             kept = (to_json(item.sample) for item in rows if item.sample.id not in gone)
             write_jsonl(workspace.private(edition, task.name) / "samples.jsonl", kept, mode=0o600)
@@ -105,7 +105,7 @@ def freeze(
 
 
 def _rows(edition: Frozen, task: Task, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates as the edition's samples, sorted by id; raises ReleaseError."""
+    """The candidates as the edition's samples, sorted by id; raises ReleaseError on an invalid one."""
     if not candidates:
         raise _refused(edition, task, "no samples", "at least one", "empty-release")
     rows = [
@@ -138,7 +138,7 @@ def _refused(edition: Frozen, task: Task, what: str, expected: str, code: str) -
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What is published: the lines of both files, and how many samples have each label."""
+    """The published content: the lines of both files, and the number of samples by label."""
 
     samples: Sequence[dict[str, object]]
     labels: Sequence[dict[str, object]]
@@ -146,7 +146,7 @@ class _Content:
 
     @classmethod
     def of(cls, task: Task, rows: Sequence[Candidate], *, withheld: bool) -> _Content:
-        """Of the rows in order of their ids; raises ReleaseError if the task has no form without texts."""
+        """The content of rows sorted by id; raises ReleaseError if the task has no form without texts."""
         if withheld and task.public_type is None:
             raise ReleaseError(
                 f"texts of {task.name} are to be withheld",
@@ -164,14 +164,14 @@ class _Content:
 
     @property
     def sha256(self) -> str:
-        """What tells two contents apart."""
+        """Hash that identifies the content."""
         files = {"labels": self.labels, "samples": self.samples}
         texts = {name: "".join(f"{canonical_json(row)}\n" for row in rows) for name, rows in files.items()}
         return sha256_text(canonical_json({name: sha256_text(text) for name, text in texts.items()}))
 
 
 def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) -> None:
-    """Refuse other content than the version has."""
+    """Refuse content that differs from that of the existing version."""
     dataset = read_manifest(folder).dataset
     if dataset is None or dataset.content != content.sha256:
         has = "no content hash" if dataset is None else f"the content {dataset.content[:12]}"
@@ -185,14 +185,14 @@ def _check_same(folder: Path, edition: Frozen, task: Task, content: _Content) ->
 
 
 def _write(folder: Path, manifest: Manifest, content: _Content) -> None:
-    """Write the files; the manifest comes last, so that what was stopped before is written anew."""
+    """Write the files, the manifest last, so that an interrupted write is repeated."""
     samples, labels = folder / "samples.jsonl", folder / "labels.jsonl"
     files = [(samples, write_jsonl(samples, content.samples)), (labels, write_jsonl(labels, content.labels))]
     write_manifest(folder, manifest.amended(files=tuple(file_entry(folder, path, rows) for path, rows in files)))
 
 
 def _manifest(edition: Frozen, task: Task, found: Collection, source: DatasetSource, content: _Content) -> Manifest:
-    """What the first version says, but for the files."""
+    """The first version of the manifest, without its files."""
     return Manifest(
         format=FORMAT,
         version=1,
@@ -222,10 +222,10 @@ def _manifest(edition: Frozen, task: Task, found: Collection, source: DatasetSou
 
 
 def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, published: date) -> Collection:
-    """The queries of a split of a corpus, with their judgements, as candidates of a task about evidence.
+    """The queries of a corpus's split, with their relevance judgements, as candidates of an evidence task.
 
     Args:
-        published: the day from which the judgements have been public; it dates the queries too.
+        published: the day from which the judgements have been public, which is also the date of the queries.
 
     Raises:
         UsageError: if the corpus has no such split.
@@ -238,11 +238,11 @@ def evidence_candidates(corpus: RetrievalCorpus, split: str, task: Task, publish
 def claim_candidates(
     corpus: RetrievalCorpus, claims: Sequence[Query], task: Task, published: date, source: SourceFile
 ) -> Collection:
-    """Claims from a file, to be looked up in a corpus that need not have been made for them.
+    """Claims from a file as candidates of an evidence task; the corpus may be of another origin.
 
     Args:
-        published: dates the claims.
-        source: their file.
+        published: the date of the claims.
+        source: the file of the claims.
     """
     parameters = {"claims_sha256": source.sha256}
     return _of_corpus(corpus, claims, task, published, unit="claims", parameters=parameters, sources=(source,))

@@ -1,9 +1,9 @@
-"""The prospective split: samples that were undecided when they were published, so that no label can have been seen.
+"""The prospective split: samples that were undecided at publication, so that no system can have seen a label.
 
-They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. There
-is nothing to commit to: the labels do not exist. A later collection decides them; those that it does not decide are
-dropped with the reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json`, and once it
-is resolved `outcomes.jsonl`: for each sample `label` (no salt), or the `reason` why it has none.
+They are undecided candidates of a collection (`--pending`), published at once with a deadline a few days later. No
+commitments are made, as the labels do not exist yet. A later collection decides them; undecided ones are dropped with a
+reason. `releases/<quarter>/<task>/prospective/` has `samples.jsonl` and `manifest.json` and, once resolved,
+`outcomes.jsonl`: each sample's `label` (no salt), or the `reason` why it has no label.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
 
 OUTCOMES = "outcomes.jsonl"
-"""File of what became of the samples."""
+"""File with the outcome of each sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prospective:
-    """How many undecided samples there were and were drawn, until when, and whether that was done before."""
+    """The result of a draw: numbers of undecided and drawn samples, the deadline, and whether it existed already."""
 
     task: str
     quarter: Quarter
@@ -61,14 +61,14 @@ class Prospective:
 
 @dataclass(frozen=True, slots=True)
 class ResolutionReport:
-    """What became of a prospective split: labels, samples dropped by reason, and samples that still wait.
+    """The result of resolving a prospective split: samples labelled, dropped by reason, and still undecided.
 
     Attributes:
-        labels: samples that were decided.
-        dropped: samples that were not, by reason.
-        waiting: samples that may still be decided: until there are none, it is resolved only where that is asked for.
-        skipped: True where it was resolved before.
-        waits_until: when predictions close on a split that has a group of this one; until then nothing is labelled.
+        labels: number of decided samples.
+        dropped: number of undecidable samples, by reason.
+        waiting: samples that may still be decided; while there are any, only `final` resolves the split.
+        skipped: True if it was resolved before.
+        waits_until: deadline of another split with a group of this one; no labels are published before it.
     """
 
     task: str
@@ -100,17 +100,17 @@ def build_prospective(
 ) -> Prospective:
     """Draw undecided samples and publish them, once for each quarter and task.
 
-    Where decisions of a task take a known time at least, only samples that cannot be decided before the deadline are
-    drawn. In each period those with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
+    If a task's decisions take a known minimum time, only samples that cannot be decided before the deadline are drawn.
+    In each period the samples with the smallest SHA-256 of `<seed>:<id>` are taken, at most twice the cap of a class.
 
     Args:
         seed: decides which samples are drawn.
         cap: most samples of one class and period in a release.
-        days: from now to the deadline.
+        days: days from now to the deadline.
         texts: whether texts that the task withholds may be published.
 
     Raises:
-        ReleaseError: if there are no undecided samples, or none that is young enough.
+        ReleaseError: if no undecided sample is young enough.
         UsageError: if the cap or the days are less than one.
     """
     if cap < 1 or days < 1:
@@ -152,7 +152,7 @@ def build_prospective(
 def _write_samples(
     workspace: Workspace, quarter: Quarter, task: Task, chosen: Sequence[Sample], *, withheld: bool
 ) -> int:
-    """Write the public samples, and the whole ones in private where their texts are withheld; returns their number."""
+    """Write the public samples, and private copies with texts if these are withheld; returns the number of samples."""
     if withheld:
         private = workspace.private(quarter, task.name, PROSPECTIVE) / "samples.jsonl"
         write_jsonl(private, map(to_json, chosen), mode=0o600)
@@ -163,7 +163,7 @@ def _write_samples(
 def _pending(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, deadline: datetime
 ) -> tuple[CollectionAccount, list[Sample], int]:
-    """The undecided samples that cannot be decided before the deadline, and how many others another split has."""
+    """The undecided samples that cannot be decided before the deadline, and the number left out for another split."""
     path = workspace.pending(task.name, quarter)
     if not path.is_file():
         raise ReleaseError(
@@ -192,7 +192,7 @@ def _pending(
 def _draw(
     task: Task, young: Sequence[Sample], seed: str, cap: int, exposed: int
 ) -> tuple[list[Sample], ProspectiveDraw]:
-    """What is taken, sorted by id, and the account of it."""
+    """The drawn samples, sorted by id, and the account of the draw."""
     again = repeated(task, young, seed)
     by_period: dict[str, list[Sample]] = defaultdict(list)
     for sample in young:
@@ -219,10 +219,10 @@ def _draw(
 def resolve(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, *, final: bool = False
 ) -> ResolutionReport | None:
-    """Label a prospective split by a later collection; if final, even if some samples may still be decided.
+    """Label a prospective split from a later collection; if `final`, even if some samples may still be decided.
 
     Returns:
-        What became of the samples; None where it is too early: before the deadline, or without a later collection.
+        The result; None if it is too early: before the deadline, or without a later collection.
 
     Raises:
         ReleaseError: if the split is missing or damaged.
@@ -237,7 +237,7 @@ def resolve(
     if fates is None or moment < split.days.deadline or not (fates.looked or final):
         return None
     if fates.account.sources == manifest.collection.sources or not (fates.labels.keys() | fates.waiting) & set(drawn):
-        return None  # the collection that the split was drawn from, or one that knows none of its samples
+        return None  # the collection of the draw itself, or one without any of its samples
     until = waits(workspace, quarter, task.name, PROSPECTIVE)
     if until is not None and moment < until:
         return ResolutionReport(task.name, quarter, 0, {}, waits_until=until)
@@ -268,9 +268,9 @@ def resolve(
 
 @dataclass(frozen=True, slots=True)
 class _Fates:
-    """What the present collection says: labels, ids that it knows as undecided, and whether it looked for these.
+    """The current collection's outcomes: labels, ids of undecided samples, and whether it looked for undecided ones.
 
-    `shown` has the time at which anybody could first see a decision, by id, where that is known.
+    `shown` is the time at which a decision first became visible, by id, where known.
     """
 
     account: CollectionAccount
@@ -281,7 +281,7 @@ class _Fates:
 
     @classmethod
     def of(cls, workspace: Workspace, quarter: Quarter, task: Task) -> Self | None:
-        """None without a collection."""
+        """Read the current collection; None if it is missing."""
         path, pending = workspace.collection(task.name, quarter), workspace.pending(task.name, quarter)
         if not path.is_file():
             return None
@@ -301,14 +301,14 @@ def load_prospective(workspace: Workspace, quarter: Edition, task: Task) -> Rele
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A line of the outcomes, without its facts."""
+    """A line of the outcomes file, without its facts."""
 
     id: str
     label: int | None
 
 
 def prospective_outcomes(workspace: Workspace, quarter: Edition, task: Task) -> Mapping[str, Label]:
-    """The labels of a resolved split with their facts, by sample id; none before it is resolved."""
+    """The labels of a resolved split with their facts, by sample id; empty before it is resolved."""
     path = workspace.release(quarter, task.name, PROSPECTIVE) / OUTCOMES
     rows = read_jsonl(path) if path.is_file() else ()
     found = [(as_model(_Outcome, row, where=str(path)), facts_of(row, task)) for row in rows]

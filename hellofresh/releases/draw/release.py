@@ -1,21 +1,20 @@
-"""From candidates to a frozen quarterly split: samples and commitments in public, labels in private.
+"""Draw a frozen quarterly split from candidates: public samples and commitments, private labels.
 
-Of the candidates of one lineage (`Task.lineage`) one is kept, by the smallest hash, before labels are looked at. Then
-in every period the same number of each label is taken, by the smallest of other hashes.
+First, one candidate per lineage (`Task.lineage`) is kept, the one with the smallest hash, without looking at labels.
+Then each period gives the same number of samples of each label, those with the smallest values of another hash.
 
-What the choice gives away. Of the larger class only the smallest hashes are taken, of the smaller one all of them. Who
-can compute the hashes therefore sees that a chosen sample with a large one belongs to the smaller class. So the hashes
-are made with a key that stays secret until the labels are public (`Escrow.draw_key`). To everybody else they are
-independent random numbers, and each class gives a uniformly random subset. Under a labelling with P and N candidates of
-the two labels, k of each taken, the probability of a set is then 1 / (C(P, k) C(N, k)) if it has k of each, else 0: the
-same for all labellings that balance the set. So a set says that it is balanced, and nothing about which of its
-samples have which label, not even to somebody who knows all candidates.
+What the draw reveals. The larger class gives only its smallest hashes, the smaller class all of them. With the hashes,
+a drawn sample with a large hash would be seen to belong to the smaller class. The hashes therefore use a key that is
+secret until the labels are public (`Escrow.draw_key`). Without the key they are independent random numbers, and each
+class gives a uniformly random subset. With P and N candidates of the two labels and k of each drawn, a set has
+probability 1 / (C(P, k) C(N, k)) if it has k of each label, else 0: the same for all labellings that balance the set.
+A set thus shows that it is balanced, but not which samples have which label, even to a reader who knows all candidates.
 
-No rule without a secret can do that. Of candidates a, b, c, one of them positive, one of each label is to be taken. If
-the set were to stay the same whenever labels within it are exchanged, then with a positive it is, say, {a, b}, and with
-b positive too; with c positive it is {a, c} or {b, c}, and so it is with a or with b positive, against the former.
-Where both classes of a period are taken whole, the set is the same for every permutation of the period's labels.
-With more classes the same holds: each gives a uniformly random subset of the same size.
+No rule without a secret can do that. Take candidates a, b, c with one positive, and draw one of each label. Suppose
+that exchanging the labels within a set never changes the set. If a is positive the set is, say, {a, b}, so it is {a, b}
+if b is positive. If c is positive it is {a, c} or {b, c}, so that set is also drawn if a or b is positive: a
+contradiction. If a period gives all of both classes, the set is the same for every permutation of its labels. The same
+holds with more classes: each gives a uniformly random subset of the same size.
 """
 
 from __future__ import annotations
@@ -66,14 +65,14 @@ from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
 @dataclass(frozen=True, slots=True)
 class PeriodSelection:
-    """What a period had to offer, and how many of each label were taken."""
+    """Candidates of a period by label, and how many of each label were taken."""
 
     offered: tuple[int, ...]
     taken_per_class: int
 
     @property
     def by_name(self) -> dict[str, int | tuple[int, ...]]:
-        """What was offered, as `LabelCounts` names it; a task without classes has one label."""
+        """The numbers of candidates with the field names of `LabelCounts`; a task without classes has one label."""
         counts: dict[str, int | tuple[int, ...]] = {"negatives": self.offered[0]}
         if len(self.offered) > 1:
             counts["positives"] = self.offered[1]
@@ -82,7 +81,7 @@ class PeriodSelection:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The chosen candidates, sorted by id, and the account of every period."""
+    """The chosen candidates, sorted by id, and the counts of every period."""
 
     chosen: tuple[Candidate, ...]
     periods: Mapping[str, PeriodSelection]
@@ -91,15 +90,15 @@ class Selection:
 def select(candidates: Iterable[Candidate], *, seed: str, cap: int, classes: int = 2) -> Selection:
     """Balance candidates by period.
 
-    In a period, every class gives as many as the smallest one has, at most `cap`; within a class those with the
-    smallest SHA-256 of `<seed>:<id>`. So whether a candidate is taken depends on seed, ids and labels of its period,
-    and on nothing else: not on order, source files, or other periods.
+    In a period, every class gives as many samples as the smallest class has, at most `cap`: those with the smallest
+    SHA-256 of `<seed>:<id>`. The selection depends only on the seed and on the ids and labels of the period, not on
+    order, source files, or other periods.
 
     Args:
         candidates: in any order.
         seed: the key of the draw.
-        cap: most samples a class and period.
-        classes: how many there are.
+        cap: most samples per class and period.
+        classes: number of classes.
     """
     by_class: dict[str, list[list[Candidate]]] = defaultdict(lambda: [[] for _ in range(classes)])
     for item in candidates:
@@ -117,15 +116,15 @@ def select(candidates: Iterable[Candidate], *, seed: str, cap: int, classes: int
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did.
+    """The result of a build.
 
     Attributes:
-        samples: samples released.
-        periods: periods with at least one sample.
-        skipped: True where nothing had changed since last time, or the release is frozen.
-        frozen: True where something has changed since the quarter opened, which the release does not follow.
+        samples: number of samples released.
+        periods: number of periods with at least one sample.
+        skipped: True if nothing has changed since the last build, or the release is frozen.
+        frozen: True if inputs have changed since the quarter opened; the release stays as it is.
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
-        withdrawn: releases that have not opened and must be built again, since they share a group with this one.
+        withdrawn: unopened releases that share a group with this one and must be built again.
     """
 
     task: str
@@ -151,21 +150,21 @@ def build_release(
 ) -> Built:
     """Write samples, commitments and manifest (public) and labels with salts (private, mode 0600).
 
-    Texts that the task withholds are replaced by their hashes in the public samples, and the samples with their texts
-    kept in private, unless `texts` says that they may be published or the bundled sample sources were used. Candidates
-    are left out whose group another release has, as the ledger of exposure says. Once a quarter has opened its release
-    is frozen: predictions and commitments refer to it. (That of the bundled sample is not: its labels are no secret.)
+    Unless `texts` is set or the bundled sample sources were used, texts that the task withholds are replaced by hashes
+    in the public samples, and private copies keep the texts. Candidates whose group is in another release are left out,
+    by the ledger of exposure. Once a quarter has opened, its release is frozen, since predictions and commitments refer
+    to it. (Releases of the bundled sample are never frozen: their labels are public.)
 
     Args:
         seed: decides which samples are drawn.
-        cap: most samples a class and period.
+        cap: most samples per class and period.
         texts: whether withheld texts may be published.
-        calendar: when the quarter opens, closes and is revealed; by default as the standard rule says.
+        calendar: times of opening, deadline and reveal; the standard rule's by default.
 
     Raises:
         UsageError: if the cap is less than one.
         DataError: if there are no candidates.
-        ReleaseError: if no period has candidates of all labels, or the candidates are not those of their account.
+        ReleaseError: if no period has candidates of all labels, or the candidates do not match their account.
     """
     if cap < 1:
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
@@ -191,7 +190,7 @@ def build_release(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A release that is to be built, and what other splits expose."""
+    """The inputs of a build, and the groups that other splits expose."""
 
     workspace: Workspace
     quarter: Quarter
@@ -207,12 +206,12 @@ class _Plan:
 
     @property
     def bundled(self) -> bool:
-        """Whether it is of the bundled sample."""
+        """Whether the candidates are from the bundled sample."""
         return self.collection.source == BUNDLED
 
     @property
     def folder(self) -> Path:
-        """Where what is public goes."""
+        """The public folder."""
         return self.workspace.release(self.quarter, self.task.name)
 
     @property
@@ -221,12 +220,12 @@ class _Plan:
         return self.workspace.candidates(self.task.name, self.quarter)
 
     def line(self, sample: Sample) -> dict[str, object]:
-        """A sample as it is published."""
+        """A sample in its published form."""
         row: dict[str, object] = to_json(self.task.public(sample) if self.withheld else sample)
         return row
 
     def inputs(self) -> dict[str, object]:
-        """All that decides what is written."""
+        """Everything that the written files depend on."""
         return {
             "format": 1,
             "withheld": self.withheld,
@@ -251,7 +250,7 @@ def _planned(
     calendar: Calendar,
     moment: datetime,
 ) -> _Plan:
-    """Read what decides the release; raises ReleaseError without candidates."""
+    """Read the inputs of a release; raises ReleaseError without candidates."""
     candidates = workspace.candidates(task.name, quarter)
     if not candidates.is_file():
         raise ReleaseError(
@@ -262,21 +261,21 @@ def _planned(
         )
     collection = read_account_file(workspace.collection(task.name, quarter))
     bundled = collection.source == BUNDLED
-    # The labels of the bundled sample are no secret, and neither is its draw.
+    # The labels of the bundled sample are public, and so is its draw.
     escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
     draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
     withheld = task.public_type is not None and not texts and not bundled
-    if _is_frozen(workspace.release(quarter, task.name), moment):  # what opened later leaves its groups out
+    if _is_frozen(workspace.release(quarter, task.name), moment):  # releases that opened later leave out its groups
         moment = min(moment, calendar.opens)
     ledger = ExposureLedger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
     return _Plan(workspace, quarter, task, collection, escrow, seed, cap, calendar, withheld, draw_key, ledger)
 
 
 def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
-    """Choose the samples and write all files; gives both."""
+    """Choose the samples and write all files; returns both."""
     selection, left_out = _choose(plan)
     chosen = {item.sample.id for item in selection.chosen}
-    # What was taken down never comes back.
+    # Samples that were taken down never return.
     taken_down = tuple(item for item in read_tombstones(plan.folder) if item.id in chosen)
     gone = {item.id for item in taken_down}
     kept = [item.sample for item in selection.chosen if item.sample.id not in gone]
@@ -288,7 +287,7 @@ def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
         whole = "".join(f"{canonical_json(plan.line(item.sample))}\n" for item in selection.chosen)
         manifest = manifest.amended(samples_at_opening=sha256_text(whole), takedowns=taken_down)
     written = write_manifest(plan.folder, manifest)
-    for name in REVEALED:  # of the release that was here before
+    for name in REVEALED:  # left over from an earlier release
         (plan.folder / name).unlink(missing_ok=True)
     for path in (plan.folder / PREVIOUS).glob("*.json"):
         path.unlink()
@@ -296,7 +295,7 @@ def _write(plan: _Plan) -> tuple[Sequence[Candidate], list[Path]]:
 
 
 def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
-    """The balanced choice of candidates, and what is left out before by reason; raises ReleaseError."""
+    """The balanced selection, and the candidates left out before it, by reason; raises ReleaseError."""
     read_account(plan.workspace, plan.task, plan.quarter)
     candidates = read_candidates(plan.candidates, plan.task)
     known = plan.ledger.known(plan.task, [item.sample for item in candidates])
@@ -320,12 +319,12 @@ def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
 
 
 def _labels(task: Task) -> int:
-    """How many labels are balanced: a task that chooses no class has one."""
+    """The number of labels to balance; a task without classes has one."""
     return max(1, len(task.classes))
 
 
 def _is_frozen(folder: Path, moment: datetime) -> bool:
-    """Whether there is a release of real sources whose quarter has opened, or is revealed by its own record."""
+    """Whether a release from real sources exists whose quarter has opened or whose manifest records its reveal."""
     if not (folder / MANIFEST).is_file():
         return False
     manifest = read_manifest(folder)
@@ -334,7 +333,7 @@ def _is_frozen(folder: Path, moment: datetime) -> bool:
 
 
 def _write_private(plan: _Plan, selection: Selection, kept: Sequence[Sample]) -> list[Path]:
-    """Labels, the key of the draw, counts by label, and the samples with texts where the public ones have none."""
+    """Write labels, the key of the draw, counts by label and, if texts are withheld, the samples with their texts."""
     folder, escrow = plan.workspace.private(plan.quarter, plan.task.name), plan.escrow
     labels, samples, draw = folder / "labels.jsonl", folder / "samples.jsonl", folder / DRAW_KEY
     rows = (

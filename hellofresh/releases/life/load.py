@@ -1,6 +1,6 @@
-"""Reading a release back: samples, labels, and the part of them that a run judges.
+"""Read a release: samples, labels, and the part of the samples that a run uses.
 
-The texts that a release could not publish are filled in on a reader's machine, checked against its hashes.
+Withheld texts are filled in on the reader's machine and checked against the release's hashes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _LabelRow(Lenient):
 
 
 def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
-    """The facts of a label's row; a fact that is neither a number nor a text is left out."""
+    """The facts in a label's row, without values that are neither numbers nor texts."""
     found = ((name, row.get(name)) for name in task.label_facts)
     return {name: fact if isinstance(fact, int | float | str) else None for name, fact in found}
 
@@ -50,15 +50,15 @@ _REBUILD = "Build the release again."
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The public side of an edition and task.
+    """The public samples and calendar of an edition and task.
 
     Attributes:
-        samples: sorted by id; with their texts where these are at hand, else as they were published.
-        samples_sha256: hash of the public samples file, before any sample was taken down: names the split for runs.
+        samples: sorted by id; with their texts if these are available, else as published.
+        samples_sha256: hash of the public samples file before any takedown; identifies the split in runs.
         bundled: whether it was made from the bundled sample sources.
-        calendar: when its quarter opens, closes and is revealed; None for a frozen edition.
-        without_texts: ids of the samples whose texts are not at hand.
-        taken_down: ids of the samples that were taken down, sorted; they are not among `samples`.
+        calendar: times of opening, deadline and reveal; None for a frozen edition.
+        without_texts: ids of the samples whose texts are unavailable.
+        taken_down: ids of the samples that were taken down, sorted; `samples` does not contain them.
         revealed: whether the manifest records that labels are public.
     """
 
@@ -74,19 +74,19 @@ class Release:
 
     @property
     def days(self) -> Calendar:
-        """The calendar of a quarter; raises UsageError if the edition is frozen and has none."""
+        """The calendar of a quarter; raises UsageError for a frozen edition."""
         quarter_of(self.edition, "a calendar")
         return cast("Calendar", self.calendar)
 
     def is_over(self, moment: datetime) -> bool:
-        """Whether what was handed in may be scored: the deadline has passed, or labels are public by the record."""
+        """Whether submissions may be scored: the deadline has passed, or the manifest says that labels are public."""
         return self.revealed or (self.calendar is not None and moment >= self.calendar.deadline)
 
     def first(self, limit: int | None, classes: Mapping[str, int] | None = None) -> Sequence[Sample]:
-        """The first samples in the order of SHA-256 of `limit:<id>`: the same for everybody, blind to labels.
+        """The first samples in the order of SHA-256 of `limit:<id>`, which is reproducible and independent of labels.
 
-        Those among them whose texts are not at hand are left out, not replaced by later ones. With `classes` by id,
-        where these are public, classes take turns in that order, so that any number has about the shares of all.
+        Samples without texts are left out and not replaced by later ones. With `classes` (class by id, once public),
+        classes take turns, so that any number of samples has about the class balance of the whole.
         """
         ordered = sorted(self.samples, key=lambda sample: sha256_text(f"limit:{sample.id}"))
         if classes is not None:
@@ -98,7 +98,7 @@ class Release:
         return [sample for sample in ordered[:limit] if sample.id not in self.without_texts]
 
     def with_texts(self) -> Sequence[Sample]:
-        """The samples whose texts are at hand; raises ReleaseError without any."""
+        """The samples with available texts; raises ReleaseError if there are none."""
         found = [sample for sample in self.samples if sample.id not in self.without_texts]
         if not found:
             how = f"hellofresh hydrate --quarter {self.edition} --dump DIR --posts-from ..."
@@ -114,7 +114,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
     """Read the samples of a split of a built release and check them against its manifest.
 
     Raises:
-        ReleaseError: if it is missing, or the samples are not those of the manifest.
+        ReleaseError: if it is missing, or the samples do not match the manifest.
         UsageError: if the split is the prospective one, and the edition is frozen.
     """
     path, manifest = _opened(workspace, edition, task, split)
@@ -141,7 +141,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
 
 
 def _opened(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Path, Manifest]:
-    """The file of public samples, and the manifest."""
+    """Path of the public samples, and the manifest."""
     folder = workspace.release(edition, task.name, split)
     if split == PROSPECTIVE:
         quarter_of(edition, "a prospective split")
@@ -164,7 +164,7 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 def _full_samples(
     path: Path, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
-    """Samples with their texts, by id, as collected or filled in here; none where the file is missing."""
+    """Samples with texts by id, as collected or filled in on this machine; empty if the file is missing."""
     if not path.is_file():
         return {}
     published = {sample.id: sample for sample in public}
@@ -182,7 +182,7 @@ def _full_samples(
 
 
 def load_public(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Sequence[Sample], bool]:
-    """The samples of a release as they were published, and whether texts are withheld in them.
+    """The published samples of a release, and whether their texts are withheld.
 
     Raises:
         ReleaseError: as `load_release`.
@@ -210,12 +210,12 @@ def _checked_hash(path: Path, manifest: Manifest) -> str:
 def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
     """Read the labels of a release, by sample id, and check them against the public commitments.
 
-    They are private until the quarter is revealed; afterwards the public file serves who has no other. Those of a
-    frozen edition are checked against the manifest.
+    They are private until the quarter is revealed; then the public file is used if there is no private one. Labels of
+    a frozen edition are checked against the manifest.
 
     Raises:
-        DataError: if they are not there.
-        ReleaseError: if they are not the ones that were committed to.
+        DataError: if the labels are missing.
+        ReleaseError: if the labels do not match the commitments.
     """
     path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
     revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
@@ -256,12 +256,12 @@ def _label(line: object, task: Task, path: Path) -> _LabelRow:
 
 
 Fill = Callable[[Sequence[Sample]], Mapping[str, Sample | str]]
-"""Gives each public sample, by id, with its texts, or says why they cannot be had."""
+"""Returns, by id, each public sample with its texts, or the reason why they are unavailable."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnfilledSample:
-    """A sample that stays without texts: what is gone and why, or which parts are not what was released."""
+    """A sample that stays without texts, with the reason or the parts that differ from the release."""
 
     id: str
     why: str
@@ -269,7 +269,7 @@ class UnfilledSample:
 
 @dataclass(frozen=True, slots=True)
 class Hydration:
-    """What was filled in, in which file (None where the release has its texts), is gone, or has other texts now."""
+    """Samples that were filled in and their file (None if the release has its texts), and those gone or changed."""
 
     task: str
     edition: Edition
@@ -281,11 +281,11 @@ class Hydration:
 
 
 def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> Hydration:
-    """Fill the texts in and write the samples that are what was released, and beside them what is gone (mode 0600).
+    """Fill in texts; write the samples that match the release and, beside them, the missing ones (mode 0600).
 
     Raises:
         ReleaseError: if the release is missing or damaged.
-        SourceError: if the sources of the texts are broken; nothing is written then.
+        SourceError: if a source of texts fails; nothing is written then.
     """
     public, withheld = load_public(workspace, edition, task)
     if not withheld:
@@ -299,7 +299,7 @@ def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> H
         elif (parts := _different(sample, task.public(item))) and not _different(
             sample, task.public(plain := as_model(task.sample_type, without_hidden(to_json(item)), where=sample.id))
         ):
-            filled.append(plain)  # as candidates are kept
+            filled.append(plain)  # in the form of candidates
         elif parts:
             changed.append(UnfilledSample(sample.id, " and ".join(parts)))
         else:

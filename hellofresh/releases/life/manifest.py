@@ -1,7 +1,7 @@
-"""A release's manifest: its one type, reader and writer, and how it changes after the opening.
+"""A release's manifest: its type, reader and writer, and its changes after the opening.
 
-It is never changed in place: each version names the one before it, which is kept beside it under `manifests/`. What a
-manifest says beyond the fields here is kept through all versions. The `verifier` has a reader of its own.
+It is never changed in place: each version names the one before it, which is kept under `manifests/`. Unknown fields are
+kept through all versions. The `verifier` has its own reader.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from hellofresh.tasks.samples import Split, SplitName
 
 MANIFEST = "manifest.json"
 FORMAT: Literal[1] = 1
-"""Any other is refused."""
+"""The only supported format."""
 DATASET = "dataset"
-"""What `source` says of a frozen edition."""
+"""Value of `source` for a frozen edition."""
 BUNDLED = "bundled-sample"
-"""What `source` says where the bundled sample sources were used."""
+"""Value of `source` for the bundled sample sources."""
 PREVIOUS = "manifests"
 """Folder, beside the manifest, of its earlier versions: `1.json`, `2.json` ..."""
 REVEALED = ("labels.jsonl", "predictions.jsonl", "scores.jsonl")
-"""Files that a release's folder has only once its quarter is revealed."""
+"""Files that exist only after the reveal."""
 DRAW_KEY = "draw.key"
 COUNTS = "counts.json"
-"""File, in the release's private folder, of the key by which its samples were drawn."""
+"""File in the release's private folder with the candidates of each label by period."""
 TOMBSTONES = "tombstones.jsonl"
-"""What stays of samples that were taken down: no content."""
+"""File with the tombstones of samples that were taken down, without content."""
 _MAX_DEPTH = 16
 
 
@@ -95,17 +95,17 @@ class PeriodCounts(_Part):
 
 
 class LabelCounts(_Part):
-    """Candidates of each label in a period; private until the reveal."""
+    """Number of candidates by label in a period; private until the reveal."""
 
     negatives: NonNegativeInt
     positives: NonNegativeInt | None = None
-    """None where the task chooses no class, so that there is one label."""
+    """None for a task without classes, which has one label."""
     others: tuple[NonNegativeInt, ...] = ()
-    """Of labels from 2, where there are such."""
+    """Counts of labels from 2, if there are more than two."""
 
     @property
     def by_label(self) -> tuple[int, ...]:
-        """From label 0."""
+        """Counts in the order of labels."""
         return (self.negatives,) if self.positives is None else (self.negatives, self.positives, *self.others)
 
 
@@ -121,7 +121,7 @@ class SelectionFacts(_Part):
     rule: str
     periods: dict[str, PeriodCounts]
     classes: PositiveInt = 2
-    """How many labels there are; only said where these are not two."""
+    """Number of labels; written only if it is not 2."""
 
     @property
     def samples(self) -> int:
@@ -130,7 +130,7 @@ class SelectionFacts(_Part):
 
 
 class DrawnPeriod(_Part):
-    """Undecided candidates of a period, and how many of them were taken."""
+    """Numbers of undecided candidates of a period and of those taken."""
 
     pending: NonNegativeInt
     taken: NonNegativeInt
@@ -145,9 +145,9 @@ class ProspectiveDraw(_Part):
     rule: str
     periods: dict[str, DrawnPeriod]
     exposed: NonNegativeInt = 0
-    """Undecided candidates that were left out, because another release has their group."""
+    """Undecided candidates left out because another release has their group."""
     lineage: NonNegativeInt = 0
-    """Undecided candidates that were left out, because another one is of their lineage."""
+    """Undecided candidates left out because another one has the same lineage."""
 
 
 class Draw(_Part):
@@ -166,7 +166,7 @@ class ResolvedFrom(_Part):
 
 
 class Resolution(_Part):
-    """What became of a prospective split: when, samples decided, and those dropped by reason."""
+    """The resolution of a prospective split: its time, samples decided, and samples dropped by reason."""
 
     at: str
     labels: NonNegativeInt
@@ -176,13 +176,13 @@ class Resolution(_Part):
 
 
 class DatasetFacts(_Part):
-    """What a frozen edition says of its data set.
+    """The data set of a frozen edition.
 
     Attributes:
         name, address, published, licence: of the source; `published` is the day from which its labels were public.
-        classes: what each label means.
-        labels: how many samples have each label, in the same order.
-        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as they were first published.
+        classes: the meaning of each label.
+        labels: number of samples with each label, in the same order.
+        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as first published.
     """
 
     name: str
@@ -195,27 +195,27 @@ class DatasetFacts(_Part):
 
 
 class Manifest(_Part):
-    """A release's account of itself.
+    """The description of a release.
 
     Attributes:
-        version: grows with every change; version 1 is what opened.
-        task, edition, split: whose samples these are.
-        code: what wrote the first version.
+        version: grows with every change, from 1.
+        task, edition, split: those of the samples.
+        code: the version of the code that wrote the first version.
         source: kind of source, `BUNDLED` for the bundled sample.
-        collection: where the candidates are from.
-        commitments: what a commitment is; nothing where labels were public from the start.
-        calendar: when it opens, closes and is revealed, as text; frozen editions have none.
+        collection: the facts of the candidates' collection.
+        commitments: definition of a commitment; empty if labels were public from the start.
+        calendar: times of opening, deadline and reveal, as text; frozen editions have no calendar.
         texts: whether texts are in the public samples.
-        files: what is published.
+        files: the published files.
         selection, draw: how the samples of the main split were drawn.
-        prospective: how those of a prospective split were.
+        prospective: how the samples of a prospective split were drawn.
         previous: the version before.
         revealed: whether labels are public.
-        resolved: what became of a prospective split.
+        resolved: the resolution of a prospective split.
         counts: candidates of each label by period, once labels are public.
         samples_at_opening: SHA-256 of the samples before the first takedown.
-        dataset: of a frozen edition, where it is from and what it holds.
-        takedowns: what was taken down.
+        dataset: the data set of a frozen edition.
+        takedowns: samples that were taken down.
     """
 
     format: Literal[1]
@@ -255,41 +255,41 @@ class Manifest(_Part):
 
     @property
     def withheld(self) -> bool:
-        """Whether texts are not in the public samples."""
+        """Whether the public samples lack their texts."""
         return self.texts == "withheld"
 
     @property
     def has_labels(self) -> bool:
-        """Whether labels are public: those of a release once it is revealed, of a prospective split once resolved."""
+        """Whether labels are public: a release's after its reveal, a prospective split's after its resolution."""
         return self.revealed if self.split is Split.MAIN else self.resolved is not None
 
     def file(self, path: str) -> FileEntry | None:
-        """What is said of a file, None where it is not listed."""
+        """The entry of a file, None if it is not listed."""
         return next((entry for entry in self.files if entry.path == path), None)
 
     def amended(self, **changes: object) -> Manifest:
-        """The same with other values for some fields."""
+        """A copy with new values for some fields."""
         return self.model_copy(update=changes)
 
 
 def file_entry(folder: Path, path: Path, rows: int) -> FileEntry:
-    """What a manifest says of a file below the release's folder."""
+    """The manifest's entry for a file below the release's folder."""
     name = path.relative_to(folder).as_posix()
     return FileEntry(path=name, size=path.stat().st_size, sha256=sha256_file(path), rows=rows)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a release's folder.
+    """Read the manifest in a release's folder.
 
     Raises:
         DataError: if it is missing, or not JSON.
-        ReleaseError: if it is of another format, or damaged.
+        ReleaseError: if it has another format or is damaged.
     """
     return read_version(folder / MANIFEST)
 
 
 def read_version(path: Path) -> Manifest:
-    """One version of a manifest; raises as `read_manifest`."""
+    """Read one version of a manifest; raises like `read_manifest`."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -297,7 +297,7 @@ def read_version(path: Path) -> Manifest:
     return _parsed(content, path)
 
 
-@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; none is changed in place
+@lru_cache(maxsize=64)  # a day of the pipeline reads each manifest a dozen times; files never change in place
 def _parsed(content: bytes, path: Path) -> Manifest:
     try:
         said = strict_json(content, most_depth=_MAX_DEPTH)
@@ -320,7 +320,7 @@ def _parsed(content: bytes, path: Path) -> Manifest:
 
 
 def read_tombstones(folder: Path) -> list[Tombstone]:
-    """The tombstones in a release's folder, sorted by id; none where the file is missing.
+    """The tombstones in a release's folder, sorted by id; empty if the file is missing.
 
     Raises:
         ReleaseError: if a line is not a tombstone.
@@ -337,10 +337,10 @@ def tombstone_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, object]]:
 
 
 def read_counts(private: Path) -> dict[str, LabelCounts]:
-    """The candidates of each label by period, from the private folder of a release.
+    """Read the number of candidates of each label by period, from the private folder of a release.
 
     Raises:
-        ReleaseError: if they are not there, or damaged.
+        ReleaseError: if they are missing or damaged.
     """
     path = private / COUNTS
     try:
@@ -355,14 +355,14 @@ def read_counts(private: Path) -> dict[str, LabelCounts]:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> Path:
-    """Write a manifest into its release's folder: what it says, and nothing that it leaves open."""
+    """Write a manifest into its release's folder, without fields that are not set."""
     path = folder / MANIFEST
     write_json(path, manifest.model_dump(mode="json", exclude_unset=True))
     return path
 
 
 def calendar_of(manifest: Manifest, where: Path) -> Calendar:
-    """The calendar that was fixed when the release was built; raises ReleaseError if the manifest has none."""
+    """The calendar that the build of the release fixed; raises ReleaseError if the manifest has no calendar."""
     if manifest.calendar is None:
         raise ReleaseError(
             "the manifest has no calendar",
@@ -375,12 +375,12 @@ def calendar_of(manifest: Manifest, where: Path) -> Calendar:
 
 
 def amend_manifest(folder: Path, amended: Manifest, files: Sequence[FileEntry]) -> list[Path]:
-    """Write the next version of a manifest; the present one is kept under `manifests/` and named by its hash.
+    """Write the next version of a manifest; the present one is moved to `manifests/` and referenced by its hash.
 
     Args:
         folder: the release's folder.
-        amended: the present manifest, with values that are new or other.
-        files: entries of files that are new or other; all others stay.
+        amended: the present manifest with changed values.
+        files: entries of new or changed files; all others stay.
 
     Returns:
         The files written.

@@ -35,7 +35,7 @@ from hellofresh.tasks.samples import MAIN
 
 
 class Phase(StrEnum):
-    """Where a quarter stands."""
+    """The phase of a quarter."""
 
     COLLECTING = "collecting"
     OPEN = "open"
@@ -45,7 +45,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QuarterState:
-    """Where a quarter and task stand, what happens next (a sentence), and whether it should have opened by now."""
+    """The phase of a quarter and task, a sentence about what happens next, and whether its opening is overdue."""
 
     quarter: Quarter
     task: str
@@ -59,7 +59,7 @@ class QuarterState:
 def state_of(
     workspace: Workspace, quarter: Quarter, task: Task, moment: datetime, rule: CalendarRule | None = None
 ) -> QuarterState:
-    """Where a quarter and task stand at a moment, by the calendar of the release or else by the rule.
+    """The state of a quarter and task at a moment, by the calendar of the release or else by the rule.
 
     Raises:
         ReleaseError: if the release's manifest is damaged.
@@ -84,7 +84,7 @@ def state_of(
 
 
 def phase_of(workspace: Workspace, edition: Edition, task: Task, moment: datetime) -> Phase:
-    """Where an edition of a task stands; a frozen data set is revealed from the start.
+    """The phase of an edition of a task; a frozen data set is revealed from the start.
 
     Raises:
         ReleaseError: if the release's manifest is damaged.
@@ -109,10 +109,10 @@ def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Pha
 
 
 def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> bool:
-    """Whether everybody may know the labels of a split: the one rule for whatever shows what labels tell.
+    """Whether the labels of a split are public; the only rule by which results may be shown.
 
-    It is what the manifest says, never what the clock says: a quarter whose day has come and that was not revealed
-    is as closed as before. False without a release.
+    The manifest decides, not the clock: a quarter whose reveal is due but not done counts as closed. False without a
+    release.
 
     Raises:
         DataError, ReleaseError: if the manifest is damaged.
@@ -122,14 +122,14 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
 
 
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
-    """Make labels, salts and the key of the draw public if it is time and they are not yet; says whether it did.
+    """Publish labels, salts and the key of the draw if this is due and not done; returns whether it did.
 
-    It is time when the calendar says so and no open split has a group of this one (`exposure.waits`). The manifest's
-    next version names the file of labels. What is public is the same whenever it is done.
+    A reveal is due by the calendar, and once no open split has a group of this one (`exposure.waits`). The manifest's
+    next version names the file of labels. The published files do not depend on the time of the reveal.
 
     Raises:
-        ReleaseError: if the labels are not the ones that were committed to.
-        DataError: if the labels are not there.
+        ReleaseError: if the labels do not match the commitments.
+        DataError: if the labels are missing.
     """
     folder = workspace.release(quarter, task.name)
     manifest = read_manifest(folder)
@@ -155,7 +155,7 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
 
 
 def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
-    """What the manifest says of the draw, with its key."""
+    """The manifest's draw with its key."""
     try:
         key = path.read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -171,9 +171,9 @@ def _revealed_draw(path: Path, manifest: Manifest) -> Draw:
 
 
 def release_events(workspace: Workspace) -> Iterator[Event]:
-    """What the manifests record with a time: publications of prospective splits, takedowns, resolutions and reveals.
+    """The dated events of manifests: publications of prospective splits, takedowns, resolutions and reveals.
 
-    A reveal was not before the time that the calendar has for it. What cannot be read records nothing.
+    A reveal is dated by the calendar, its earliest possible time. Unreadable manifests are skipped.
     """
     for path in sorted((workspace.root / "releases").glob(f"*/*/**/{MANIFEST}")):
         with suppress(DataError, ReleaseError, ValueError):

@@ -1,4 +1,4 @@
-"""Taking samples down: their content goes, a tombstone and the commitment stay, and the manifest says why."""
+"""Take samples down: content is deleted; a tombstone, the commitment and the reason in the manifest stay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _GONE = {"post: deleted", "post: suspended", "post: protected"}
 
 @dataclass(frozen=True, slots=True)
 class TakedownReport:
-    """What a takedown did: samples taken down now and before, and the version of the manifest that says so."""
+    """The result of a takedown: samples taken down now and before, and the manifest's version that records them."""
 
     edition: Edition
     task: str
@@ -46,7 +46,7 @@ class TakedownReport:
 
 
 def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = None) -> tuple[Edition, Task, Split]:
-    """The release and split that have a sample, or had it before it was taken down; raises UsageError if none has."""
+    """Find the release and split of a sample, also if it was taken down; raises UsageError if it is unknown."""
     tasks = [name for name, task in TASKS.items() if sample_id.startswith(task.id_prefix)]
     for place in places(workspace):
         if place[1] in tasks and edition in (None, place[0]) and sample_id in _known(workspace.release(*place)):
@@ -60,7 +60,7 @@ def find_sample(workspace: Workspace, sample_id: str, edition: Edition | None = 
 
 
 def _known(folder: Path) -> set[str]:
-    """The ids that a split was published with: of its commitments, or, where it has none, samples and tombstones."""
+    """The ids at a split's publication, from its commitments or, without them, from samples and tombstones."""
     commitments = folder / "commitments.jsonl"
     if commitments.is_file():
         return set(read_ids(commitments))
@@ -76,10 +76,10 @@ def take_down(
     *,
     split: str = MAIN,
 ) -> TakedownReport:
-    """Remove samples, each for a reason, from a release, and from the texts kept beside it.
+    """Remove samples, each for a reason, from a release and from its private texts.
 
-    Commitments, and labels once they are public, stay: they hold no content, and let anybody check the rest as before.
-    Earlier versions of the manifest stay too; they name hashes of files that are no more.
+    Commitments, and public labels, stay: they hold no content and are needed to verify the rest. Earlier versions of
+    the manifest stay too, with hashes of files that no longer exist.
 
     Raises:
         UsageError: if a reason is empty, too long, or has control characters, or the release has no such sample.
@@ -87,13 +87,13 @@ def take_down(
     """
     folder = workspace.release(edition, task.name, split)
     _check(reasons, _known(folder), f"{task.name} {edition}")
-    # Not the file of tombstones: a takedown that was interrupted may have written it and no more.
+    # The manifest, not the file of tombstones, which an interrupted takedown may have written first.
     manifest = read_manifest(folder)
     old = manifest.takedowns
     before = {item.id for item in old}
     new = [Tombstone(key, reasons[key].strip(), utc_text(moment)) for key in sorted(reasons.keys() - before)]
     tombstones = [*old, *new]
-    # Who kept a sample knows its group and its text, so that the ledger keeps the group and a sketch of the text.
+    # Readers may have kept a sample, so the ledger keeps its group and a sketch of its text.
     keep_sketches(workspace, (edition, task.name, Split(split)), [item.id for item in tombstones])
     record(workspace)
     texts = [workspace.private(edition, task.name, split) / "samples.jsonl", workspace.hydrated(edition, task.name)]
@@ -127,7 +127,7 @@ def _check(reasons: Mapping[str, str], committed: Collection[str], where: str) -
 
 
 def _amend(folder: Path, manifest: Manifest, tombstones: Sequence[Tombstone]) -> list[Path]:
-    """Write the public side: tombstones first, which a release that is built again respects."""
+    """Write the public files, tombstones first, since a rebuilt release respects them."""
     samples, stones = folder / "samples.jsonl", folder / TOMBSTONES
     stone_rows = tombstone_rows(tombstones)
     write_jsonl(stones, stone_rows)
@@ -147,12 +147,12 @@ def _drop(path: Path, ids: Collection[str], *, mode: int) -> int:
 
 
 def gone_samples(workspace: Workspace, edition: Edition, task: Task) -> dict[str, str]:
-    """Samples whose author or X has taken the post away, as the last `hellofresh hydrate` found: reasons by id.
+    """Reasons, by id, of samples whose post was deleted by its author or X, from the last `hellofresh hydrate`.
 
-    A post that no service could give this time, or a note that a dump does not hold, does not count.
+    Posts that were only unavailable this time, and notes that a dump lacks, are left out.
 
     Raises:
-        ReleaseError: if nothing was found out yet.
+        ReleaseError: if `hellofresh hydrate` has not run.
     """
     path = workspace.gone(edition, task.name)
     if not path.is_file():

@@ -1,4 +1,4 @@
-"""Published data: what the opened quarters have made public, as one Hugging Face dataset repository."""
+"""Publication of the opened quarters' data as one Hugging Face dataset repository."""
 
 from hellofresh.releases.publish._parts import searched_corpus
 from hellofresh.releases.publish.folder import Publication, copy_file, publish_to_folder

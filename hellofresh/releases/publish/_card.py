@@ -1,4 +1,4 @@
-"""What a publication says of itself: the dataset card for people, `eval.yaml` for the hub, and Croissant for programs.
+"""Metadata of a publication: the dataset card for people, `eval.yaml` for the hub, and Croissant for programs.
 
 Croissant is JSON-LD with tables, columns and hashes, see mlcommons.org/croissant/1.0.
 """
@@ -38,11 +38,11 @@ LICENCES = {
     "GFDL-1.2-or-later": "gfdl",
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
-"""What the hub calls the licence that samples name."""
+"""The hub's name for each licence."""
 
 
 class DataStatement(Strict):
-    """What is to be said of a task's data."""
+    """The statement on a task's data for the card."""
 
     source: str
     people: str
@@ -51,7 +51,7 @@ class DataStatement(Strict):
 
 
 class CardTexts(Strict):
-    """The paragraphs that every card has, or every one of its kind."""
+    """The paragraphs that all cards, or all of a kind, share."""
 
     bundled: str
     partly: str
@@ -63,13 +63,13 @@ class CardTexts(Strict):
 
 @cache
 def card_texts() -> CardTexts:
-    """The paragraphs."""
+    """Read the shared paragraphs."""
     return as_model(CardTexts, _toml("card.toml"), where="card.toml")
 
 
 @cache
 def statements() -> dict[str, DataStatement]:
-    """The statements on the data of tasks, by task; a task that was added from outside has none."""
+    """The statements on the data of tasks, by task; tasks added by plugins have none."""
     return as_model(dict[str, DataStatement], _toml("statements.toml"), where="statements.toml")
 
 
@@ -86,7 +86,7 @@ _CR = (
     "isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
     "separator source subField transform"
 )
-"""Terms of Croissant, as its specification lists them."""
+"""Terms of Croissant in its specification."""
 _CONTEXT: Mapping[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -105,11 +105,11 @@ _NAMES: Mapping[Kind, tuple[str, str]] = {
     pl.Int64(): ("int64", "sc:Integer"),
     pl.Date(): ("date32", "sc:Date"),
 }
-"""What the hub and Croissant call the types of columns."""
+"""Names of column types on the hub and in Croissant."""
 
 
 def title_of(parts: Sequence[PublishedPart]) -> str:
-    """The name of the publication; the bundled sample has one of its own."""
+    """The title of the publication; the bundled sample has its own title."""
     if all(part.bundled for part in parts):
         return "HelloFresh (bundled sample)"
     return "HelloFresh (partly bundled sample)" if any(part.bundled for part in parts) else "HelloFresh"
@@ -122,7 +122,7 @@ _BALANCED = (
 
 
 def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows: Mapping[PurePosixPath, int]) -> str:
-    """The text of README.md; corpora are what queries are searched in, rows count the samples by place."""
+    """The text of README.md; `corpora` are those that queries search, `rows` the number of samples by path."""
     texts = card_texts()
     tasks = {part.task.name: part.task for part in parts}
     said_of = {part.task.name: _statement(part) for part in parts}
@@ -156,7 +156,7 @@ def card(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], rows
 
 
 def licences_of(parts: Iterable[PublishedPart], corpora: Iterable[SearchedCorpus] = ()) -> list[str]:
-    """The licences that samples and corpora name, sorted."""
+    """The licences of samples and corpora, sorted."""
     phrases = {str(row["license"]) for part in parts for row in read_jsonl(part.folder / "samples.jsonl")}
     named = {name for phrase in phrases for name in licences_in(phrase)}
     return sorted(named.union(*(one.licences for one in corpora)))
@@ -168,7 +168,7 @@ def _on_task(task: Task) -> str:
 
 
 def _corpora(corpora: Sequence[SearchedCorpus]) -> str:
-    """What the queries are searched in, with the reason where a corpus is not in here."""
+    """The card's section on searched corpora, with the reason if one is not included."""
     rows = [(one.name, f"`{one.sha256[:12]}`", " AND ".join(one.licences) or "unknown", _where(one)) for one in corpora]
     return "Queries are searched in these corpora:\n\n" + _table(("corpus", "content", "licence", "documents"), rows)
 
@@ -201,7 +201,7 @@ def _quarters(parts: Sequence[PublishedPart], rows: Mapping[PurePosixPath, int])
 
 
 def _times(part: PublishedPart) -> tuple[str, str, str]:
-    """When it opened, until when predictions are taken, and when labels are public."""
+    """Times of opening, deadline and reveal."""
     if not part.edition.is_living:
         return f"{part.opened:%Y-%m-%d}", "at any time", "public"
     days = calendar_of(part.manifest, part.folder)
@@ -216,7 +216,7 @@ def _limits(parts: Sequence[PublishedPart], said_of: Mapping[str, DataStatement]
 
 
 def _statement(part: PublishedPart) -> DataStatement:
-    """The statement on a task's data, with fewer classes that of its data set; without one what the manifest says."""
+    """The statement on a task's data, shared by its binary variant; without one, it is made from the manifest."""
     name, dataset = part.task.name.removesuffix("-binary"), part.manifest.dataset
     if dataset is None or name in statements():
         return statements()[name]
@@ -246,7 +246,7 @@ def _front_matter(
     licences: Sequence[str],
 ) -> str:
     """The card's head, between its two lines of dashes."""
-    from huggingface_hub import DatasetCardData  # a third of a second, which no other command waits for
+    from huggingface_hub import DatasetCardData  # a slow import (a third of a second) that only this needs
 
     total = sum(rows.values())
     names = sorted({part.config for part in parts}, key=lambda name: (name.count("prospective"), name))
@@ -272,9 +272,9 @@ def _front_matter(
 
 
 def benchmark(parts: Sequence[PublishedPart]) -> str:
-    """The text of `eval.yaml`, which has the hub show the data set as a benchmark with a task for each split.
+    """The text of `eval.yaml`, by which the hub shows the data set as a benchmark with a task for each split.
 
-    The hub takes only frameworks on its own list: inspect-ai is one, and runs these tasks.
+    The hub accepts only frameworks on its own list; inspect-ai is on it and runs these tasks.
 
     Source of the fields: https://huggingface.co/docs/hub/eval-results.
     """
@@ -319,7 +319,7 @@ def _feature(name: str, kind: Kind) -> object:
 
 
 def _inner(kind: Kind) -> Kind:
-    """What a list is of, or the type itself."""
+    """The element type of a list, or the type itself."""
     return kind.inner if isinstance(kind, pl.List) else kind
 
 
@@ -369,7 +369,7 @@ def _distributed(entry: ListedFile) -> object:
 
 
 def _classes(task: Task) -> object:
-    """The classes of a task, which labels refer to."""
+    """The record set of a task's classes, which labels refer to."""
     name = f"{task.name}-classes"
     return {
         "@type": "cr:RecordSet",

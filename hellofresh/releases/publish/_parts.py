@@ -1,7 +1,7 @@
-"""What may be published: files that manifests of opened quarters name, their tables, and corpora that are searched.
+"""The parts of a publication: files in the manifests of opened quarters, tables made from them, and searched corpora.
 
-A table has the same columns for every quarter of a task, with or without texts. Documents are published where their
-licences let them be passed on.
+A table has the same columns for every quarter of a task, with or without texts. Documents are published if their
+licences permit redistribution.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _JUDGED = pl.List(pl.Struct({"document": pl.String(), "relevance": pl.Int64()}))
 
 
 def columns_of(task: Task) -> Columns:
-    """The columns of a task's samples; with and without texts they are the same, empty where they do not apply."""
+    """The columns of a task's samples, the same with and without texts; columns that do not apply are empty."""
     whole = _kind(task.sample_type)
     both = whole if task.public_type is None else _united(whole, _kind(task.public_type))
     return dict(both) if isinstance(both, pl.Struct) else {}
 
 
 def answer_columns(task: Task) -> Columns:
-    """What is added once labels are public: the label, or judged documents; nothing where responses are rated."""
+    """The columns added once labels are public: the label, or judged documents; none if responses are rated."""
     if task.classes:
         return {"label": pl.Int64()}
     return {"relevance": _JUDGED} if task.output is Ranking else {}
@@ -65,7 +65,7 @@ def _kind(hint: object) -> Kind:
 
 
 def _united(one: Kind, two: Kind) -> Kind:
-    """A type with the fields of two."""
+    """A type with the fields of both types."""
     if isinstance(one, pl.List) and isinstance(two, pl.List):
         return pl.List(_united(one.inner, two.inner))
     if not (isinstance(one, pl.Struct) and isinstance(two, pl.Struct)):
@@ -76,25 +76,25 @@ def _united(one: Kind, two: Kind) -> Kind:
 
 
 def write_table(path: Path, columns: Columns, rows: Iterable[Mapping[str, object]]) -> int:
-    """Write rows in their order; returns how many. The same rows give the same bytes."""
+    """Write rows in order; returns their number. The same rows give the same bytes."""
     frame = pl.DataFrame(list(rows), schema=columns)
     write_parquet(path, frame, statistics=False)
     return frame.height
 
 
 ACCOUNT = "publication.json"
-"""Lists the files of a publication."""
+"""File that lists the files of a publication."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedAccount:
-    """What `ACCOUNT` holds.
+    """Content of `ACCOUNT`.
 
     Attributes:
-        format: of the publication.
-        made_from: key of all that decides its content.
+        format: format of the publication.
+        made_from: hash of all inputs.
         files: every file but this one.
-        code: what wrote it, which `made_from` covers.
+        code: the version that wrote it, which is part of `made_from`.
     """
 
     format: int
@@ -108,7 +108,7 @@ _SAMPLES = "samples.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class PublishedPart:
-    """One task in one opened quarter: its release, or the prospective samples beside it, as its manifest says."""
+    """The release of one task in one opened quarter, or its prospective split."""
 
     task: Task
     edition: Edition
@@ -125,24 +125,24 @@ class PublishedPart:
 
     @property
     def config(self) -> str:
-        """Name of the configuration that it belongs to."""
+        """Name of its configuration."""
         return f"{self.task.name}-{PROSPECTIVE}" if self.prospective else self.task.name
 
     @property
     def split(self) -> str:
-        """Name of the split: the quarter; of a data set its name and version, in word characters as the hub wants."""
+        """Name of the split: the quarter, or a data set's name and version in word characters, as the hub requires."""
         return split_name(str(self.edition))
 
     @property
     def opened(self) -> datetime:
-        """When it became public: the quarter's opening, or the publication of the data set."""
+        """Time of publication: the quarter's opening, or the publication of the data set."""
         if self.manifest.dataset is not None:
             return datetime.fromisoformat(self.manifest.dataset.published).replace(tzinfo=UTC)
         return calendar_of(self.manifest, self.folder).opens
 
     @property
     def table(self) -> PurePosixPath:
-        """The Parquet file; its name says where the bundled sample was used."""
+        """The Parquet file; its name shows whether it is of the bundled sample."""
         return PurePosixPath("data", self.config, f"{self.split}{'.bundled-sample' if self.bundled else ''}.parquet")
 
     @property
@@ -161,14 +161,14 @@ class PublishedPart:
         return OUTCOMES if self.prospective else "labels.jsonl"
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """The samples as they were released, with their answers where labels are public; null for one that has none."""
+        """The released samples, with answers once labels are public; null for a sample without one."""
         answers, unknown = dict(self._answers()), dict.fromkeys(self._answer_columns)
         for row in read_jsonl(self.folder / _SAMPLES):
             yield {**row, **unknown, **answers.get(str(row["id"]), {})}
 
     @property
     def columns(self) -> Columns:
-        """The columns of its table: those of the samples, and of their answers where these are public."""
+        """The columns of its table: those of the samples, and of the answers once these are public."""
         return {**columns_of(self.task), **self._answer_columns}
 
     @property
@@ -176,7 +176,7 @@ class PublishedPart:
         return answer_columns(self.task) if self.has_labels else {}
 
     def _answers(self) -> Iterator[tuple[str, dict[str, object]]]:
-        """Id and answer of each sample, as far as labels are public."""
+        """Id and answer of each sample with a public label."""
         for row in read_jsonl(self.folder / self._labels) if self.has_labels else ():
             if self.task.classes:
                 yield str(row["id"]), {"label": row["label"]}
@@ -186,7 +186,7 @@ class PublishedPart:
 
     @property
     def ratings(self) -> list[Path]:
-        """What people rated and predicted, in order; before the reveal which samples they are asked about."""
+        """Files of people's ratings and predictions, in order; before the reveal, the list of their samples."""
         ends = ["asked.jsonl"]
         if self.has_labels:
             ends += ["parquet", "key.parquet", "rubric.toml", "standings.jsonl", "people.parquet", "people.jsonl"]
@@ -195,7 +195,7 @@ class PublishedPart:
         return [path for path in paths if path.is_file() and not self.prospective]
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
-        """Every released file with the SHA-256 that it must have: the manifest, its earlier versions, what it lists."""
+        """Every released file with its expected SHA-256: the manifest, its earlier versions, and the files it lists."""
         yield PurePosixPath(MANIFEST), self.manifest_sha256
         for entry in self.manifest.files:
             yield _below(entry.path, self.folder), entry.sha256
@@ -220,7 +220,7 @@ def _below(name: str, folder: Path) -> PurePosixPath:
 
 
 def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edition] = ()) -> list[PublishedPart]:
-    """What the quarters (all, or those named) that have opened by then hold, in order of quarter and task.
+    """The parts of the quarters (all, or those given) that have opened by `moment`, in order of quarter and task.
 
     Raises:
         ReleaseError: if no quarter has opened, or a manifest is damaged.
@@ -245,7 +245,7 @@ def opened_parts(workspace: Workspace, moment: datetime, quarters: Sequence[Edit
 
 
 def _phase(folder: Path, moment: datetime) -> Phase:
-    """Where a prospective split stands; it is public from the beginning."""
+    """The phase of a prospective split, which is public from the start."""
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
         return Phase.REVEALED
@@ -262,11 +262,11 @@ _PASSED_ON = {"Apache-2.0", "CC-BY-3.0", "CC-BY-4.0", "CC-BY-SA-3.0", "CC-BY-SA-
 
 @dataclass(frozen=True, slots=True)
 class SearchedCorpus:
-    """A corpus that queries of a publication name.
+    """A corpus that queries of a publication refer to.
 
     Attributes:
-        name, sha256: as the queries name it: another content is another corpus.
-        corpus: None where it is not at hand, or only another content of that name.
+        name, sha256: as in the queries; other content is another corpus.
+        corpus: None if it is unavailable, or only other content of that name is available.
     """
 
     name: str
@@ -275,32 +275,32 @@ class SearchedCorpus:
 
     @property
     def licences(self) -> tuple[str, ...]:
-        """The licences of its texts; none where it is not at hand."""
+        """The licences of its texts; empty if it is unavailable."""
         return () if self.corpus is None else tuple(licences_in(self.corpus.manifest.license))
 
     @property
     def is_published(self) -> bool:
-        """Whether it is at hand, and each of its licences lets anybody pass it on."""
+        """Whether it is available and all its licences permit redistribution."""
         return bool(self.licences) and set(self.licences) <= _PASSED_ON
 
     @property
     def config(self) -> str:
-        """Name of its configuration; two contents of one name have two."""
+        """Name of its configuration, different for different content."""
         return f"corpus-{self.name}-{self.sha256[:8]}"
 
     @property
     def table(self) -> PurePosixPath:
-        """Where its documents are in a publication."""
+        """Path of its documents in a publication."""
         return PurePosixPath("data", self.config, "documents.parquet")
 
 
 def licences_in(phrase: str) -> list[str]:
-    """The licences that a phrase such as `CC-BY-4.0 AND MIT; CC0-1.0` names."""
+    """The licences in a phrase such as `CC-BY-4.0 AND MIT; CC0-1.0`."""
     return [name.strip() for name in re.split(r";| AND ", phrase)]
 
 
 def searched_corpora(workspace: Workspace, parts: Iterable[PublishedPart]) -> list[SearchedCorpus]:
-    """The corpora that the parts' queries name, in order of their names."""
+    """The corpora that the parts' queries refer to, sorted by name."""
     named = {
         (str(row["corpus"]), str(row["corpus_sha256"]))
         for part in parts
@@ -311,7 +311,7 @@ def searched_corpora(workspace: Workspace, parts: Iterable[PublishedPart]) -> li
 
 
 def searched_corpus(workspace: Workspace, name: str, sha256: str) -> SearchedCorpus:
-    """A corpus that queries name."""
+    """The corpus of a name and hash, if it is available."""
     try:
         corpus = open_corpus(workspace, name)
     except HelloFreshError:

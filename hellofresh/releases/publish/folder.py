@@ -1,4 +1,4 @@
-"""Making a publication from the opened releases, and writing it to a folder: whole beside it, then put in its place.
+"""Make a publication from the opened releases and write it to a folder atomically.
 
 The same releases give the same bytes.
 """
@@ -33,7 +33,7 @@ FORMAT = 1
 
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:
-    """One hash for all that decides a publication: what is in it, where it stands, and the code that writes it."""
+    """A hash of all inputs of a publication: its content, its state, and the code that writes it."""
     ratings = [[path.name, sha256_file(path)] for part in parts for path in part.ratings]
     return input_key(
         {
@@ -49,7 +49,7 @@ def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], fol
     """Write a publication into a new folder; returns its files by path, with size and SHA-256.
 
     Raises:
-        ReleaseError: if a file is not the one that its manifest names.
+        ReleaseError: if a file does not match its manifest.
     """
     rows = {}
     for one in corpora:
@@ -75,10 +75,10 @@ def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], fol
 
 
 def copy_file(source: Path, sha256: str, copy: Path) -> None:
-    """Copy a released file, if it is the one that its manifest names.
+    """Copy a released file after checking its hash.
 
     Raises:
-        ReleaseError: if it is another or missing (`bad-hash`).
+        ReleaseError: if it is missing or its hash differs (`bad-hash`).
     """
     copy.parent.mkdir(parents=True, exist_ok=True)
     if source.is_file() and not source.is_symlink():
@@ -96,7 +96,7 @@ def copy_file(source: Path, sha256: str, copy: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What was published where (in a folder, or as a commit of a repository), and whether it was there already."""
+    """The result of publishing: the target (a folder or a repository's commit), and whether it was current already."""
 
     target: str
     quarters: tuple[Edition, ...]
@@ -110,13 +110,13 @@ class Publication:
 def publish_to_folder(
     workspace: Workspace, target: Path, moment: datetime, quarters: Sequence[Edition] = ()
 ) -> Publication:
-    """Write what the opened quarters have made public to a folder, unless it is there already.
+    """Write the opened quarters' public data to a folder, unless it is current already.
 
-    The folder holds the old publication or the new one, whole, whatever happens in between.
+    After any failure the folder holds either the whole old publication or the whole new one.
 
     Raises:
-        UsageError: if the target holds something else.
-        ReleaseError: if no quarter has opened, a release is damaged, or a quarter that is published is missing.
+        UsageError: if the target holds other files.
+        ReleaseError: if no quarter has opened, a release is damaged, or a published quarter is missing.
         WorkspaceError: if the folder cannot be written.
     """
     target = target.absolute()
@@ -141,14 +141,14 @@ def outcome(
     skipped: bool,
     revision: str = "",
 ) -> Publication:
-    """What was published, where, with the repository's commit."""
+    """The result of publishing these parts, with the repository's commit."""
     size = sum(entry.size for entry in files.values())
     quarters = tuple(sorted({part.edition for part in parts}))
     return Publication(target, quarters, len(files), size, any(part.bundled for part in parts), skipped, revision)
 
 
 def _published(target: Path) -> Mapping[str, ListedFile]:
-    """The files of the publication that is there, by path; none where the folder is missing or empty."""
+    """The files of the existing publication, by path; empty if the folder is missing or empty."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return {}
     try:
@@ -168,7 +168,7 @@ def _published(target: Path) -> Mapping[str, ListedFile]:
 
 
 def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
-    """Refuse a publication that lacks a quarter of the one that is there; raises ReleaseError naming the quarters."""
+    """Refuse a publication without a quarter of the existing one; raises ReleaseError with the missing quarters."""
     lost = sorted(published - {str(part.edition) for part in parts})
     if lost:
         raise ReleaseError(

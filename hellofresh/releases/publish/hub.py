@@ -1,10 +1,10 @@
-"""Writing a publication to a dataset repository on the Hugging Face hub: one commit on the revision that was seen.
+"""Write a publication to a dataset repository on the Hugging Face hub, as one commit on a known revision.
 
-Large files are stored first, which changes nothing that anybody sees; then one commit names all that is new, changed
-or gone. Its parent is the revision from which the difference was taken: where somebody else was faster, it is refused.
+Large files are uploaded first, which is not visible; then one commit adds, changes and deletes files. Its parent is
+the revision that was compared, so that the hub refuses it after a concurrent commit.
 
-The library `huggingface_hub` asks the given endpoint and the storage that it names, and no other host: no telemetry, no
-redirect, no second way of storing (Xet), and nothing printed, since what it prints can hold addresses with signatures.
+The library `huggingface_hub` may contact only the given endpoint and the storage that it names: telemetry, redirects
+and Xet storage are off. So is its output, which can contain signed addresses.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HubRepository:
         self._api = _api(hub.endpoint, hub.token)
 
     def revision(self) -> tuple[str, Mapping[str, RepoSibling]]:
-        """The newest commit and its files by path."""
+        """The latest commit and its files by path."""
         with self._named_errors():
             found = self._api.dataset_info(self._repository, revision=_BRANCH, files_metadata=True)
             if not isinstance(found.sha, str):
@@ -59,7 +59,7 @@ class HubRepository:
             return found.sha, {item.rfilename: item for item in found.siblings or ()}
 
     def commit(self, parent: str, title: str, changed: Mapping[str, Path], gone: Sequence[str]) -> str:
-        """Commit files on the parent, the large ones stored beforehand; returns the new commit."""
+        """Upload large files, then commit all on the parent; returns the new commit."""
         from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
         with self._named_errors():
@@ -76,12 +76,12 @@ class HubRepository:
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
-        """Have whatever the library raises come as an error that says what to do, and shows no token or signature."""
+        """Turn the library's errors into ReleaseError, with advice and without tokens or signatures."""
         from huggingface_hub.errors import HfHubHTTPError
 
         try:
             with warnings.catch_warnings():
-                # The library still calls its HTTP client in a way that is to go; that is for its makers to see.
+                # The library uses a deprecated call of its HTTP client, which its maintainers have to fix.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 yield
         except HelloFreshError:
@@ -90,7 +90,7 @@ class HubRepository:
             ours = str(error.response.url).startswith(f"{self._api.endpoint}/")
             raise self._refused(error.response.status_code if ours else 0) from None
         except Exception as error:
-            # The library reads answers without checking their form first; messages can hold signed addresses.
+            # The library does not validate responses, hence these errors; their messages can contain signed addresses.
             raise self._failed(f"the connection or the answer broke ({type(error).__name__})") from None
 
     def _refused(self, status: int) -> ReleaseError:
@@ -123,7 +123,7 @@ def _api(endpoint: str, token: str) -> HfApi:
         made.follow_redirects, made.timeout = False, _TIMEOUT_S
         return made
 
-    # The environment variables of these names are read once, when the library is imported, perhaps by somebody else.
+    # The environment variables are read only on the library's first import, which may have happened elsewhere.
     constants.HF_HUB_DISABLE_TELEMETRY = constants.HF_HUB_DISABLE_XET = True
     disable_progress_bars()
     hub_logging.set_verbosity(logging.CRITICAL)
@@ -139,7 +139,7 @@ _OURS = re.compile(r"(data|releases)/.*|README\.md|eval\.yaml|croissant\.json|pu
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """The dataset repository `OWNER/NAME` on the hub at an endpoint, and the right to write to it."""
+    """The dataset repository `OWNER/NAME` on the hub at an endpoint, with a token to write to it."""
 
     repository: str
     endpoint: str
@@ -150,7 +150,7 @@ class Hub:
         """The repository, with the token in HF_TOKEN, on the hub that HF_ENDPOINT names.
 
         Raises:
-            UsageError: if the token is missing, the name is not one, or the token would travel unencrypted.
+            UsageError: if the token is missing, the name is invalid, or the token would be sent unencrypted.
         """
         if not _REPOSITORY.fullmatch(repository) or ".." in repository or "--" in repository:
             raise UsageError(
@@ -174,13 +174,13 @@ class Hub:
 
 
 def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: Sequence[Edition] = ()) -> Publication:
-    """Bring a dataset repository to what the opened quarters have made public, in one commit.
+    """Update a dataset repository to the opened quarters' public data, in one commit.
 
-    Files that the repository has and that are none of ours stay. Whatever fails, the repository has its old revision
-    or the new one, whole.
+    Other files in the repository stay. After any failure the repository has either its old revision or the whole new
+    one.
 
     Raises:
-        UsageError: if the bundled sample would go to a repository whose name does not say so.
+        UsageError: if the bundled sample would go to a repository whose name does not contain `sample`.
         ReleaseError: if no quarter has opened, a release is damaged, or the hub refuses or fails.
     """
     parts = opened_parts(workspace, moment, quarters)
@@ -200,7 +200,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
 
 
 def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str, bool]:
-    """The repository's revision afterwards, and whether it is a new one."""
+    """Commit the changes; returns the repository's revision and whether it is new."""
     repository = HubRepository(hub)
     revision, stored = repository.revision()
     published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}

@@ -1,6 +1,6 @@
 """Analyses of a quarter: one file a family of questions, each with a table and a figure.
 
-They read what systems said about a release (`Panel`), leave all statistics to `hellofresh.stats`, and ask no model.
+They read the systems' outputs on a release (`Panel`), use the statistics of `hellofresh.stats`, and ask no model.
 `make_analyses` writes them to the workspace. Rendering figures needs the extra `analyse`.
 """
 
@@ -19,7 +19,7 @@ _OWN: dict[str, Analysis[Panel]] = {
     one.name: one for family in _FAMILIES for one in vars(family).values() if isinstance(one, Analysis)
 }
 ANALYSES = {name: _OWN[name] for name in ORDER}
-"""By name, in the order in which a reader wants them; those of other packages last."""
+"""By name, in order of display; analyses of other packages come last."""
 for _one in plugins("hellofresh.analyses").values():
     if ANALYSES.setdefault(_one.name, _one) is not _one:
         raise UsageError(

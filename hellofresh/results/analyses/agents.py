@@ -1,4 +1,4 @@
-"""What agents did: searches and sources, from the transcripts of runs; and the variants of a sweep side by side."""
+"""Searches and sources of agents, from the transcripts of runs; and a comparison of a sweep's variants."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ from hellofresh.tasks.transcripts import (
 LEANING = "leaning"
 """Name of the note with the leaning of a sample's text, from -3 (left) to 3 (right)."""
 RESULT_CERTAINTY = "result-certainty"
-"""Name of the note with how certain a model is of what a search found, from 0 to 1."""
+"""Name of the note with a model's certainty of a search's result, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleTrace:
-    """What a system did on one sample.
+    """A system's behaviour on one sample.
 
     Attributes:
-        queries: what it searched for, in order.
-        failed: searches that brought nothing because they failed.
+        queries: its search queries, in order.
+        failed: number of failed searches.
         sources: addresses of pages that were used, in order, each once.
-        leaning: of the sample's text, as a model rated it; None where none did.
-        certainties: of what its searches found, as the model stated them, each from 0 to 1.
-        counts: of a response that was written: its words, its links, the links that were removed since they were not
-            given, and the pages that refute the sample.
+        leaning: a model's rating of the text's political leaning; None without a rating.
+        certainties: the model's stated certainties of search results, each from 0 to 1.
+        counts: for a response: its words, its links, invented links that were removed, and pages that refute the
+            sample.
     """
 
     queries: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ Traces = Mapping[str, Sequence[SampleTrace | None]]
 
 
 def read_traces(workspace: Workspace, panel: Panel) -> Traces:
-    """The traces of all systems of a panel that left any: of their first repetition and the prompt that stands first.
+    """The traces of a panel's systems, from their first repetition and first prompt.
 
     Raises:
         RunError: if a file of a run is damaged.
@@ -124,9 +124,9 @@ def _noted_numbers(events: Sequence[Event], name: str) -> list[float]:
 
 
 OFFLINE = "mode=offline"
-"""What the settings of an agent's offline baseline say."""
+"""Setting of an agent's offline baseline."""
 _BIAS, _QUALITY, _SEARCHES, _WORDS = (-3.0, 3.0), (0.0, 1.0), (0.0, 50.0), (0.0, 300.0)
-"""The lowest and the highest value that there can be."""
+"""The lowest and highest possible values."""
 _MOST_DOMAINS = 20
 _SIDES = (("left", -3.0, -0.5), ("centre", -0.5, 0.5), ("right", 0.5, 3.5))
 _COUNTS = {"words": 2000.0, "links": 100.0, "hallucinated_links": 100.0, "refuting_pages": 100.0}
@@ -137,12 +137,12 @@ _NO_SOURCE, _NO_SEARCH = "No system has used a source.", "No system has searched
 
 @dataclass(frozen=True, slots=True)
 class AgentPanel:
-    """A panel with what its systems did.
+    """A panel with the traces of its systems.
 
     Attributes:
         panel: the panel.
-        traces: what they did.
-        publishers: ratings of the sources; without any, nothing is rated.
+        traces: the systems' traces.
+        publishers: ratings of sources; may be empty.
     """
 
     panel: Panel
@@ -151,13 +151,13 @@ class AgentPanel:
 
     @property
     def searching(self) -> Iterator[tuple[System, Sequence[SampleTrace | None]]]:
-        """The systems that searched or could have."""
+        """The systems that can search, with their traces."""
         for system in self.panel.systems:
             if system.origin in self.traces and OFFLINE not in system.settings.split(", "):
                 yield system, self.traces[system.origin]
 
     def offline(self, system: System) -> System | None:
-        """The same model without a search: the agent's own offline baseline, else zero-shot."""
+        """The same model without search: the agent's offline baseline, else zero-shot."""
         same = [other for other in self.panel.systems if other.model == system.model]
         own = [other for other in same if OFFLINE in other.settings.split(", ")]
         return next(iter([*own, *(other for other in same if other.regime == "zero-shot")]), None)
@@ -168,7 +168,7 @@ class AgentPanel:
         return right
 
     def ratings(self, trace: SampleTrace | None) -> list[Publisher]:
-        """The ratings of the publishers that a trace rests on, as far as they are rated."""
+        """The available ratings of the publishers that a trace used."""
         sources = trace.sources if trace else ()
         return [rating for url in sources if (rating := self.publishers.of(url)) is not None]
 
@@ -176,7 +176,7 @@ class AgentPanel:
 def _means(
     name: str, values: NDArray[np.float64], groups: NDArray[np.int64], limits: tuple[float, float]
 ) -> dict[str, Cell]:
-    """The mean of what is known of numbers with its limits by groups, as cells of a row; None where nothing is known.
+    """The mean of the known values with its limits by groups, as cells of a row; None without known values.
 
     Args:
         name: of the columns.
@@ -209,7 +209,7 @@ _Traces = Sequence[SampleTrace | None]
 def _by_system(
     name: str, title: str, question: str, why: str
 ) -> Callable[[Callable[[AgentPanel, System, _Traces], Iterable[Row]]], Analysis[AgentPanel]]:
-    """Make an analysis of a function that gives the rows of a system that searches; `why` says why there are none."""
+    """Make an analysis from a function that returns the rows of a searching system; `why` explains missing rows."""
 
     def made(rows_of: Callable[[AgentPanel, System, _Traces], Iterable[Row]]) -> Analysis[AgentPanel]:
         def run(given: AgentPanel) -> AnalysisResult:
@@ -224,7 +224,7 @@ def _by_system(
 
 @_by_system("sources", "Sources", "Which sources do answers rest on, and how are their publishers rated?", _NO_SOURCE)
 def sources(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
-    """Where findings come from: domains, how many of them are rated, and how."""
+    """Sources of findings: their domains and ratings."""
     cited = [trace.sources if trace is not None else () for trace in traces]
     urls = [url for of_sample in cited for url in of_sample]
     if urls:
@@ -257,7 +257,7 @@ def domains(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     "No run has rated the leaning of its samples; add --set leaning=true.",
 )
 def leaning(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
-    """Whether sources lean the way that the text does which they are found for."""
+    """Whether sources share the political leaning of the text that they were found for."""
     leanings = _floats(None if trace is None else trace.leaning for trace in traces)
     biases = np.array([_mean([rating.bias for rating in given.ratings(trace)]) for trace in traces])
     for side, low, high in _SIDES:
@@ -269,7 +269,7 @@ def leaning(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
 
 @analysis("gain", "Helped or hurt", "Where did searching help, and where did it hurt?")
 def gain(given: AgentPanel) -> AnalysisResult:
-    """Where searching helped and where it hurt, and what the sources were like there."""
+    """Where searching helped or hurt, with the ratings of the sources there."""
     pairs = [(system, traces, given.offline(system)) for system, traces in given.searching]
     known = [(system, traces, other) for system, traces, other in pairs if other is not None]
     rows: list[Row] = []
@@ -299,7 +299,7 @@ def gain(given: AgentPanel) -> AnalysisResult:
 
 @_by_system("searches", "Searches a sample", "How often does an agent search, right and wrong?", _NO_SEARCH)
 def searches(given: AgentPanel, system: System, traces: _Traces) -> Iterator[Row]:
-    """How much is searched for, where the answer is right and where it is wrong."""
+    """Number of searches for right and for wrong answers."""
     asked = np.array([trace is not None for trace in traces])
     made = np.array([0.0 if trace is None else float(len(trace.queries)) for trace in traces])
     failed = np.array([0 if trace is None else trace.failed for trace in traces])
@@ -338,7 +338,7 @@ def result_certainty(given: AgentPanel, system: System, traces: _Traces) -> Iter
 
 @_by_system("queries", "Queries", "How is a text taken apart into queries?", _NO_SEARCH)
 def queries(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
-    """How agents take a text apart: their queries, how long they are, and what they share with the text."""
+    """Queries of agents: number, length, and overlap with the text."""
     texts = (_words(given.panel.task.text(sample)) for sample in given.panel.samples)
     found = [_taken(trace, text) for trace, text in zip(traces, texts, strict=True) if trace and trace.queries]
     if found:
@@ -378,11 +378,11 @@ AGENT_ANALYSES: tuple[Analysis[AgentPanel], ...] = (
 
 
 def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisResult:
-    """One row a variant, the first in the order of names.
+    """One row per variant, in the order of `names`.
 
     Args:
         given: a panel with the variants' systems, each on its own.
-        names: what each variant is called, by origin.
+        names: name of each variant, by origin.
     """
     by_origin = {system.origin: system for system in given.panel.systems}
     systems = [by_origin[origin] for origin in names if origin in by_origin]

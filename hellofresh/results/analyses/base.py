@@ -1,4 +1,4 @@
-"""What an analysis is, and what all share: findings, scores of parts of a panel, comparisons, subgroups."""
+"""The type of an analysis, and shared parts: findings, scores on parts of a panel, comparisons, subgroups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hellofresh.stats.paired import Comparison, compare
 Cell = str | int | float | bool | None
 Row = Mapping[str, object]
 Where = NDArray[np.bool_]
-"""Shape (n,), which samples of a panel."""
+"""Mask of a panel's samples, shape (n,)."""
 P = TypeVar("P")
 
 LEAST_SAMPLES = 20
@@ -32,14 +32,14 @@ _MOST_BINS = 12
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
-    """What came out.
+    """The result of an analysis.
 
     Attributes:
-        table: a row a finding; without rows where the data do not allow any.
-        figure: how it is drawn; None where there is nothing to draw.
-        marks: what the figure shows, of all systems.
-        notes: sentences that a reader of the figure should know.
-        missing: why the figure is missing, a sentence; empty where it is there.
+        table: one row per finding; empty if the data allow none.
+        figure: its description; None without a figure.
+        marks: the figure's marks, for all systems.
+        notes: sentences for readers of the figure.
+        missing: sentence with the reason for a missing figure, else empty.
     """
 
     table: pl.DataFrame
@@ -51,14 +51,14 @@ class AnalysisResult:
 
 @dataclass(frozen=True, slots=True)
 class Analysis(Generic[P]):
-    """One question about a panel, or about what agents of a panel did.
+    """One question about a panel, or about its agents' behaviour.
 
     Attributes:
-        name: as on the command line and in file names.
+        name: name on the command line and in files.
         title: a few words.
         question: one sentence with a question mark.
-        how_to_read: what the figure shows and what may be concluded; `{metric}` stands for the task's headline.
-        run: answers it from a panel.
+        how_to_read: what the figure shows and what may be concluded; `{metric}` is replaced by the task's headline.
+        run: computes the result from a panel.
         version: raised whenever the same panel would give another table or figure.
     """
 
@@ -73,20 +73,20 @@ class Analysis(Generic[P]):
 def analysis(
     name: str, title: str, question: str, how_to_read: str = "", *, version: int = 1
 ) -> Callable[[Callable[[P], AnalysisResult]], Analysis[P]]:
-    """Make an analysis of a function; see `Analysis`."""
+    """Decorator that makes an analysis from a function; see `Analysis`."""
     return lambda run: Analysis(name, title, question, how_to_read, run, version)
 
 
 @dataclass(slots=True)
 class Findings:
-    """What an analysis has found so far.
+    """Collects the findings of an analysis.
 
     Attributes:
         panel: what it is made from.
         rows: of the table.
         marks: of the figure.
-        intervals: those that a reader is warned about if they rest on too few groups.
-        notes: sentences that a reader should know.
+        intervals: intervals to check for too few groups.
+        notes: sentences for readers.
     """
 
     panel: Panel
@@ -96,13 +96,13 @@ class Findings:
     notes: list[str] = field(default_factory=list)
 
     def add(self, row: Row, made: Interval, *marks: Mark) -> None:
-        """A row with its interval, and what the figure shows of it."""
+        """Add a row with its interval and the figure's marks."""
         self.rows.append(row)
         self.intervals.append(made)
         self.marks.extend(marks)
 
     def missing(self, why: str) -> AnalysisResult:
-        """A result without a figure that says why; the rows stay."""
+        """A result without a figure but with the rows; `why` is the reason."""
         return AnalysisResult(table_of(self.rows), None, self.notes, why)
 
     def drawn(
@@ -138,18 +138,18 @@ class Findings:
 
 
 def missing(why: str, notes: Sequence[str] = ()) -> AnalysisResult:
-    """A result that says why it is missing."""
+    """A result without rows and figure, with the reason."""
     return AnalysisResult(pl.DataFrame(), None, notes, why)
 
 
 def table_of(rows: Sequence[Row]) -> pl.DataFrame:
-    """Rows as a table; a column that is nowhere filled is of text."""
+    """Rows as a table; an empty column has the type of text."""
     table = pl.DataFrame(list(rows), infer_schema_length=None)
     return table.with_columns(pl.col(pl.Null).cast(pl.String))
 
 
 def few_note(intervals: Sequence[Interval]) -> list[str]:
-    """A warning where intervals rest on too few groups."""
+    """A warning if intervals rest on too few groups."""
     few = [made for made in intervals if made.few]
     if not few:
         return []
@@ -176,7 +176,7 @@ class Measure:
         return cells | {"metric": self.metric.name, **limited("value", self.value, made), "interval": str(made.method)}
 
     def mark(self, who: str, series: str = "", *, row: str = "", panel: str = "", more: str = "") -> Mark:
-        """As a figure shows it; its row is the system's own if not said."""
+        """The mark of this measure in a figure; its row is the system's own by default."""
         made = self.interval
         return Mark(who, series, self.value, made.low, made.high, made.n, row=row or who, panel=panel, more=more)
 
@@ -184,9 +184,9 @@ class Measure:
 def measure(
     panel: Panel, said: PromptOutputs, where: Where | None = None, metric: Metric | None = None
 ) -> Measure | None:
-    """A metric on those of the samples that were asked about; None if absent.
+    """A metric on the asked samples; None if it is undefined.
 
-    Samples of one class alone have no headline either: it would say nothing but which class that is.
+    It is also None for the headline on samples of a single class, where it would only depend on the class.
 
     Args:
         panel: the panel.
@@ -214,7 +214,7 @@ def limited(name: str, value: float | None, made: Interval | None, ends: str | N
 
 
 def about(system: System, said: PromptOutputs | None = None) -> dict[str, Cell]:
-    """The columns that say whose row it is."""
+    """The columns that identify a row's system."""
     names: dict[str, Cell] = {"system": system.label, "team": system.team, "regime": system.regime, "kind": system.kind}
     return names | {"smoke_test": system.smoke_test, "prompt": (said or system.headline).prompt}
 
@@ -229,7 +229,7 @@ def _best_first(panel: Panel, systems: Sequence[System]) -> list[System]:
 def compare_said(
     panel: Panel, first: PromptOutputs, second: PromptOutputs, *, where: Where | None = None, together: int = 1
 ) -> Comparison:
-    """Two rows of answers on the samples that both were asked.
+    """Compare two systems' answers on the samples that both were asked.
 
     Args:
         panel: the panel.
@@ -253,12 +253,12 @@ class Subgroup:
 
     @property
     def row(self) -> str:
-        """As figures name it."""
+        """Its name in figures."""
         return f"{self.name} (n = {int(self.where.sum())})"
 
 
 def subgroups(panel: Panel) -> tuple[Sequence[Subgroup], list[str]]:
-    """The bins of every factor that has two or more, the largest first, and sentences on those left out."""
+    """The subgroups of each factor with two or more, the largest first, and sentences on those left out."""
     found: list[Subgroup] = []
     notes = []
     for factor in panel.task.subgroups:

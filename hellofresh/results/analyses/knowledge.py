@@ -1,4 +1,4 @@
-"""What a system could know: the instants up to which it searched, and what it remembers against what it finds."""
+"""Knowledge of systems: the time up to which they searched, and memory compared with search."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _UNTIL = {
     "decision": "until the decision",
     "": "any time",
 }
-"""What could be known, from least to most, by the setting `before`."""
+"""Labels of the setting `before`, from least to most available knowledge."""
 
 
 def _instant(system: System) -> str:
-    """Up to when a system searched, a key of `_UNTIL`."""
+    """The time up to which a system searched, a key of `_UNTIL`."""
     if system.regime == _BASE:
         return "no search"
     chosen = (part.removeprefix(_SETTING) for part in system.settings.split(", ") if part.startswith(_SETTING))
@@ -45,8 +45,8 @@ def _instant(system: System) -> str:
 
 
 def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
-    """Of each model and regime that was run up to several instants, the systems by instant, the earliest first; to go
-    without search is one of them.
+    """For each model and regime that was run up to several instants, the systems by instant, the earliest first; no
+    search is one of the instants.
     """
     found: dict[tuple[str, ...], dict[str, System]] = defaultdict(dict)
     base = {(one.model, one.settings): one for one in panel.systems if one.regime == _BASE}

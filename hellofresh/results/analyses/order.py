@@ -1,4 +1,4 @@
-"""Who is ahead of whom, whether it stays so, what it costs, and which systems say the same."""
+"""Ranking of systems, its stability over time, cost, and agreement between systems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ratings say of labels: probabilities beside intercepts, what makes samples hard, and labels that few could flip.
+"""Ratings behind labels: probabilities against intercepts, difficulty of samples, and labels that few votes could flip.
 
 Facts of labels are `intercept` (helpful to people who disagree), `voters` and `smaller_camp` (how many ratings it rests
 on, and the share of the smaller side) and `flip_cost`: the accounts, or editors, that would take the label away.

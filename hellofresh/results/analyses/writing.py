@@ -28,20 +28,20 @@ from hellofresh.results.panel import Panel
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
 _DRAWING = 3
-"""Raised whenever the same marks would give another figure."""
+"""Version of the drawing, raised whenever the same marks would give another figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnalysis:
-    """An analysis that is in the workspace.
+    """A written analysis.
 
     Attributes:
         name, title: of the analysis.
-        folder: where its files are.
-        rows: of its table.
-        missing: why the figure is missing; empty where it is there.
-        skipped: whether it was there already.
-        problem: what went wrong, where a failure was to be survived; nothing of it is in the workspace then.
+        folder: folder of its files.
+        rows: rows of its table.
+        missing: the reason for a missing figure, else empty.
+        skipped: whether it was up to date already.
+        problem: the error, with `survive`; the workspace then has no files of it.
     """
 
     name: str
@@ -62,7 +62,7 @@ def make_analyses(
     png: bool = True,
     survive: bool = False,
 ) -> list[WrittenAnalysis]:
-    """Make analyses of a panel and write them; those that would come out as they are there are skipped.
+    """Make analyses of a panel and write them, skipping those that are up to date.
 
     Args:
         workspace: where to.

@@ -1,4 +1,4 @@
-"""The tables that the site reads, made once so that no page computes what could be ready.
+"""Build the tables that the site reads, so that pages compute nothing expensive.
 
 `board/` holds `scores.parquet` (all scores of all quarters and splits), `periods.parquet` (what each period offered and
 gave), `funnels.parquet` (what each filter dropped), the other tables of `hellofresh.results.board.schema`, and
@@ -85,7 +85,7 @@ from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 @dataclass(frozen=True, slots=True)
 class BoardBuilt:
-    """What was built: rows by table, quarters on the board, and whether it was there already."""
+    """The result of a build: rows by table, quarters on the board, and whether it was up to date already."""
 
     folder: Path
     rows: Mapping[str, int]
@@ -155,7 +155,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
 
 
 def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
-    """Copy what is shown into the board's folder, and delete what is not shown any more."""
+    """Copy shown analyses into the board's folder, and delete others."""
     shown = [path for one in analyses for path in one.copy_to(folder, mode)]
     for path in (folder / "analyses").rglob("*"):
         if path.is_file() and path not in shown:
@@ -231,7 +231,7 @@ def _tables(
 
 
 def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
-    """What was said of each sample, sorted by id and origin, in parts of some hundred thousand rows; nothing before the
+    """Answers to each sample, sorted by id and origin, in parts of some hundred thousand rows; empty before the
     reveal.
     """
     if not split.shown:
@@ -239,7 +239,7 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
     origins = sorted({str(row["origin"]) for row in split.systems})
     said = split.said.filter(pl.col("origin").is_in(origins))
     counts = said.group_by("id").len().sort("id").collect(engine="streaming")
-    if split.withheld:  # what a system says of a sample may quote its texts
+    if split.withheld:  # answers may quote the sample's texts
         said = said.with_columns(rationale=pl.lit(""), text=pl.lit(None, pl.String))
     said = said.with_columns(**{name: pl.lit(value) for name, value in split.place.keys.items()})
     for (_,), ids in counts.group_by(pl.col("len").cum_sum() // _PART, maintain_order=True):
@@ -278,7 +278,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
 
 
 def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iterator[PeriodBalance]:
-    """What each period gave and, once labels are public, what it offered of each."""
+    """Samples of each period and, once labels are public, its candidates by label."""
     counts = (manifest.counts or {}) if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
         counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
@@ -304,11 +304,11 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
 _LARGE = 50_000
 _PART = 100_000
 VERSION = 12
-"""Raised whenever the same inputs would give other tables."""
+"""Version of the tables, raised whenever the same inputs would give other tables."""
 
 
 def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
-    """What decides the tables on splits besides scores."""
+    """The inputs, besides scores, of the tables on splits."""
     files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
     parts: tuple[Part, ...] = ("", "receipts", "waiting")
     for edition, split in sorted({(place.edition, place.split) for place in splits}):
@@ -398,7 +398,7 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "responses": board_ratings.responses,
     "documents": board_data.documents,
 }
-"""The tables that a split alone decides, and what makes their rows."""
+"""The tables that are made from single splits, with the functions that make their rows."""
 
 _COPIED = ("parquet", "points.parquet", "svg")
 
@@ -418,11 +418,11 @@ class AnalysesOnBoard:
 
     @property
     def inputs(self) -> object:
-        """What decides the copies."""
+        """The inputs of the copies."""
         return [str(self.edition), self.task, [[path.name, sha256_file(path)] for path in self.sources]]
 
     def copy_to(self, board: Path, mode: int = 0o644) -> list[Path]:
-        """Write copies and index below the board's folder, take away what is there besides, and name what is there."""
+        """Write copies and index below the board's folder, delete other files, and return the paths."""
         folder = board / "analyses" / str(self.edition) / self.task
         kept = []
         described = []
@@ -447,9 +447,9 @@ class AnalysesOnBoard:
 def analyses_to_show(
     workspace: Workspace, splits: Sequence[SplitPlace], quarters: Sequence[str], *, private: bool = False
 ) -> list[AnalysesOnBoard]:
-    """What was made by `hellofresh analyse` of these quarters, in order; analyses of chosen systems are left out.
+    """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems.
 
-    Those of quarters whose labels are not public are left out too, unless they are for the private board.
+    Quarters with secret labels are included only for the private board.
     """
     found = []
     for place in splits:
@@ -465,10 +465,10 @@ def analyses_to_show(
 
 
 def put_released(opened: Sequence[SplitPlace], board: Path, mode: int) -> list[Path]:
-    """Write the copies, take away what is there besides, and name what is there.
+    """Write the copies, delete other files, and return the paths.
 
     Raises:
-        ReleaseError: if a file is not the one that its manifest names (`bad-hash`).
+        ReleaseError: if a file does not match its manifest (`bad-hash`).
     """
     kept: dict[Path, None] = {}
     for place in opened:

@@ -1,6 +1,6 @@
-"""The board's manifest: which files it has, with their hashes. It is written last, and read before any of them.
+"""The board's manifest: its files with their hashes. It is written last and read first.
 
-A table counts only if it is the file that the manifest names, with the columns of its schema.
+A table is valid only if it matches the manifest's hash and its schema's columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hellofresh.core.strict import Strict
 from hellofresh.results.board.schema import TABLES
 
 FORMAT: Literal[1] = 1
-"""The one that is written; a board of another is refused."""
+"""The only supported format."""
 RELEASED = "released"
 """The folder of copies of released files, below the board's."""
 _MANIFEST = "manifest.json"
@@ -36,7 +36,7 @@ class BoardFile(Strict):
 
 
 class BoardAddresses(Strict):
-    """Where the project lives; empty where that is not configured.
+    """Addresses of the project; empty if not configured.
 
     Attributes:
         repository, issues, paper, docs: web addresses.
@@ -51,7 +51,7 @@ class BoardAddresses(Strict):
 
 
 class BoardManifest(Strict):
-    """What a board says of itself.
+    """The manifest of a board.
 
     Attributes:
         format: of the board.
@@ -91,7 +91,7 @@ class BoardManifest(Strict):
 
 
 def describe_file(folder: Path, path: Path, rows: int | None = None) -> BoardFile:
-    """What a board's manifest says of a file."""
+    """The manifest's entry for a file."""
     name = path.relative_to(folder).as_posix()
     return BoardFile(path=name, size=path.stat().st_size, sha256=sha256_file(path), rows=rows)
 
@@ -121,7 +121,7 @@ def read_board_manifest(folder: Path) -> BoardManifest:
 
 
 def damaged(path: Path, what: str) -> DataError:
-    """The error of a file of the board that is not what it should be."""
+    """The error for a damaged file of the board."""
     return DataError(
         what,
         where=str(path),
@@ -158,7 +158,7 @@ class BoardFiles:
         return self._verified(name, TABLES[name].read)
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """Like `read`, but what is asked of the table is read when it is asked: for large ones.
+        """Like `read`, but lazy, for large tables.
 
         Raises:
             DataError: as `read`.

@@ -1,4 +1,4 @@
-"""What the board's tables hold, row by row: one dataclass a table, for whoever writes them and whoever reads them."""
+"""Schemas of the board's tables, one dataclass per table, for writers and readers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import AnswerRow, CeilingRow, PeopleRow, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
-"""Where a class would stand: no readable answer, and a refusal."""
+"""Codes in place of a class: no readable answer, and a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodBalance:
-    """What a period of a release gave and, once labels are public, what it had to offer of each.
+    """The samples of a period of a release and, once labels are public, its candidates by label.
 
     Attributes:
-        source, period: where from, and when.
-        candidates: how many there were of each label, from label 0; None before the reveal.
+        source, period: the source and the period.
+        candidates: number of candidates of each label, from label 0; None before the reveal.
         taken_per_class: samples of each label.
-        classes: how many labels there are.
+        classes: number of labels.
     """
 
     source: str
@@ -35,7 +35,7 @@ class PeriodBalance:
 
     @property
     def offered(self) -> tuple[int, ...]:
-        """Candidates of each label, from the last label to label 0; zeros before the reveal."""
+        """Number of candidates of each label, from the last label to label 0; zeros before the reveal."""
         return (self.candidates or (0,) * self.classes)[::-1]
 
     @property
@@ -58,7 +58,7 @@ class FunnelStep:
 
 @dataclass(frozen=True, slots=True)
 class DueId:
-    """A sample that predictions are due for. One that was `taken_down` may be predicted or not; its task is empty."""
+    """A sample that submissions must cover. One that was `taken_down` is optional; its task is empty."""
 
     id: str
     taken_down: bool
@@ -66,7 +66,7 @@ class DueId:
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """When a split opens, takes its last prediction, and is revealed (UTC, ISO 8601)."""
+    """Times of a split's opening, deadline and reveal (UTC, ISO 8601)."""
 
     opens: str
     deadline: str
@@ -78,10 +78,10 @@ class OverQuartersRow(SystemId):
     """A system's headline metric on the scale of all quarters.
 
     Attributes:
-        quarters, of_quarters: those it took part in, and those on the scale; 0 where nothing is identified.
+        quarters, of_quarters: quarters it took part in, and quarters on the scale; 0 if not identified.
         latest: its latest quarter.
-        score, low, high: None where they are refused.
-        reason: why they are, else empty.
+        score, low, high: None if not identified.
+        reason: the reason for missing scores, else empty.
         additivity_p: whether systems differ from quarter to quarter by more than sampling.
     """
 
@@ -97,7 +97,7 @@ class OverQuartersRow(SystemId):
 
 @dataclass(frozen=True, slots=True)
 class Participant(SystemId):
-    """Who takes part in a split whose labels are not public; nothing in it follows from a label.
+    """A participant in a split with secret labels; no field depends on a label.
 
     Attributes:
         entered: the day on which its predictions came in or its run was started (`2026-11-21`), empty if not known.
@@ -111,7 +111,7 @@ class Participant(SystemId):
 
 @dataclass(frozen=True, slots=True)
 class AnswerShare:
-    """How many samples a participant gave an answer to with one prompt.
+    """Number of samples to which a participant gave an answer with one prompt.
 
     Attributes:
         origin, prompt: whose, and with which prompt.
@@ -140,7 +140,7 @@ class AgreementRow:
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """What is known of an entry besides its scores; None is unknown.
+    """Facts about an entry besides its scores; None means unknown.
 
     Attributes:
         origin: the entry's.
@@ -168,14 +168,14 @@ class SystemFacts:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRow:
-    """Whether the probabilities that an entry states are true, see `hellofresh.stats.calibration`.
+    """Calibration of an entry's stated probabilities, see `hellofresh.stats.calibration`.
 
     Attributes:
         origin, prompt: whose, and with which prompt.
         headline: whether this prompt stands for the entry.
         subject: the class whose probability is judged, by its name, or `chosen` for that of the chosen class.
         n, clusters: samples with a stated probability, and groups of them.
-        few_clusters: whether these are too few for intervals that hold what they promise.
+        few_clusters: whether these are too few for intervals with nominal coverage.
         brier, auc: with the limits of their 95% intervals; None where there are too few samples to tell, and AUC where
             all have one label.
         reliability, resolution, uncertainty: the parts of the Brier score, likewise (reliability - resolution +
@@ -218,9 +218,9 @@ class ReliabilityBin:
     Attributes:
         origin, prompt, subject: whose, with which prompt, and of what, as in `CalibrationRow`.
         number: from 0, by confidence.
-        n, hits: samples in it, and those of which it was true.
-        confidence: the mean probability that was stated.
-        share: hits of all.
+        n, hits: number of samples, and of those where the subject was true.
+        confidence: mean stated probability.
+        share: hits / n.
         low, high: the share's 95% interval.
     """
 
@@ -256,7 +256,7 @@ class Mistakes:
 
 @dataclass(frozen=True, slots=True)
 class ConductRow:
-    """What an entry did that it should not, as far as it can be seen.
+    """Observed misconduct of an entry.
 
     Attributes:
         origin: the entry's.
@@ -280,7 +280,7 @@ class ConductRow:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCell:
-    """How many samples of a class an entry's headline prompt gave an answer to.
+    """Number of samples of a class to which an entry's headline prompt gave an answer.
 
     Attributes:
         origin: the entry's.
@@ -297,14 +297,14 @@ class ConfusionCell:
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """A sample as the board has it.
+    """A sample on the board.
 
     Attributes:
         label, right, facts: None, None and empty before the reveal.
         published: whether its texts are published.
         title, link: as its task gives them, empty if absent.
         parts, kinds, texts: names, kinds and texts of what it consists of (see `hellofresh.tasks.TextPart`).
-        judged, right: systems (without baselines and smoke tests) that judged it, and that were right.
+        judged, right: number of systems (without baselines and smoke tests) that judged it, and that were right.
     """
 
     id: str
@@ -339,7 +339,7 @@ class TranscriptStep:
         number: which search of the sample.
         text: the answer, the query, the summary of a page, or what was noted.
         url, title: of a page.
-        problem: why a search or a page brought nothing.
+        problem: the error of a search or a page.
         tokens_in, tokens_out, cost_usd: of a request, None where not known.
     """
 
@@ -379,7 +379,7 @@ class PromptRow:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """What stands before the wordings of a frame for one sample; slots for what a run finds out stay as they are."""
+    """The filled frame before the wordings for one sample; slots for a run's findings stay unfilled."""
 
     id: str
     frame: int
@@ -388,7 +388,7 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How a number is spread over samples: the length of a text in words, or a fact that goes with labels.
+    """Distribution of a number over samples: the length of a text in words, or a fact of labels.
 
     Attributes:
         kind: `words` or `fact`.
@@ -441,7 +441,7 @@ class License:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFacts:
-    """What the manifest of a split says of it as a whole.
+    """Facts about a split as a whole, from its manifest.
 
     Attributes:
         version: of the manifest, which grows with whatever is published.
@@ -490,14 +490,14 @@ class SourceRow:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What became of a prospective split.
+    """The outcome of a prospective split.
 
     Attributes:
         drawn: samples that were undecided when they were published.
         decided: how many of them were decided since, 0 before the split is resolved.
         outcomes: how many of these have each label, from label 0; none before the reveal.
-        undecided, no_label, early: dropped, because nobody had decided them yet, they were decided neither way, or a
-            decision showed before the deadline.
+        undecided, no_label, early: numbers dropped because they were still undecided, were decided without a label, or
+            a decision was visible before the deadline.
         resolved: when (UTC, ISO 8601), empty before.
     """
 
@@ -518,7 +518,7 @@ SAMPLES = Table(SampleRow, _SPLIT)
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """Where a frozen edition is from.
+    """The data set of a frozen edition.
 
     Attributes:
         name, address, licence: of the data set.
@@ -535,7 +535,7 @@ class DatasetRow:
 
 @dataclass(frozen=True, slots=True)
 class RatedRow:
-    """Where a system stands on one criterion of a rubric, on all samples or on a part of them.
+    """A system's standing on one criterion of a rubric, on all samples or on a part of them.
 
     Attributes:
         rubric, judges: title of the rubric, and whose ratings: `person`, `model`, `classifier` or `rule`.
@@ -574,7 +574,7 @@ class RatedRow:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRow:
-    """How far a judge that is not a person agrees with people on a criterion; None where it cannot be told."""
+    """Agreement of a judge that is not a person with people on a criterion; None if unknown."""
 
     judge: str
     kind: str
@@ -596,7 +596,7 @@ class JudgeRow:
 
 @dataclass(frozen=True, slots=True)
 class RatedResponse:
-    """A response with what people and judges said of it overall.
+    """A response with its mean overall ratings by people and judges.
 
     Attributes:
         id: of the sample.
@@ -618,7 +618,7 @@ class RatedResponse:
 
 @dataclass(frozen=True, slots=True)
 class ShownDocument:
-    """A document that is relevant to a query, or that a system ranked among the first; only if its text may be shown.
+    """A document that is relevant to a query or highly ranked by a system, if its text may be shown.
 
     Attributes:
         id: in the corpus that is searched.

@@ -1,7 +1,7 @@
-"""One split of a quarter and task as the board's tables are made of it: samples, labels, systems, and what they said.
+"""One split of a quarter and task as input of the board's tables: samples, labels, systems and their outputs.
 
-The main split is a release; the prospective one beside it holds what nobody had decided when it was published, and
-counts once it is resolved, with the samples that were decided.
+The main split is a release; the prospective one holds samples that were undecided at publication, and counts once it
+is resolved, with the decided samples.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
 @dataclass(frozen=True, slots=True, order=True)
 class SplitPlace:
-    """Which split: the quarter, the task, and `main` or `prospective`; the folder of its public files, its manifest."""
+    """A split's place: quarter, task, and `main` or `prospective`; the folder of its public files; its manifest."""
 
     edition: Edition
     task: str
@@ -43,25 +43,25 @@ class SplitPlace:
     manifest: Manifest = field(compare=False, repr=False)
 
     def texts(self, workspace: Workspace) -> list[Path]:
-        """Files that may hold the texts of a split which are not published."""
+        """Files that may hold the unpublished texts of a split."""
         private = workspace.private(self.edition, self.task)
         if self.split == PROSPECTIVE:
             return [private / PROSPECTIVE / "samples.jsonl"]
         return [private / "samples.jsonl", workspace.hydrated(self.edition, self.task)]
 
     def has_opened(self, moment: datetime) -> bool:
-        """Whether its samples may be seen by then; a quarter that says nothing of its days never opens."""
+        """Whether its samples are public at a moment; a quarter without a calendar never opens."""
         known = self.manifest.calendar is not None
         return not self.edition.is_living or (known and moment >= calendar_of(self.manifest, self.folder).opens)
 
     @property
     def keys(self) -> dict[str, str]:
-        """What names it in every table."""
+        """Its key columns in every table."""
         return {"edition": str(self.edition), "task": self.task, "split": self.split}
 
 
 def places(workspace: Workspace) -> list[SplitPlace]:
-    """All splits of a workspace, in order, each with its manifest, which nothing else reads.
+    """All splits of a workspace, in order, each with its manifest, which is read only here.
 
     Raises:
         ReleaseError: if a manifest is damaged.
@@ -76,7 +76,7 @@ def places(workspace: Workspace) -> list[SplitPlace]:
 
 @dataclass(frozen=True, slots=True)
 class BoardSplit:
-    """What is known of a split.
+    """The data of a split.
 
     Attributes:
         workspace, place: where it is.
@@ -110,7 +110,7 @@ class BoardSplit:
 
     @property
     def known_since(self) -> datetime:
-        """From when on outcomes may have been known: the quarter's first day, or when the data set was published."""
+        """The time from which outcomes may have been known: the quarter's first day, or the data set's publication."""
         if isinstance(self.place.edition, Quarter):
             return self.place.edition.start
         dataset = self.place.manifest.dataset
@@ -172,7 +172,7 @@ def open_split(
         published = task.public_type or task.sample_type  # as it is already where texts are not at hand
         if withheld:
             samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
-    # What was said of others, taken down or never decided, counts no more.
+    # Outputs on samples that were taken down or never decided do not count.
     said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
     found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
     has_panel = labels and said.head(1).collect(engine="streaming").height

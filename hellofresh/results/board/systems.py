@@ -1,12 +1,11 @@
-"""The board's tables on single systems: facts, receipts, calibration, mistakes, conduct; and who takes part.
+"""The board's tables on single systems: facts, receipts, calibration, mistakes, conduct; and on participants.
 
-Of a split whose labels are not public all follows from answers alone. Predictions that were handed in count from the
-deadline on: before it, agreement with one's own trial predictions would tell those of others.
+For a split with secret labels, everything follows from answers alone. Submissions are included from the deadline on:
+before it, agreement with trial predictions would reveal the predictions of others.
 
-Conduct is what agents of others did that they should not. Only what went through the tools is seen: pages of blocked
-sources that an agent asked for (they were withheld), pages that say they are from after the day before which it was to
-look, and blocked sources among the addresses that an answer rests on. Labels that an entry copied show in one way only:
-it is right where nobody else is.
+Conduct lists agents' misconduct, as far as the tools record it: requests for pages of blocked sources (which were
+withheld), pages dated after the end of the search period, and blocked sources among the addresses that an answer cites.
+Copied labels show in one way only: the entry is right where no other system is.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ ANSWER = (
     .otherwise(pl.col("label").fill_null(schema.NO_ANSWER))
     .alias("said")
 )
-"""The class that was chosen, or what stands for silence and for a refusal."""
+"""The chosen class, or the code of silence or of a refusal."""
 
 
 def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
-    """What is known of each system besides its scores."""
+    """Facts about each system besides its scores."""
     entered = dict(split.receipts.select("origin", "received").iter_rows())
     for row in split.systems:
         origin, folder = str(row["origin"]), split.workspace.runs / str(row["origin"])
@@ -77,7 +76,7 @@ def receipts(split: BoardSplit) -> list[ReceiptRow]:
 
 
 def calibrations(split: BoardSplit) -> Iterator[tuple[schema.CalibrationRow, list[schema.ReliabilityBin]]]:
-    """For each system and prompt with stated probabilities, how true they are; only where labels are shown."""
+    """Calibration of each system and prompt with stated probabilities; only if labels are shown."""
     stated = [] if split.panel is None or not split.shown else list(stated_confidences(split.panel))
     for item in sorted(stated, key=lambda item: (item.system.origin, item.said.prompt, item.subject)):
         origin, prompt, found = item.system.origin, item.said.prompt, item.found
@@ -107,7 +106,7 @@ def _limits(found: Calibration | None) -> dict[str, Any]:
 
 
 def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:
-    """How often each system was wrong; nothing before the reveal, and where no class is chosen."""
+    """Errors of each system; empty before the reveal, and for tasks without classes."""
     if not has_classes(split):
         return
     judged = judged_answers(split)
@@ -119,7 +118,7 @@ def mistakes(split: BoardSplit) -> Iterator[schema.Mistakes]:
 
 
 def confusion(split: BoardSplit) -> Iterator[schema.ConfusionCell]:
-    """What each system said, by the class that samples have; only what was said at all."""
+    """Counts of each system's answers by the samples' class, without zero counts."""
     if has_classes(split):
         counted = judged_answers(split).group_by("origin", "label", "said").len()
         yield from (schema.ConfusionCell(*row) for row in sorted(counted.iter_rows()))
@@ -166,11 +165,11 @@ def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
 
 
 _MOST_COMPARED = 60
-"""With more participants than this only the first are compared."""
+"""Most participants that are compared; the others are left out."""
 
 
 def participants(split: BoardSplit) -> Iterator[schema.Participant]:
-    """Who was asked, and who handed predictions in; nothing once labels are shown."""
+    """The runs and submitters; empty once labels are shown."""
     if split.shown:
         return
     entered = {one.origin: one.entered for one in facts(split)}
@@ -184,7 +183,7 @@ def participants(split: BoardSplit) -> Iterator[schema.Participant]:
 
 
 def shares(split: BoardSplit) -> Iterator[schema.AnswerShare]:
-    """Every participant's answers by prompt; nothing once labels are shown."""
+    """Every participant's answers by prompt; empty once labels are shown."""
     if split.shown:
         return
     order = {row["origin"]: number for number, row in enumerate(split.systems)}
@@ -194,7 +193,7 @@ def shares(split: BoardSplit) -> Iterator[schema.AnswerShare]:
 
 
 def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
-    """All pairs of participants on the samples that both judged; nothing once labels are shown."""
+    """All pairs of participants on the samples that both judged; empty once labels are shown."""
     origins = [] if split.shown else [row["origin"] for row in split.systems][:_MOST_COMPARED]
     ids = [sample.id for sample in split.samples]
     said: dict[str, NDArray[np.int8]] = {}
@@ -213,12 +212,12 @@ def agreements(split: BoardSplit) -> Iterator[schema.AgreementRow]:
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
 _EXAMPLES = 5
 _FEWEST_OTHERS, _FEWEST_HARD, _SHARE = 3, 10, 0.9
-"""An entry is listed that is right on nine of ten samples that no other ranked system is right on, of ten or more."""
+"""An entry is listed if it is right on 90% of at least ten samples on which no other ranked system is right."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What was seen of one kind: how often, and on which samples with which addresses."""
+    """Observations of one kind: their number, samples and addresses."""
 
     times: int = 0
     samples: set[str] = field(default_factory=set)
@@ -238,7 +237,7 @@ class _Seen:
 
 
 def conduct(split: BoardSplit) -> Iterator[schema.ConductRow]:
-    """What is to be listed of each entry; nothing before the reveal."""
+    """The misconduct of each entry; empty before the reveal."""
     if not split.shown:
         return
     copied = dict(_copied(split))
@@ -274,7 +273,7 @@ def _by_agent(
     for kind in (BLOCKED_PAGE, LATER_PAGE, CITED):
         if kind in seen:
             found = seen[kind].row(origin, kind, int(row["n"]))
-            # An agent may look a text up by an address that holds it.
+            # An address that an agent requests may contain the text.
             yield replace(found, urls=tuple(map(site_of, found.urls))) if split.withheld else found
 
 

@@ -1,4 +1,4 @@
-"""What a figure is: charts with axes and series, and marks in a table, a row a mark; and an analysis as files tell it.
+"""Types of figures (charts with axes and series, marks as rows of a table) and of stored analyses.
 
 Texts in marks may be names that others chose. They are values of data and of scales' domains, never part of a
 specification's language.
@@ -23,7 +23,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows.
+    """An axis of a chart.
 
     Attributes:
         title: what is measured.
@@ -177,7 +177,7 @@ class Figure:
 
 
 def first_of_each(names: Iterable[str]) -> list[str]:
-    """Each name once, in the order in which they come."""
+    """The distinct names in order of first occurrence."""
     return list(dict.fromkeys(names))
 
 
@@ -207,7 +207,7 @@ _Text = Annotated[str, Field(max_length=20_000)]
 
 
 class AnalysisText(Strict):
-    """What readers see of an analysis.
+    """The parts of an analysis that readers see.
 
     Attributes:
         name: as on the command line and in file names.

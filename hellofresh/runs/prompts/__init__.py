@@ -1,4 +1,4 @@
-"""Prompt sets: the frame that shows a sample, and the wordings of the instruction that ends it.
+"""Prompt sets: a frame that shows a sample, followed by one of several wordings of the instruction.
 
 The project's own sets are TOML files in this folder, one a task or for several tasks alike, a table a regime. A set
 of one's own has the same form and is named by `--prompt-set FILE`. A slot is written `{post}`; a sample's text is put
@@ -30,28 +30,28 @@ from hellofresh.models import Message
 from hellofresh.tasks import TASKS, get_task
 
 MANUAL = "manual"
-"""Id of the instruction that people wrote first; the others rephrase it."""
+"""Id of the manually written instruction; the others rephrase it."""
 YES_OR_NO = ("no", "yes")
 """Answers to a question with two classes, by label."""
 TOO_EARLY = "Too early to tell"
-"""An answer that chooses no class and gives every class the same probability, where it is offered."""
+"""An optional answer that chooses no class and gives every class the same probability."""
 CUT = "{cut}"
-"""Where, in the text of a step, a beginning ends that other steps of the same sample share."""
+"""Marks, in the text of a step, the end of a prefix that other steps of the same sample share."""
 SLOT = re.compile(r"\{([a-z_]+)\}")
 _PLACE = re.compile(r"^\{([a-z_]+)\}$|\{([a-z_]+)\}", re.MULTILINE)
-"""A slot that has lines of its own, or one within a line."""
+"""A slot on its own line, or one within a line."""
 _WITHIN_A_LINE = frozenset(
     {"accurate", "answers", "avoided", "before", "contexts", "date", "mark", "misleading", "note_date"}
     | {"number", "post_date", "question", "refuting", "words"}
 )
-"""Slots for what the project writes itself: dates, numbers, marks, sites. Any other may hold a stranger's text."""
+"""Slots for trusted values such as dates, numbers, marks and sites. All others may hold untrusted text."""
 _QUERY = "query-fallback"
-"""The step that is no prompt: a query, always one line."""
+"""The step that is a query of one line rather than a prompt."""
 _END = "{instruction}"
 _SHARED = frozenset({"search-agent"})
-"""Regimes whose wordings are the same for every task, in a file of their name; a task's own table goes before them."""
+"""Regimes with common wordings for all tasks, in a file of their name; a task's own table overrides them."""
 _FRAMED = "zero-shot"
-"""The regime whose frame shared wordings stand in."""
+"""The regime whose frame is used with shared wordings."""
 
 
 def names_all(answers: Iterable[str], text: str) -> bool:
@@ -63,7 +63,7 @@ def names_all(answers: Iterable[str], text: str) -> bool:
 class Prompt:
     """One wording of the instruction, which asks for one of the set's answers, by its short name and its author.
 
-    One that is not `usual` is only asked with where it, or all, are named.
+    A prompt that is not `usual` is used only if it, or `all`, is requested.
     """
 
     id: str
@@ -83,9 +83,9 @@ class PromptSet:
         frame: the text before the instruction, with slots.
         prompts: the wordings, the manual one first.
         steps: texts of the regime's other steps by name, with slots, and with `{cut}` where a shared beginning ends.
-        criteria: what a rephrasing must still ask for: by the name of each criterion, words of which it must have one.
-        answers: what the instructions ask for, by label.
-        early: whether they offer `TOO_EARLY` as well.
+        criteria: words by name of a criterion; a rephrasing must contain one word of each.
+        answers: the answers that instructions ask for, by label.
+        early: whether they also offer `TOO_EARLY`.
     """
 
     name: str
@@ -100,7 +100,7 @@ class PromptSet:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that are a whole answer, those for the highest label first."""
+        """The complete answers, that of the highest label first."""
         return (*reversed(self.answers), *((TOO_EARLY,) if self.early else ()))
 
     def offering_early(self) -> PromptSet:
@@ -132,14 +132,14 @@ class PromptSet:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that a model gets to see, part of the identity of a run."""
+        """Hash of all texts for the model, part of a run's identity."""
         wordings = [[prompt.id, prompt.instruction] for prompt in self.prompts]
         steps = sorted([name, text] for name, text in self.steps.items())
         answers = [] if self.answers == YES_OR_NO else [self.answers]
         return sha256_text(canonical_json([self.task, self.regime, self.frame, wordings, steps, *answers]))
 
     def choose(self, names: str) -> tuple[Prompt, ...]:
-        """The prompts that a comma-separated list names, all of them for `all`, the usual ones for nothing.
+        """The prompts in a comma-separated list, all for `all`, the usual ones for ''.
 
         Raises:
             UnknownNameError: if a name is not in the set.
@@ -181,8 +181,8 @@ class PromptSet:
     def message(self, prompt: Prompt, slots: Mapping[str, str], **found: str) -> Message:
         """The prompt filled from a sample, as a user message in two parts: the sample, then the instruction.
 
-        A sample's text comes from strangers: one that has lines of its own stands in a fence. What the regime found for
-        other slots, it has fenced itself.
+        Samples are untrusted: a text on its own lines is fenced. The regime fences its findings for other slots
+        itself.
 
         Raises:
             PromptError: if the frame has a slot that is not filled.
@@ -190,7 +190,7 @@ class PromptSet:
         return Message("user", (self._fill(self.frame, slots, found), prompt.instruction))
 
     def step(self, name: str, slots: Mapping[str, str], **found: str) -> Message:
-        """The prompt of another step of the regime, filled likewise, in as many parts as its text is cut into.
+        """The filled prompt of another step of the regime, split into parts at `{cut}`.
 
         Raises:
             PromptError: if the set has no text for the step, or the text has a slot that is not filled.
@@ -199,7 +199,7 @@ class PromptSet:
         return Message("user", tuple(self._fill(part, slots, found) for part in self.steps[name].split(CUT)))
 
     def words(self, name: str, slots: Mapping[str, str]) -> str:
-        """A step's text on one line, filled with the sample's words alone, such as a query."""
+        """A step's text on one line, such as a query, filled with the sample's words only."""
         self.require(steps=(name,))
         return one_line(self._fill(self.steps[name], {}, slots))
 
@@ -274,7 +274,7 @@ class _SharedFile(Strict):
 
 
 def has_prompts(task: str, regime: str) -> bool:
-    """Whether the project has prompts for a task and regime, or the task brings some of its own.
+    """Whether the project or the task itself has prompts for a task and regime.
 
     Raises:
         PromptError: if they are malformed.
@@ -342,7 +342,7 @@ def parse_prompt_set(content: bytes, task: str, regime: str, where: str) -> Prom
 
 
 def _shared(regime: str) -> _SharedFile | None:
-    """The wordings of a regime that are the same for every task, if it has such."""
+    """A regime's common wordings for all tasks, if any."""
     source = files("hellofresh.runs.prompts").joinpath(f"{regime}.toml")
     return _SharedFile.model_validate(parse_toml(source.read_bytes())) if regime in _SHARED else None
 
@@ -365,7 +365,7 @@ def _prompt(item: _PromptFile, own: Mapping[str, str]) -> Prompt:
 
 
 def _filled(text: str, own: Mapping[str, str]) -> str:
-    """A text with these texts of the task in its slots."""
+    """A text with slots filled by the task's texts."""
     return SLOT.sub(lambda match: own.get(match[1], match[0]), text)
 
 
@@ -400,7 +400,7 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
 
 
 def _refuse_inline(texts: Mapping[str, str], regime: str, where: str) -> None:
-    """Refuse a slot within a line, where a text would stand without a fence and lose its line breaks."""
+    """Refuse an untrusted slot within a line, where a text would be unfenced and lose its line breaks."""
     for name, text in texts.items():
         parts = () if name == _QUERY else text.split(CUT)
         for slot in (match[2] for part in parts for match in _PLACE.finditer(part)):
@@ -414,7 +414,7 @@ def _refuse_inline(texts: Mapping[str, str], regime: str, where: str) -> None:
 
 
 def _followed(parsed: _SetFile, regime: str, name: str | None, where: str) -> _RegimeFile | None:
-    """The table that another one takes from; it stands by itself, so that readers need not follow a chain."""
+    """The table that another one refers to; it must not refer to a third one."""
     if name is None:
         return None
     table = parsed.regimes.get(name)

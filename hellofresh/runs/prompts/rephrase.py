@@ -1,7 +1,7 @@
-"""New wordings of the manual instruction by models of one's choice, checked before they are taken.
+"""Rephrase the manual instruction by models, with checks of each wording.
 
-The checks are mechanical: both answers and every criterion of the set are still asked for, and no wording is a copy of
-another. Whether a wording still means the same, somebody has to read.
+The checks are mechanical: a wording must ask for all answers and criteria of the set and must not copy another. A
+person has to check that its meaning is unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REMARKS = ("sure", "certainly", "here is", "here's", "of course", "okay", "new 
 
 @dataclass(frozen=True, slots=True)
 class Rephrasing:
-    """How many wordings of each model, attempts at most for one of them, and the name of the new set."""
+    """Number of wordings per model, most attempts for one wording, and the name of the new set."""
 
     each: int
     attempts: int
@@ -35,7 +35,7 @@ class Rephrasing:
 
 
 async def rephrase(prompt_set: PromptSet, models: Sequence[Model], how: Rephrasing) -> PromptSet:
-    """A set with the first instruction of another one and rephrasings of it, in the order of models.
+    """A prompt set with the first instruction of another set and its rephrasings, in the order of models.
 
     Raises:
         UsageError: if a model is a baseline, which reads nothing.
@@ -78,9 +78,9 @@ async def _wording(prompt_set: PromptSet, model: Model, taken: Sequence[str], ho
 def faults(
     answer: Answer, taken: Sequence[str], criteria: Mapping[str, Sequence[str]], answers: Sequence[str] = YES_OR_NO
 ) -> list[str]:
-    """Why an answer cannot be the next wording of the first one that is taken; empty if it can.
+    """The faults of a proposed rephrasing of the first wording in `taken`; empty if it has none.
 
-    Of each criterion's beginnings of words, the wording must have one, and it must ask for every one of the answers.
+    The wording must contain one of each criterion's word prefixes and ask for all answers.
     """
     text = answer.text
     if answer.finish is Finish.BLOCKED or not text:
@@ -107,7 +107,7 @@ def faults(
 
 
 def _likeness(one: str, other: str) -> float:
-    """Share of words that stand in both in the same order, 0 to 1."""
+    """Share of common words in the same order, 0 to 1."""
     first, second = (re.findall(r"\w+", text.casefold()) for text in (one, other))
     return SequenceMatcher(None, first, second, autojunk=False).ratio()
 

@@ -1,4 +1,4 @@
-"""How systems work on samples. A new regime is a file here and a line in `_ALL`, and a table in each task's prompts.
+"""Regimes: ways of working on samples. A new one is a file here, a line in `_ALL`, and a table in each task's prompts.
 
 Another package adds one by an entry point of the group `hellofresh.regimes`, whose name is the regime's.
 
@@ -73,13 +73,13 @@ for _name, _regime in plugins("hellofresh.regimes").items():
 
 
 def regimes_for(task: Task) -> list[str]:
-    """Names of the regimes that hand back what a task asks for or lets people rate, and have prompts for it."""
+    """Names of the regimes that have prompts for a task and an output that it accepts or lets people rate."""
     fitting = (regime for regime in REGIMES.values() if task.takes(regime.gives))
     return [regime.name for regime in fitting if has_prompts(task.name, regime.prompts_from)]
 
 
 def usual_regime(task: Task) -> str:
-    """The regime of a task where none is chosen: zero-shot, or the only one that fits it."""
+    """The default regime of a task: zero-shot, or the only one that fits it."""
     fitting = regimes_for(task)
     return fitting[0] if len(fitting) == 1 else "zero-shot"
 
@@ -88,9 +88,9 @@ def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     """The regime of that name.
 
     Args:
-        name: of the regime; `agent:FILE:FUNCTION` for an agent in a file of one's own, `proxy:NAME:ROLE,ROLE` for a
-            program of its own with further roles.
-        settings: other settings than its own, each as NAME=VALUE.
+        name: name of the regime; `agent:FILE:FUNCTION` for an agent in the user's file, `proxy:NAME:ROLE,ROLE` for an
+            external program with further roles.
+        settings: settings that differ from the defaults, each as NAME=VALUE.
 
     Raises:
         UnknownNameError: if the regime or a setting is unknown.

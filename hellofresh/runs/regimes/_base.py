@@ -1,4 +1,4 @@
-"""What a regime is: a way of working on one sample."""
+"""The base class of regimes: a way of working on one sample."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Parameters = Mapping[str, str | int | float | bool]
 
 
 class Need(StrEnum):
-    """What a regime needs besides models."""
+    """A requirement of a regime besides models."""
 
     WEB = "web"
     IMAGES = "images"
@@ -33,11 +33,11 @@ class Need(StrEnum):
 
 
 class RegimeSettings(Strict):
-    """What can be chosen about a regime (`--set NAME=VALUE`); part of a system's identity. Each has a default."""
+    """Settings of a regime (`--set NAME=VALUE`), part of a system's identity. Each has a default."""
 
 
 class ChoiceSettings(RegimeSettings):
-    """What can be chosen about a regime that chooses a class.
+    """Settings of a regime that chooses a class.
 
     Attributes:
         early: whether "too early to tell" is offered as an answer, which is scored as even probabilities.
@@ -47,13 +47,13 @@ class ChoiceSettings(RegimeSettings):
 
     @model_serializer(mode="wrap")
     def _where_chosen(self, plain: SerializerFunctionWrapHandler) -> dict[str, str | int | float | bool]:
-        """Without `early` where it is not offered: a system is then the same as before there was such a setting."""
+        """Leave out `early` if false, so that the identity of systems without it does not change."""
         said: dict[str, str | int | float | bool] = plain(self)
         return said if self.early else {name: value for name, value in said.items() if name != "early"}
 
 
 class Ask(Protocol):
-    """Asks a model, or answers from the journal what was asked before."""
+    """Asks a model, or recalls the answer from the journal."""
 
     async def __call__(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
         """Ask.
@@ -61,25 +61,25 @@ class Ask(Protocol):
         Args:
             step: name of the step within the regime, such as `classify` or `summarise-2`; with the prompt it is unique
                 within a sample.
-            prompt: id of the prompt that the step is for, empty where it serves all of them.
+            prompt: id of the prompt that the step is for, empty if it serves all prompts.
             request: the question.
-            role: whose part it is; each role may be another model.
+            role: role to ask; each role may have its own model.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that a regime gets for one sample.
+    """The input of a regime for one sample.
 
     Attributes:
-        sample: what is asked about.
+        sample: the sample.
         prompts: the wordings to ask with.
-        prompt_set: the set they are of, with the texts of the regime's other steps.
+        prompt_set: their set, with the texts of the regime's other steps.
         slots: the sample's texts by slot.
-        ask: the way to the models; everything that goes through it is kept.
-        web: the way to the outside world, None for a regime that does not need it.
-        images: the sample's pictures that are at hand, for a regime that needs them, in the order of its media.
-        facts: what is known of the sample's label, for a regime that needs it; empty where labels are not public.
+        ask: access to the models; all answers are stored.
+        web: access to the web, None for a regime that does not need it.
+        images: the sample's available pictures in the order of its media, for a regime that needs them.
+        facts: facts of the sample's label, for a regime that needs them; empty while labels are secret.
     """
 
     sample: Sample
@@ -92,22 +92,22 @@ class Case:
     facts: Mapping[str, Fact] = field(default_factory=dict)
 
     def question(self, prompt: Prompt, **more: str) -> Message:
-        """The deciding prompt, filled from the sample and from what the regime found out."""
+        """The deciding prompt, filled with the sample and the regime's findings."""
         return self.prompt_set.message(prompt, self.slots, **more)
 
     def step(self, name: str, **more: str) -> Message:
-        """The prompt of another step, such as `query`, filled likewise."""
+        """The filled prompt of another step, such as `query`."""
         return self.prompt_set.step(name, self.slots, **more)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a regime came to on one sample.
+    """The result of a regime on one sample.
 
     Attributes:
         outputs: one for every prompt of the case, in their order.
-        events: what happened on the way, in order; the same whenever the same answers and pages come back. Requests
-            that are not among them are added. Empty where nothing but the deciding requests happened.
+        events: the events in order, determined by answers and pages. Requests that are not among them are added.
+            Empty if there were only the deciding requests.
     """
 
     outputs: Sequence[Output]
@@ -116,14 +116,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class BaseRegime:
-    """A way of working on a sample; what differs from what most regimes do is overridden.
+    """A way of working on a sample; subclasses override the defaults.
 
     Attributes:
-        version: raised whenever the regime would ask something else; part of every journal key.
-        one_prompt: whether it works once a sample, whatever prompts there are.
-        gives: what it hands back, by which it fits a task.
-        settings: what was chosen.
-        name: as on the command line and on the board.
+        version: raised whenever the regime's questions change; part of every journal key.
+        one_prompt: whether it works once per sample, independent of prompts.
+        gives: its type of output, which must fit the task.
+        settings: the chosen settings.
+        name: name on the command line and on the board.
     """
 
     version: ClassVar[int] = 2
@@ -135,7 +135,7 @@ class BaseRegime:
 
     @property
     def roles(self) -> Mapping[str, str]:
-        """What each role besides `main` does, by name."""
+        """Description of each role besides `main`, by name."""
         return {}
 
     @property
@@ -145,7 +145,7 @@ class BaseRegime:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """What it needs besides models."""
+        """Its requirements besides models."""
         return frozenset()
 
     @property
@@ -155,12 +155,12 @@ class BaseRegime:
 
     @property
     def parameters(self) -> Parameters:
-        """All that decides what it does: settings, and hashes of what it brings along. Part of a run's identity."""
+        """Its settings and the hashes of its resources, part of a run's identity."""
         return self.settings.model_dump()
 
     @property
     def results(self) -> int:
-        """Results that one search should give at least; 0 for what is configured."""
+        """Least number of results of a search; 0 for the configured number."""
         return 0
 
     def prompt_set(self, task: str, file: Path | None = None) -> PromptSet:
@@ -182,11 +182,11 @@ class BaseRegime:
         raise NotImplementedError
 
     def rehearse(self, step: str, turn: int) -> str:
-        """A usual answer to a step, the `turn`-th time that it is asked about a sample, for previews; may be empty."""
+        """A typical answer to a step at its `turn`-th time for a sample, for previews; may be empty."""
         return ""
 
     def prolong(self, step: str, turn: int) -> str:
-        """The end of an answer after which the regime asks as much as it ever does, for the ceiling of dry runs."""
+        """The end of an answer that makes the regime ask as much as possible, for the ceiling of dry runs."""
         return self.rehearse(step, turn)
 
     async def solve(self, case: Case) -> Outcome:
@@ -195,4 +195,4 @@ class BaseRegime:
 
 
 Regime = BaseRegime
-"""What runs use."""
+"""The type of regimes in runs."""

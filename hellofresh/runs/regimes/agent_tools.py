@@ -1,4 +1,4 @@
-"""What an agent gets for one sample: ways to models and the web that are kept, bounded, and the same when replayed.
+"""An agent's tools for one sample: access to models and the web that is recorded, bounded and replayable.
 
 A framework asks through the endpoint (`await tools.endpoint()`), with its own client and its own tools; everything else
 goes through `ask`, `search` and `read`. What is asked at the endpoint is named by its content, as `ask` does it: the
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
 
 
 class AgentSettings(ChoiceSettings):
-    """What bounds an agent.
+    """Limits of an agent.
 
     Attributes:
         requests: most requests for one sample.
@@ -64,16 +64,15 @@ class AgentSettings(ChoiceSettings):
 
 @dataclass(slots=True)
 class AgentTools:
-    """An agent's way to models and the web, for one sample.
+    """An agent's access to models and the web for one sample.
 
     Attributes:
         question: the sample as the zero-shot regime puts it, with its instruction.
-        classes: what the labels of the task mean, by label; empty where it has none.
-        settings: what bounds the agent.
-        roles: what models may be called, the main one first.
-        failure: what ends the sample or the run, whatever the agent makes of it: a provider that gives up, a spent
-            budget.
-        limit: that the agent wanted more than it may, whatever a framework made of it.
+        classes: meaning of the task's labels, by label; empty without classes.
+        settings: limits of the agent.
+        roles: names of the models, the main one first.
+        failure: an error that ends the sample or the run even if the agent catches it, such as a spent budget.
+        limit: the error of an exceeded limit, even if a framework catches it.
     """
 
     question: str
@@ -241,7 +240,7 @@ class AgentTools:
         self._spent[what] += 1
 
     def _step(self, role: str, request: Request) -> str:
-        """The same whenever the same is asked, in whatever order; asked again, it is another step."""
+        """Name of a request's step: a hash of its content and of how often it was asked before."""
         key = sha256_text("\x1e".join(f"{message.role}\x1f{message.text}" for message in request.messages))[:16]
         key = f"{role}-{key}-{request.max_tokens}"
         self._spent[key] += 1
@@ -282,7 +281,7 @@ class AgentSession:
         }
 
     async def answer(self, question: Question, *, again: bool) -> Answer:
-        """Ask, or answer a repeated question with what it came to.
+        """Ask, or answer a repeated question with its earlier answer.
 
         Raises:
             HelloFreshError: if it gets no answer.
@@ -359,7 +358,7 @@ class AgentSession:
 
 
 def unfit(output: object, task: Task) -> str:
-    """Why the task does not take an output; empty if it does."""
+    """The reason why an output does not fit the task, or ''."""
     if not isinstance(output, task.output):
         return f"it handed back {type(output).__name__}, the task takes {task.output.__name__}"
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):

@@ -1,4 +1,4 @@
-"""Agents of others: a function in a file of one's own, run on every sample like a regime of the project.
+"""User-defined agents: a function in the user's file, run on every sample like a regime of the project.
 
     async def solve(sample, tools):
         found = await tools.search(tools.question[:200])
@@ -42,7 +42,7 @@ from hellofresh.tasks.samples import Sample
 AGENT, PROXY = "agent", "proxy"
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 Solver = Callable[[Sample, "AgentTools"], Awaitable[Output]]
-"""What an agent is."""
+"""The signature of an agent."""
 _EMPTY: Mapping[type[Output], Output] = {
     Choice: Choice(),
     Response: Response(text=""),
@@ -94,11 +94,11 @@ class AgentRegime(BaseRegime):
         return replace(self, settings=settings, needs=(self.needs - {Need.FACTS}) | more)
 
     def ceiling(self, prompts: int) -> int:
-        """As many as it may; nothing is known of what it asks, so that dry runs count up to it."""
+        """The limit of requests, which dry runs use since an agent's requests are unknown."""
         return self.settings.requests
 
     async def solve(self, case: Case) -> Outcome:
-        """Let it work.
+        """Run the agent.
 
         Raises:
             RunError: if it fails, or hands back what the task does not take.
@@ -106,7 +106,7 @@ class AgentRegime(BaseRegime):
         prompt = case.prompts[0]
         task = get_task(case.sample.task)
         until = searched_until(case, self.settings.before) if Need.WEB in self.needs else None
-        case = replace(case, facts={})  # an agent may look at all that it is given
+        case = replace(case, facts={})  # agents must not see facts of labels
         roles = tuple(dict.fromkeys((MAIN, *self.roles)))
         tools = AgentTools(case.question(prompt).text, task.classes, self.settings, case, roles, until)
         clock = asyncio.timeout(self.settings.seconds or None)

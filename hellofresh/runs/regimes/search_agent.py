@@ -81,7 +81,7 @@ def read_call(answer: Answer) -> Turn:
 
 
 def normalised(query: str) -> str:
-    """What two queries have in common that search for the same."""
+    """Normal form of a query, equal for equivalent queries."""
     return " ".join(re.findall(r"\w+", query.casefold()))
 
 
@@ -94,10 +94,10 @@ _RATIONALE_CHARACTERS = 2000
 _WHOLE_CHARACTERS = 400
 _SUMMARY = re.compile(r"\bsummary\W{0,4}:\W*", re.IGNORECASE)
 REHEARSED = "(any)"
-"""What a dry run decides on: not a label, and not asked again."""
+"""Decision in a dry run: not a label, but not asked again either."""
 _TOOL = Tool("search", "Searches the web and reports what it finds, with sources.", "query")
 _SILENT = "(nothing)"
-"""Stands for an empty answer: providers refuse an empty turn."""
+"""Replaces an empty answer, since providers refuse an empty turn."""
 _STEPS = (
     "tool",
     "result",
@@ -321,7 +321,7 @@ class _Conversation:
         )
 
     def _again(self, turn: Turn) -> str:
-        """What is wrong with a turn that decides nothing, and what is asked for."""
+        """The message for a turn without a decision: the fault and the expected form."""
         found = "no-more" if turn.query else "undecided" if DECISION.casefold() in turn.text.casefold() else "neither"
         parts = [self._text(found)] if found in self.case.prompt_set.steps else []
         return " ".join([*parts, self._text("again")])

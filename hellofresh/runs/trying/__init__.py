@@ -1,6 +1,6 @@
-"""The page Try: a post goes in, each step is shown as it happens, and a response with its evidence comes out.
+"""The page Try: it takes a post, shows each step as it happens, and then the response with its evidence.
 
-Each post is one `hellofresh respond` in a process of its own: what is typed becomes arguments, never a command line.
+Each post is one `hellofresh respond` in its own process; input becomes arguments, never a shell command.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LAST_WORDS = 5
 
 
 class TriedPost(Strict):
-    """What somebody chose: a post, its date (empty for now), a model (empty for the usual), pictures in Base64."""
+    """The user's input: a post, its date (empty for now), a model (empty for the default), pictures in Base64."""
 
     text: str
     date: str = ""
@@ -44,9 +44,9 @@ class TriedPost(Strict):
 
 @dataclass(slots=True)
 class TryPage:
-    """The page and what it runs; what is chosen on the page goes before the options that hold for every command.
+    """The page and its command; choices on the page precede the options of every command.
 
-    The page proposes `model`, which is asked where somebody names none.
+    `model` is the page's default model.
     """
 
     options: Sequence[str]
@@ -57,7 +57,7 @@ class TryPage:
     _asked: set[str] = field(default_factory=set)
 
     def site(self) -> LocalSite:
-        """The site, which this machine alone reaches."""
+        """The site, reachable from this machine only."""
         return LocalSite(
             lambda token: same_token(token, self.token),
             self._page,
@@ -91,7 +91,7 @@ class TryPage:
         return response
 
     def arguments(self, post: TriedPost, folder: Path) -> list[str]:
-        """What the command is given; pictures are written to `folder`.
+        """The command's arguments; pictures are written to `folder`.
 
         Raises:
             UsageError: if a picture is not Base64.
@@ -106,12 +106,12 @@ class TryPage:
             except (binascii.Error, ValueError):
                 raise UsageError(f"picture {number} is not Base64", code="bad-picture") from None
             found.append(f"--image={path}")
-        # No program can be given zero characters or halves of surrogate pairs.
+        # Arguments cannot contain null characters or unpaired surrogates.
         return [argument.replace("\0", "").encode("utf-8", "replace").decode() for argument in found]
 
 
 async def _events(command: Sequence[str]) -> AsyncIterator[dict[str, object]]:
-    """Each step that the command names, then its result or what went wrong; whoever stops reading ends the command."""
+    """Each step of the command, then its result or error; closing the iterator ends the command."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, limit=_MOST_LINE
@@ -141,7 +141,7 @@ async def _events(command: Sequence[str]) -> AsyncIterator[dict[str, object]]:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """End a command whose visitor has left; its answers so far are kept."""
+    """End the command of a visitor who has left; its answers so far are kept."""
     with contextlib.suppress(ProcessLookupError):
         process.terminate()
     try:
