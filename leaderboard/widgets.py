@@ -67,7 +67,6 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
         common: options of display.
     """
     asked = [st.query_params[name] for name in table.picks if name in st.query_params] or table.picked
-<<<<<<< HEAD
     keys = [table.keys[row] for row in at]
     # Ticks are places. Where other rows stand there they are set anew: another table would be drawn from scratch.
     box, shown = f"table {table.title}", f"rows of {table.title}"
@@ -77,18 +76,6 @@ def _ticked(table: DataTable, at: Sequence[int], frame: pl.DataFrame, common: Ma
     mode: Literal["multi-row", "single-row"] = "multi-row" if len(table.picks) > 1 else "single-row"
     state = st.dataframe(frame, key=box, on_select="rerun", selection_mode=mode, **common)
     picked = tuple(keys[row] for row in state.selection.rows if row < len(keys))[: len(table.picks)]
-=======
-    rows = [place for place, row in enumerate(at) if table.keys[row] in asked]
-    state = st.dataframe(
-        frame,
-        key=f"{table.title}/{hash(tuple(at))}",  # other rows make another widget, whose ticks are separate
-        on_select="rerun",
-        selection_mode="multi-row" if len(table.picks) > 1 else "single-row",
-        selection_default={"selection": {"rows": rows}},
-        **common,
-    )
-    picked = tuple(table.keys[at[row]] for row in state.selection.rows if row < len(at))[: len(table.picks)]
->>>>>>> main
     _keep(table, picked)
     return picked
 

@@ -15,9 +15,9 @@ The fit is by alternating least squares: given the raters, a note's intercept an
 unknowns, and vice versa. Near the solution, steps of raters are combined by Anderson acceleration, which needs only a
 third of the sweeps. Rounds end so close to the minimum that their start (arbitrary factors of raters, by a fixed seed)
 does not matter. The last bits of sums depend on the order of ratings and the numbers of raters: for the same bytes,
-pass these in the same order. Tag filters, the penalty for raters of abusive notes, and the models for groups and topics are left out: they need tags or
-topics. Sources: twitter/communitynotes (Apache-2.0), reimplemented; Wojcik et al., Birdwatch (2022), arXiv
-2210.15723.
+pass these in the same order. Tag filters, the penalty for raters of abusive notes, and the models for groups and topics
+are left out: they need tags or topics. Sources: twitter/communitynotes (Apache-2.0), reimplemented; Wojcik et al.,
+Birdwatch (2022), arXiv 2210.15723.
 
     fit = fit_bridging(ratings, notes, raters)     raters, rounds, final intercepts
     statuses(fit)                                  the rules
