@@ -1,4 +1,4 @@
-"""Whole sentences of a text, so that a quote never says what its sentence does not.
+"""Split a text into sentences, so that quotes are always whole sentences.
 
 The rule is careful and needs no language: where it is unsure, it joins two sentences, which costs a quote some words or
 the quote itself; a cut within a sentence could cost it its negation. Of the 39 sentences of tests/web/test_sentences.py
@@ -27,9 +27,9 @@ _ABBREVIATIONS = frozenset(
     sok sayın yrd fru kap osv aram odst roč βλ δηλ κλπ σελ στρ uu
     """.split()  # noqa: SIM905, RUF001
 )
-"""Of fourteen languages, in lower case; those without a vowel need no place here."""
+"""Abbreviations of fourteen languages in lower case, except those without a vowel, which a rule covers."""
 _NAMES = frozenset({"yahoo", "jeopardy", "yum", "wham", "panic"})
-"""Words that are written with a mark of their own and go on after it."""
+"""Names with a final punctuation mark, such as `Yahoo!`, which do not end a sentence."""
 _CLOSERS = "\"')]}\u201d\u2019\u00bb\u300d\u300f\u3011\uff09\u203a"
 _OPENED = '( [ \u201c \u201e \u00ab \u00bb \u300c \u300e \u3010 \uff08 \u300a " \u201d'.split()  # noqa: SIM905
 _CLOSED = ') ] \u201d \u201c\u201d \u00bb \u00ab \u300d \u300f \u3011 \uff09 \u300b " \u201d'.split()  # noqa: SIM905
@@ -113,7 +113,7 @@ def _boundaries(text: str) -> Iterator[int]:
 
 
 def _goes_on(line: str, rest: str) -> bool:
-    """Whether a sentence goes on after a line break, as in text that was wrapped by hand."""
+    """Whether a sentence continues after a line break, as in hard-wrapped text."""
     if not line or not rest:
         return False
     ended = _END.search(line[-6:])

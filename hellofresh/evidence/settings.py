@@ -1,4 +1,4 @@
-"""Settings of search and of reading pages: `[web]` in `hellofresh.toml`."""
+"""Settings of web search and page reading: `[web]` in `hellofresh.toml`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hellofresh.core.strict import Strict
 
 PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "ddgs")
 TEXTS_ALREADY = frozenset({"offline", "corpus"})
-"""Providers whose pages are texts at hand: nothing is fetched, and nothing is taken out of them."""
+"""Providers with local texts, which need no fetching and no extraction."""
 TAKES_SITES = frozenset({"brave", "serper"})
 """Providers that understand `site:one.example OR site:two.example` in a query."""
 _CLOSED = {
@@ -26,12 +26,12 @@ which says that nothing will be asked, so that no key is needed; it gives a `Sea
 
 
 def search_providers() -> tuple[str, ...]:
-    """Names of the search providers, those of other packages among them."""
+    """Names of the search providers, including those of other packages."""
     return (*PROVIDERS, *sorted(entry_points(group=PLUGINS).names))
 
 
 class WebProviderSettings(Strict):
-    """One search provider; what is not said stays as the provider's own default."""
+    """Settings of one search provider; missing ones take the provider's defaults."""
 
     base_url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$")
     key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
@@ -39,12 +39,12 @@ class WebProviderSettings(Strict):
 
 
 class WebSettings(Strict):
-    """How the web is searched and read."""
+    """Settings of searching and reading the web."""
 
     provider: str = "offline"
     """One of `search_providers`."""
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
-    """What a provider from another package gets."""
+    """Options for a provider from another package."""
     count: int = Field(default=10, ge=1, le=50)
     """Results of one search."""
     extractor: Literal["trafilatura", "beautifulsoup"] = "trafilatura"
@@ -52,13 +52,13 @@ class WebSettings(Strict):
     """Folder of pages for the provider `offline`, those of the package where nothing is said; for the provider `corpus`
     the name of a corpus of the workspace."""
     retriever: str = Field(default="bm25", min_length=1, max_length=200)
-    """How the provider `corpus` searches, as for `hellofresh corpus compare`."""
+    """Retriever of the provider `corpus`, as for `hellofresh corpus compare`."""
     contact: str | None = Field(default=None, pattern=r"^[\x21-\x7e]{3,200}$")
-    """An address of mail or of a page, sent to every site that is read."""
+    """Contact address (email or web page) sent to every site that is read."""
     excluded: list[str] = Field(default=[])
-    """Domains that are not read, besides those that never are."""
+    """Additional domains that must not be read."""
     images: Literal["off", "serpapi"] = "off"
-    """Which service is asked for the pages on which a picture stands."""
+    """Service for reverse image search."""
     serpapi: WebProviderSettings = WebProviderSettings()
     brave: WebProviderSettings = WebProviderSettings()
     serper: WebProviderSettings = WebProviderSettings()

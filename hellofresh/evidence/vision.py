@@ -1,4 +1,4 @@
-"""What can be said of pictures without a language model: printed text, known people, whether two are one picture.
+"""Analysis of pictures without a language model: printed text, known people, and matching of pictures.
 
 Text is read on this machine by RapidOCR with PP-OCRv6 on onnxruntime.
 
@@ -43,19 +43,19 @@ _WEIGHTS = {
 }
 _THREADS = 2
 _LEAST_SIDE = 16
-"""Pixels below which a line has no room, and the engines fail."""
+"""Smallest side in pixels; smaller pictures make the engines fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextLine:
-    """A line of text in a picture, and how sure the reader is of it, from 0 to 100."""
+    """A line of text in a picture with the reader's confidence, from 0 to 100."""
 
     text: str
     confidence: float
 
 
 class UnreadPictureError(Exception):
-    """A picture that could not be read; says why."""
+    """Raised for a picture that could not be read, with the reason."""
 
 
 @dataclass
@@ -128,7 +128,7 @@ class RapidOcr:
         height, width = pixels.shape[:2]
         if min(height, width) * min(1.0, self.side / max(height, width)) < _LEAST_SIDE:
             return
-        # All three are named each time: the engine remembers what was said last.
+        # Always pass all three, since the engine keeps the last values.
         found = self._engine(pixels, use_det=True, use_cls=False, use_rec=False)
         if not isinstance(found, TextDetOutput) or found.boxes is None:
             return
@@ -142,7 +142,7 @@ class RapidOcr:
 
 
 def ocr_parameters() -> Parameters:
-    """The reader's weights, also where it is not installed."""
+    """Hashes of the reader's weights, also if it is not installed."""
     return {f"ocr_{part.lower()}_sha256": sha256 for part, (_, sha256) in _WEIGHTS.items()}
 
 
@@ -151,7 +151,7 @@ _NEAREST, _PIXELS, _LARGEST_SCALE = 0.75, 4.0, 8.0
 
 
 _Keypoints = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Where a picture has corners and spots, and how it looks around each."""
+"""Places and descriptors of a picture's keypoints."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What the outside world is to a regime: a search, and pages to read. All that comes from it is data."""
+"""Protocols of web access for regimes: searching and reading pages. All content is untrusted data."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SearchResult:
 
     Attributes:
         url: address of the page.
-        title, snippet: as the provider gives them.
-        date: day of the page (ISO), None where the provider does not know it.
+        title, snippet: from the provider.
+        date: day of the page (ISO), None if the provider does not know it.
         rank: place among the results, from 1.
     """
 
@@ -29,10 +29,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search gave.
+    """The result of a search.
 
     Attributes:
-        results: in the provider's order; empty where nothing was found or the search failed.
+        results: in the provider's order; empty if nothing was found or the search failed.
         problem: why the search failed, empty if it did not.
     """
 
@@ -41,7 +41,7 @@ class Found:
 
 
 class PageStatus(StrEnum):
-    """What became of a page."""
+    """The outcome of reading a page."""
 
     OK = "ok"
     EXCLUDED = "excluded"
@@ -56,12 +56,12 @@ class PageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page that was asked for.
+    """A requested page.
 
     Attributes:
         url: the address asked for.
         final_url: the address after redirects.
-        status: what became of it; only with `ok` is there a text.
+        status: the outcome of reading; only `ok` pages have a text.
         detail: a short reason for people, such as `HTTP 404`.
         title: the page's title.
         text: main text, cleaned of invisible characters, whole.
@@ -81,7 +81,7 @@ class WebPage:
 
 
 class Web(Protocol):
-    """The way to the outside world that a regime gets. What went wrong is in what it gives.
+    """Web access of a regime. Errors of searches and pages are part of the results.
 
     Neither call fails for what is out there; a RunError says that no further call makes sense (the memory is damaged,
     the provider of searches refuses every one).
@@ -89,13 +89,13 @@ class Web(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, str | int | float | bool]:
-        """All that decides what is found (provider, number of results, extractor ...), a part of the run's identity."""
+        """All settings that determine results (provider, count, extractor ...), part of the run's identity."""
 
     async def search(self, query: str, *, before: date | None = None) -> Found:
-        """Search; with `before`, only for what was there before that day, where the provider can."""
+        """Search; with `before`, only for pages from before that day, if the provider supports it."""
 
     async def read(self, url: str) -> WebPage:
-        """Fetch a page and take out its main text; pages of excluded sources are not fetched."""
+        """Fetch a page and extract its main text; pages of excluded sources are not fetched."""
 
     @property
     def blocked(self) -> Sequence[str]:
@@ -105,19 +105,19 @@ class Web(Protocol):
         """Why a page may not be used, empty if it may."""
 
     async def close(self) -> None:
-        """Let go of connections and files."""
+        """Close connections and files."""
 
 
 @runtime_checkable
 class ImageSearch(Protocol):
-    """A way to the outside world that may also find the pages on which a picture stands."""
+    """Web access with reverse image search."""
 
     @property
     def searches_images(self) -> bool:
         """Whether a service for it is configured."""
 
     async def search_image(self, address: str, query: str = "") -> Found:
-        """The pages on which the picture at an address stands; what goes wrong is in what it gives.
+        """The pages that show the picture at an address; errors are part of the result.
 
         A query narrows it where the service takes one.
         """

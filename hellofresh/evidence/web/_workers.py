@@ -1,4 +1,4 @@
-"""Processes that read what strangers wrote: a hostile page can end one of them, and no other.
+"""Worker processes that parse untrusted content: a hostile page can crash only its own worker.
 
 What one request may cost is counted in the worker's own CPU time, so that a page gives the same on a busy machine as
 on a quiet one. Wall time ends only a worker that hangs without computing, and then the run, not the page.
@@ -26,11 +26,11 @@ _OVER_TIME = -getattr(signal, "SIGPROF", 27)
 
 
 class WorkerError(Exception):
-    """A request that brought no reply; says why."""
+    """Raised for a request without a reply, with the reason."""
 
 
 class Workers:
-    """A few processes that all do one job, started when they are needed.
+    """A pool of processes for one job, started on demand.
 
     Args:
         job: what they do, see `hellofresh.evidence.web._worker`.

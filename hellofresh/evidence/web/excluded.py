@@ -1,4 +1,4 @@
-"""Sources that may not be read: those that hold the decisions themselves, their mirrors, and ways around both."""
+"""Sources that must not be read: those with the decisions themselves, their mirrors, archives and proxies."""
 
 from __future__ import annotations
 

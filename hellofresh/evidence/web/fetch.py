@@ -1,4 +1,4 @@
-"""Fetching pages: politely, within limits, and never from inside."""
+"""Fetch pages politely, within limits, and only from public addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HTML = frozenset({"text/html", "application/xhtml+xml"})
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What a page may cost.
+    """Limits of fetching a page.
 
     Attributes:
         total_s: seconds for all of it, redirects and robots.txt among it; waiting for one's turn at a host is not.
@@ -49,7 +49,7 @@ class PageLimits:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What came of fetching a page.
+    """The result of fetching a page.
 
     Attributes:
         final_url: where redirects ended.
@@ -74,7 +74,7 @@ class FetchResult:
 
 
 class _Stop(Exception):  # noqa: N818 - how a fetch ends, not an error
-    """The page is not read; why."""
+    """Raised if a page is not read, with the reason."""
 
     def __init__(self, status: PageStatus, detail: str) -> None:
         super().__init__(detail)
@@ -100,7 +100,7 @@ class _Clock:
 
 
 class _Manners:
-    """Whose turn it is at each host: one request at a time, with a pause before the next."""
+    """Turns at each host: one request at a time, with a pause before the next."""
 
     def __init__(self, pause_s: float) -> None:
         self._pause_s = pause_s

@@ -1,4 +1,4 @@
-"""What the world answered during a run: kept before it is used, never asked for again, played back without a network.
+"""Store of a run's searches and pages: each is stored before use, requested once, and replayed without a network.
 
 `web.sqlite` in a run's folder holds every search and every page, in SQLite's WAL mode, one writer.
 """
@@ -54,7 +54,7 @@ _FILE = "web.sqlite"
 
 
 class PageReader(Protocol):
-    """Gives pages: over the network, or from a corpus; what went wrong is in what it gives."""
+    """Reads pages over the network or from a corpus; errors are part of the result."""
 
     async def fetch(self, url: str) -> FetchResult: ...
     async def close(self) -> None: ...
@@ -188,7 +188,7 @@ def _page(text: str) -> WebPage:
 
 
 class StoredWeb:
-    """The outside world with a memory: what is kept is never asked for again.
+    """Web access with a store: stored searches and pages are never requested again.
 
     Args:
         store: the memory.
@@ -363,7 +363,7 @@ class StoredWeb:
 
 
 def user_agent(contact: str | None) -> str:
-    """How this project introduces itself to sites."""
+    """The user agent of this project."""
     return f"hellofresh/{__version__} (research benchmark{f'; {contact}' if contact else ''})"
 
 
@@ -376,7 +376,7 @@ def open_web(
     others: Sequence[Path] = (),
     watch: Callable[[str], None] = lambda step: None,
 ) -> Web:
-    """The outside world of a run.
+    """Open the web access of a run.
 
     Args:
         settings: `[web]` of hellofresh.toml.

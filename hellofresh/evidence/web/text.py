@@ -65,7 +65,7 @@ _BESIDE_TAGS = ("nav", "aside", "div", "section", "ul", "ol", "li")
 _BESIDE = re.compile(
     r"(?:comments?|replies|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
 )
-"""Classes and ids of what readers say, and of other stories."""
+"""Classes and ids of readers' comments and of links to other stories."""
 _WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
 """A line break after a long line of plain text, which was wrapped at a width."""
 _MARKUP = ("<!doctype html", "<html", "<head", "<body")
@@ -73,7 +73,7 @@ _MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 @dataclass(frozen=True, slots=True)
 class MainText:
-    """What a page says: its title and its main text, both cleaned, and its date, empty if it has none."""
+    """A page's cleaned title and main text, and its date, empty if it has none."""
 
     title: str
     text: str

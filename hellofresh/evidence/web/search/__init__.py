@@ -1,4 +1,4 @@
-"""What a search provider is."""
+"""The protocol of search providers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from hellofresh.evidence.web.dates import read_date
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """What a provider answered.
+    """A provider's answer.
 
     Attributes:
-        found: the results, or why there are none.
-        raw: the answer as it came, empty where there was none.
+        found: the results, or the problem.
+        raw: the raw answer, empty without one.
     """
 
     found: Found
@@ -45,7 +45,7 @@ class SearchProvider(Protocol):
 
 
 class Hit(BaseModel):
-    """A result before it has its rank; `date` is what the provider wrote, such as `2 days ago`, which names no day."""
+    """A result without a rank; `date` is the provider's text, such as `2 days ago`."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
