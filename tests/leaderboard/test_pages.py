@@ -32,9 +32,9 @@ def use_board(make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
 
 def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
     use_board()
-    assert paths() == {"leaderboard", "system", "data", "submit", "about"}
+    assert paths() == {"home", "leaderboard", "system", "data", "submit", "about"}
     menu = re.findall(r">([^<>]+)</a></li>", framed(opened("leaderboard", **REAL), "").partition("</nav>")[0])
-    assert menu == ["Leaderboard", "Data", "Submit", "About"]
+    assert menu == ["All tasks", "Leaderboard", "Data", "Submit", "About"]
 
 
 def table_rows(test: Visit) -> list[tuple[str, str]]:
