@@ -264,15 +264,14 @@ def _show_table(part: DataTable, page: Page, shown: Shown, split: SplitKey, page
         st.switch_page(pages[part.opens], query_params=st.query_params.to_dict())
     elif page.opened is not None and part.picks:
         for behind in composed(shown, page.path, split, {}, picked):
-            if isinstance(behind, DataTable):
-                show_table(behind)
-            else:
-                _show(behind)
+            _show(behind)
 
 
 def _show(part: Part) -> None:
     """Show a part by its widget."""
     match part:
+        case DataTable():
+            show_table(part)
         case ChartPart():
             show_chart(part)
         case File():
