@@ -254,22 +254,33 @@
     read(true);
   }
 
-  /* Any two systems on the same samples. */
+  /* Two to five ticked systems on the same samples, in pairs. */
   function compare(place, data) {
     const base = place.dataset.src.replace(/[^/]*$/, "");
-    const tools = place.querySelector(".hf-filters");
-    const [both, verdict, , differences, , agreement, differing] = [...place.children].slice(1);
-    const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
-    const options = data.systems.map(([origin, title]) => [origin, title]);
-    const boxes = ["one", "two"].map((key, at) => {
-      const box = select(tools, key, at ? "Second system" : "First system", options, (name, value) => {
-        keep({ [name]: value });
-        show();
-      });
-      if (!chosen().get(key)) box.selectedIndex = data.first[at];
+    const keys = ["one", "two", "three", "four", "five"];
+    const [tools, shown] = place.children;
+    const drawn = shown.cloneNode(true); // the page has the first two, in the form that all pairs get
+    const fileName = (address) => address?.split("/").pop().replace(/\.html$/, "");
+    // The table of the leaderboard names systems by their pages.
+    const numbers = new Map(data.systems.flatMap(([origin, , , address], at) => [[fileName(address), at], [origin, at]]));
+    let ticked = [];
+
+    const find = el("input", { type: "search", id: "hf-search", maxlength: 100, autocomplete: "off", spellcheck: "false" });
+    const status = el("p", { role: "status" });
+    tools.append(el("div", {}, el("label", { for: find.id }, "Find a system or team"), find), status);
+    tools.style.display = "flex";
+    const boxes = data.systems.map((_, at) => {
+      const box = el("input", { type: "checkbox" });
+      box.addEventListener("change", () => choose(box.checked ? [...ticked, at] : ticked.filter((one) => one !== at)));
       return box;
     });
-    tools.style.display = "flex";
+    const lines = data.systems.map(([, title, , , score], at) => [el("label", {}, boxes[at], " ", named(title)), score]);
+    const listed = table("hf-wide", "Systems to compare", [["name", "System"], ["number", data.metric]], lines);
+    find.addEventListener("input", () => {
+      for (const row of listed.tBodies[0].rows)
+        row.hidden = !row.textContent.toLowerCase().includes(find.value.trim().toLowerCase());
+    });
+    shown.before(el("div", { class: "hf-picking", tabindex: 0, role: "region", "aria-label": "Systems to compare" }, listed));
 
     const turned = ([n, difference, low, high, p, right, one, two, same]) =>
       [n, difference === null ? null : -difference, high === null ? null : -high, low === null ? null : -low, p, right, two, one, same];
@@ -283,22 +294,24 @@
         : `95% interval ${signed(low)} to ${signed(high)}`;
     const chance = (p) => `${p !== null && p < 0.001 ? "p < 0.001" : `p = ${(p ?? 1).toFixed(3)}`}, adjusted for all pairs`;
 
-    async function show() {
-      const [i, j] = boxes.map((box) => numbers.get(box.value));
+    async function pairOf(i, j) {
+      const first = Math.min(i, j);
+      const found = data.files[first] ? (await load(base + `${first}.js`))[Math.max(i, j)] : null;
+      if (!found?.all || found.all[1] === null) return null;
+      return Object.entries(found).map(([period, values]) => [period, i < j ? values : turned(values)]);
+    }
+
+    function filled(i, j, rows) {
+      const part = drawn.cloneNode(true);
+      const [both, verdict] = part.children;
       const [one, two] = [data.systems[i], data.systems[j]];
       const way = ([, , name, address]) => (address ? el("a", { href: address }, named(name)) : named(name));
       both.replaceChildren(way(one), " and ", way(two), ":");
-      const file = data.files[Math.min(i, j)];
-      const found = i !== j && file ? (await load(base + `${Math.min(i, j)}.js`))[Math.max(i, j)] : null;
-      for (const part of [...place.children].slice(3)) part.hidden = !found;
-      if (!found?.all || found.all[1] === null) {
-        for (const part of [...place.children].slice(3)) part.hidden = true;
-        verdict.textContent = i === j
-          ? "Choose two different systems."
-          : "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
-        return;
+      if (!rows) {
+        verdict.textContent = "They are not compared: one of them judged less than half as many samples as the others, or the board was built without their answers.";
+        part.replaceChildren(both, verdict);
+        return part;
       }
-      const rows = Object.entries(found).map(([period, values]) => [period, i < j ? values : turned(values)]);
       const [n, difference, low, high, p, right, onlyOne, onlyTwo, same] = rows.find(([period]) => period === "all")[1];
       const ahead = (difference >= 0) === data.rising ? [one, two] : [two, one];
       const turn = ahead[0] === one ? 1 : -1;
@@ -323,23 +336,65 @@
       const heads = [["name", "Period"], ["number", "Difference"], ["drawn", scale], ["number", "Samples"]];
       const made = table("hf-balance", "Difference by period", heads, lines);
       made.tBodies[0].rows[0].classList.add("hf-total");
-      place.querySelectorAll("table")[0].replaceWith(made);
+      part.querySelectorAll("table")[0].replaceWith(made);
       const counts = [["Same answer", same], ["Both were right", right], [`Only ${one[2]} was right`, onlyOne],
         [`Only ${two[2]} was right`, onlyTwo], ["Neither was right", n - right - onlyOne - onlyTwo]];
       const shares = counts.map(([text, count]) => [named(text), count.toLocaleString("en"), n ? `${((100 * count) / n).toFixed(1)}%` : "–"]);
       const agreed = [["name", "Answers"], ["number", "Samples"], ["number", "Share"]];
-      place.querySelectorAll("table")[1].replaceWith(table("hf-balance", "Agreement", agreed, shares));
+      part.querySelectorAll("table")[1].replaceWith(table("hf-balance", "Agreement", agreed, shares));
       const where = (first, second, text) =>
         el("a", { href: `${data.samples}#${new URLSearchParams({ right: first[0], wrong: second[0] })}` }, "that only ", named(text), " got right");
-      if (data.samples) differing.replaceChildren("Samples ", where(one, two, one[2]), "; ", where(two, one, two[2]), ".");
+      if (data.samples) part.append(el("p", {}, "Samples ", where(one, two, one[2]), "; ", where(two, one, two[2]), "."));
+      return part;
     }
-    addEventListener("hashchange", () => {
+
+    /* The system of the row minus that of the column. */
+    function square(pairs) {
+      const cell = (i, j) => {
+        const rows = pairs.find(([one, two]) => Math.min(i, j) === Math.min(one, two) && Math.max(i, j) === Math.max(one, two));
+        const [, difference, , , p] = rows?.[2]?.find(([period]) => period === "all")[1] ?? [];
+        return difference === undefined ? "–" : [signed(rows[0] === i ? difference : -difference), chance(p).replace(/,.*/, "")];
+      };
+      const names = ticked.map((at) => data.systems[at][2]);
+      const heads = [["name", "System"], ...names.map((name) => ["number", named(name)])];
+      const lines = ticked.map((i, at) => [named(names[at]), ...ticked.map((j) => cell(i, j))]);
+      const made = table("hf-wide hf-findings", `Differences in ${data.metric}`, heads, lines);
+      const said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board.";
+      return [heading(`Difference in ${data.metric}`, said), el("div", { class: "hf-scroll", tabindex: 0 }, made)];
+    }
+
+    async function show(dropped = "") {
+      const now = ticked;
       boxes.forEach((box, at) => {
-        box.value = chosen().get(at ? "two" : "one") ?? data.systems[data.first[at]][0];
+        box.checked = now.includes(at);
+        box.disabled = !box.checked && now.length === keys.length;
       });
+      status.textContent = `${now.length} of at most ${keys.length} systems ticked.${dropped}`;
+      const pairs = now.flatMap((i, at) => now.slice(at + 1).map((j) => [i, j]));
+      const found = await Promise.all(pairs.map(async ([i, j]) => [i, j, await pairOf(i, j)]));
+      if (now !== ticked) return; // another tick came while data were loading
+      const folded = ([i, j, rows]) =>
+        el("details", {}, el("summary", {}, named(data.systems[i][2]), " and ", named(data.systems[j][2])), filled(i, j, rows));
+      if (found.length > 1) shown.replaceChildren(...square(found), ...found.map(folded));
+      else if (found.length) shown.replaceChildren(...filled(...found[0]).childNodes);
+      else shown.replaceChildren(el("p", {}, "Tick two to five systems in the table to compare them."));
+    }
+
+    function choose(next) {
+      ticked = next;
+      keep(Object.fromEntries(keys.map((key, at) => [key, next[at] === undefined ? "" : data.systems[next[at]][0]])));
       show();
-    });
-    show();
+    }
+
+    function read() {
+      const asked = keys.map((key) => chosen().get(key)).filter(Boolean);
+      const known = [...new Set(asked.filter((one) => numbers.has(one)).map((one) => numbers.get(one)))];
+      const strange = asked.filter((one) => !numbers.has(one)).map((one) => ` The address asked for “${one.slice(0, 60)}”, which is not here: left out.`);
+      ticked = known.length ? known : [...data.first];
+      show(strange.join(""));
+    }
+    addEventListener("hashchange", read);
+    read();
   }
 
   /* How far a day is from today. */

@@ -1,6 +1,6 @@
 "use strict";
 
-/* Sorts, searches, filters and narrows the tables of systems. What is chosen stands in the address after "#", so that a
+/* Sorts, searches, filters and narrows the tables of systems, and ticks those to compare. What is chosen stands in the address after "#", so that a
    link keeps it; everything is read from the table itself, and nothing is fetched or stored. */
 (() => {
   let update = () => {};
@@ -23,7 +23,7 @@
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
     const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
-    const initial = { sort: "", find: "", regime: "", provenance: "", hide: hidden };
+    const initial = { sort: "", find: "", regime: "", provenance: "", hide: hidden, compare: "" };
     let state = { ...initial };
     let sorted = "";
     let dropped = "";
@@ -97,17 +97,17 @@
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
       if (dropped) status.textContent += dropped;
-      if (!left) offerButton("Clear search and filters", { find: "", regime: "", provenance: "" });
+      if (!left) offerButton(status, "Clear search and filters", { find: "", regime: "", provenance: "" });
       if (left === every.length || !narrow || state.provenance || state.find) return;
-      offerButton("Show uploaded systems", { provenance: "all" });
+      offerButton(status, "Show uploaded systems", { provenance: "all" });
     }
 
-    function offerButton(text, change) {
+    function offerButton(place, text, change) {
       const all = document.createElement("button");
       all.type = "button";
       all.textContent = text;
       all.addEventListener("click", () => choose(change));
-      status.append(" ", all);
+      place.append(" ", all);
     }
 
     function hide() {
@@ -118,6 +118,49 @@
         table.classList.toggle("hf-hide-" + box.value, away);
       }
       table.classList.toggle("hf-wider", boxes.some((box) => box.checked && !box.defaultChecked));
+    }
+
+    /* Two to five ticked systems, named by their pages, lead to their comparison. */
+    const most = 5;
+    const ticks = new Map(tools.dataset.compare ? every.flatMap(offerTick) : []);
+    const bar = document.createElement("p");
+    bar.className = "hf-ticked";
+    bar.setAttribute("role", "status");
+    if (ticks.size) tools.after(bar);
+
+    function offerTick(row) {
+      const name = row.querySelector("td.hf-name a")?.pathname.split("/").pop().replace(/\.html$/, "");
+      if (!name) return [];
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.className = "hf-tick";
+      box.setAttribute("aria-label", `Compare ${upper(row, column("System"))}`);
+      box.addEventListener("change", () => {
+        const others = ticked().filter((one) => one !== name);
+        choose({ compare: [...others, ...(box.checked ? [name] : [])].join(",") }, false);
+      });
+      box.addEventListener("keydown", (event) => event.key === "Enter" && bar.querySelector("a")?.click());
+      row.cells[0].append(box);
+      return [[name, box]];
+    }
+
+    const ticked = () => state.compare.split(",").filter((name) => ticks.has(name)).slice(0, most);
+
+    function showTicks() {
+      const names = ticked();
+      for (const [name, box] of ticks) {
+        box.checked = names.includes(name);
+        box.disabled = !box.checked && names.length === most;
+      }
+      bar.textContent = names.length ? `${names.length} of at most ${most} systems ticked. ` : "";
+      if (names.length > 1) {
+        const way = document.createElement("a");
+        const keys = ["one", "two", "three", "four", "five"];
+        way.href = `${tools.dataset.compare}#${new URLSearchParams(names.map((name, at) => [keys[at], name]))}`;
+        way.textContent = "Compare them";
+        bar.append(way);
+      }
+      if (names.length) offerButton(bar, "Untick all", { compare: "" });
     }
 
     function show() {
@@ -135,6 +178,7 @@
       sort();
       filter();
       hide();
+      showTicks();
     }
 
     function choose(change, step = true) {
@@ -184,7 +228,7 @@
     // On phones a tap or a button unfolds a row, elsewhere a click opens the system's page.
     table.addEventListener("click", (event) => {
       const row = event.target.closest("tbody tr:not(.hf-group)");
-      if (!row || event.target.closest("a, button") || String(getSelection())) return;
+      if (!row || event.target.closest("a, button, input") || String(getSelection())) return;
       if (phone.matches) unfold(row);
       else row.querySelector("a")?.click();
     });

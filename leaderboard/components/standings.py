@@ -324,7 +324,7 @@ _COLUMNS = (
         "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
-        (6.75, 5.75), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
+        (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
         form="$%.4g",
     ),
     BoardColumn(

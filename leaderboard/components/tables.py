@@ -103,7 +103,7 @@ FIRST = 5
 """Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
 
 
-def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Html:
+def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = (), compare: str | None = None) -> Html:
     """Search, filters, order and columns of a table of systems, all in one element.
 
     `table.js` runs them; without it they are invisible.
@@ -111,6 +111,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
     Args:
         columns: titles of columns that can be hidden, from column `FIRST` on.
         hidden: titles of columns hidden by default.
+        compare: the address of the page that compares ticked systems; None if absent.
     """
     find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
     boxes = [
@@ -133,6 +134,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
         menu if boxes else None,
         el("div", el("label", drawn, " Draw bootstrap intervals"), class_="hf-bootstrap") if boxes else None,
         el("p", role="status"),
+        data_compare=compare,
         class_="hf-tools",
         role="search",
     )

@@ -27,7 +27,7 @@ from leaderboard.components.markup import (
 from leaderboard.components.parts import DataTable
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
 from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, usual
-from leaderboard.components.tables import Cell, Column, Marked, scrolled, table
+from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
@@ -255,12 +255,11 @@ def _compose(visit: Visit) -> None:
 
 
 def _with_script(visit: Visit, split: SplitKey, first: tuple[str, str]) -> Html:
-    """The first two systems, and the data that the script needs to show any others."""
+    """The first two systems, and the data with which the script lets visitors tick others."""
     return el(
         "div",
         el("div", class_="hf-tools hf-filters"),
-        *_two_compared(visit, split, *first),
-        el("p", class_="hf-differing"),
+        el("div", *_two_compared(visit, split, *first), class_="hf-compared"),
         data_hf="compare",
         data_src=_attach_pairs(visit, split, first),
     )
@@ -329,7 +328,7 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
         rows.append([named(entries[one].name, 40), *cells])
     columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
     said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."
-    square = table(f"Differences in {scale.title}", columns, rows, "hf-wide")
+    square = table(f"Differences in {scale.title}", columns, rows, "hf-wide hf-findings")
     return join([heading(f"Difference in {scale.title}", said), scrolled(square)])
 
 
@@ -340,6 +339,7 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
     systems, for each period.
     """
     entries = visit.board.entries(split)
+    scores = {result.entry.origin: result.headline for result in visit.board.headlines(split)}
     numbers, scale = {origin: number for number, origin in enumerate(entries)}, plain_scale(split.task, split.kind)
     few = len(entries) <= _MOST_WITH_PERIODS
     wanted = pl.col("one").is_in(list(entries)) & pl.col("two").is_in(list(entries))
@@ -363,12 +363,13 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
         "span": scale.high - scale.low,
         "systems": [
             [
-                entry.origin,
+                origin,
                 entry_label(entry),
                 visible(entry.name, 60),
-                visit.links.to("system", split, system=entry.origin),
+                visit.links.to("system", split, system=origin),
+                f"{figure(scores[origin].value, scale.title)} ({interval(scores[origin])})",
             ]
-            for entry in entries.values()
+            for origin, entry in entries.items()
         ],
     }
     return visit.attach_data("compare/list", listed)

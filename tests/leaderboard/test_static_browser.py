@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -379,21 +380,67 @@ def test_on_a_phone_a_sample_opens_where_it_is_pressed_over_the_whole_width(visi
     assert page.evaluate("scrollY") == before
 
 
-def test_any_two_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
+def test_ticked_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/compare.html")
-    drawn = page.locator(".hf-verdict").inner_text()
-    page.get_by_role("combobox", name="Second system").select_option("team-poor/poor")
+    boxes = {name: page.get_by_role("checkbox", name=re.compile(f"^{name} ")) for name in ("fair", "poor", "coin")}
+    boxes["fair"].uncheck()
+    expect(page.locator(".hf-compared")).to_have_text("Tick two to five systems in the table to compare them.")
+    boxes["poor"].check()
     expect(page.locator(".hf-verdict")).to_contain_text("good is better than poor by 0.")
-    said = page.locator(".hf-verdict").inner_text()
-    page.get_by_role("combobox", name="First system").select_option("team-poor/poor")
-    expect(page.locator(".hf-verdict")).to_have_text("Choose two different systems.")
-    page.get_by_role("combobox", name="Second system").select_option("team-good/good")
-    expect(page.locator(".hf-verdict")).to_have_text(said)
-    assert drawn != said
+    assert seen.fragment.count("=") == 2 and "team-good" in seen.fragment and "team-poor" in seen.fragment
     only = page.locator(".hf-balance tr", has_text="Only good was right").locator("td").nth(1).inner_text()
+    boxes["coin"].focus()
+    page.keyboard.press("Space")
+    square = page.locator(".hf-compared .hf-findings")
+    expect(square.locator("tbody tr")).to_have_count(3)
+    assert square.locator("td").all_inner_texts()[1::5] == ["\N{EN DASH}"] * 3
+    expect(page.locator(".hf-compared > details")).to_have_count(3)
+    page.go_back()  # a tick is a step
+    expect(page.locator(".hf-compared > details")).to_have_count(0)
     page.get_by_role("link", name="that only good got right").click()
     expect(page.get_by_role("status")).to_contain_text(f"{only} of ")
+    assert seen.errors == []
+
+
+@pytest.mark.parametrize("look", ["light", "phone"])
+def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..., Visit], look: str) -> None:
+    seen = visit(look)
+    page = seen.go("x-notes/2024Q1/index.html")
+    boxes, bar = page.locator(".hf-tick"), page.locator(".hf-ticked")
+    names = page.locator(".hf-standings td.hf-name > a").all_text_contents()
+    boxes.nth(0).check()
+    expect(bar).to_contain_text("1 of at most 5 systems ticked.")
+    expect(bar.get_by_role("link")).to_have_count(0)
+    boxes.nth(2).focus()
+    page.keyboard.press("Space")
+    page.reload()  # the address names them
+    expect(boxes.nth(0)).to_be_checked()
+    expect(page.get_by_role("checkbox", name=f"Compare {names[2]}", exact=True)).to_be_checked()
+    page.keyboard.press("Escape")
+    boxes.nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Compare")
+    expect(page.locator(".hf-both")).to_have_text(f"{names[0]} and {names[2]}:")
+    seen.go(f"x-notes/2024Q1/compare.html#one={seen.fragment.split('=')[1].split('&')[0]}&two=never")
+    expect(page.get_by_role("status")).to_contain_text("asked for “never”, which is not here: left out.")
+    expect(page.locator(".hf-compared")).to_have_text("Tick two to five systems in the table to compare them.")
+    assert seen.errors == []
+
+
+def test_a_sixth_system_cannot_be_ticked(visit: Callable[..., Visit], hostile_copy: Path) -> None:
+    seen, whole = visit(from_server=True), (hostile_copy / "x-notes/2024Q1/compare/list.js").read_text()
+    data = json.loads(whole.removeprefix("hfLoaded=").removesuffix(";\n"))
+    data["systems"] += [[f"{origin}-{k}", *rest] for k in range(2) for origin, *rest in data["systems"]]
+    data["files"] += [False] * 2 * len(data["files"])
+    said = f"hfLoaded={json.dumps(data)};"
+    seen.page.route("**/compare/list.js", lambda route: route.fulfill(body=said, content_type="text/javascript"))
+    page = seen.go("x-notes/2024Q1/compare.html")
+    boxes = page.locator(".hf-picking input")
+    for place in (5, 6, 7):
+        boxes.nth(place).check()
+    expect(page.get_by_role("status")).to_have_text("5 of at most 5 systems ticked.")
+    expect(page.locator(".hf-picking :disabled")).to_have_count(len(data["systems"]) - 5)
     assert seen.errors == []
 
 
