@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import polars as pl
+
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import IDENTITY, SystemId
 
@@ -103,6 +105,15 @@ class AnswerRow:
         if self.label is None or self.certainty is not None or not self.probabilities:
             return self.certainty
         return self.probabilities[self.label]
+
+
+CHANCE = pl.coalesce("certainty", pl.col("probabilities").list.get(pl.col("label"), null_on_oob=True))
+"""`AnswerRow.chance` of each row of a table."""
+HAS_WORDS = (
+    (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
+    | (pl.col("text") != "") | (pl.col("documents").list.len() > 0)
+)  # fmt: skip
+"""Whether the answer of a row of a table comes with a text, a ranking, a rationale or sources."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,47 @@ def trend(places: Sequence[tuple[float, float]], kind: str = "trend") -> Html:
     return el("i", class_=f"hf-{kind}", style=f"clip-path:polygon({','.join([*above, *below])})")
 
 
+def frontier(costs: Sequence[float], values: Sequence[float], scale: Scale) -> list[int]:
+    """Indices of the Pareto frontier by rising cost: points better than all cheaper ones."""
+    found: list[int] = []
+    for at in sorted(range(len(costs)), key=lambda at: (costs[at], scale.order(values[at]))):
+        if not found or scale.order(values[at]) < scale.order(values[found[-1]]):
+            found.append(at)
+    return found
+
+
+def decades(costs: Sequence[float]) -> tuple[int, int]:
+    """The powers of ten around positive costs."""
+    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
+    return low, max(high, low + 1)
+
+
+def label_sides(places: Sequence[tuple[float, float]], names: Mapping[int, str]) -> dict[int, str]:
+    """On which side of their points names fit in a plot of at least 310 by 240 pixels: `left`, `right` or `below`.
+
+    Args:
+        places: of all points, from left to right and upwards, 0 to 1.
+        names: by index, in the order of their importance; those that would cover a point or another name are left out.
+    """
+    points = [(310 * across, 240 * upwards) for across, upwards in places]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in points]
+    found: dict[int, str] = {}
+    for at, name in names.items():
+        (x, y), wide = points[at], 7 * len(name)
+        boxes = {
+            "left": (x - 2 - wide, y + 6, x - 2, y + 22),
+            "right": (x + 2, y + 6, x + 2 + wide, y + 22),
+            "below": (x + 2, y - 22, x + 2 + wide, y - 6),
+        }
+        for side, (left, bottom, right, top) in boxes.items():
+            inside = left >= 0 and bottom >= 0 and right <= 310 and top <= 264
+            if inside and all(a >= right or c <= left or b >= top or d <= bottom for a, b, c, d in taken):
+                found[at] = side
+                taken.append((left, bottom, right, top))
+                break
+    return found
+
+
 def curves(
     series: Sequence[tuple[str, Sequence[tuple[float, float]]]],
     ticks: Sequence[tuple[float, str]],

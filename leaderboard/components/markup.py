@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 
 from hellofresh.core.errors import HelloFreshError
@@ -48,9 +49,20 @@ def el(name: str, /, *children: Html | str | None, **attributes: str | int | Non
         children: strings are escaped, None is left out.
         attributes: None is left out; underscores become hyphens and one at the end is dropped (`class_`, `aria_label`).
     """
-    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items() if value is not None)
-    head = "".join(f' {key}="{escape(str(value))}"' for key, value in pairs)
-    return Html(f"<{name}{head}>" if name in _VOID else f"<{name}{head}>{join(children)}</{name}>")
+    parts = [f"<{name}"]  # in loops, as hundreds of thousands are made for a copy
+    for key, value in attributes.items():
+        if value is not None:
+            parts.append(f' {_spelled(key)}="{escape(str(value))}"')
+    parts.append(">")
+    if name not in _VOID:
+        parts += [child.source if isinstance(child, Html) else escape(child) for child in children if child is not None]
+        parts.append(f"</{name}>")
+    return Html("".join(parts))
+
+
+@cache
+def _spelled(attribute: str) -> str:
+    return attribute.rstrip("_").replace("_", "-")
 
 
 def join(parts: Iterable[Html | str | None]) -> Html:

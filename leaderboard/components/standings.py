@@ -30,7 +30,7 @@ from leaderboard.components.tables import (
     span,
     table,
 )
-from leaderboard.components.vega import Values, cost_chart, interval_chart, scored
+from leaderboard.components.vega import cost_chart, interval_chart, scored
 from leaderboard.data.board import Board, BoardEntry, ScoreCell, SplitKey
 
 GROUPS = {
@@ -410,9 +410,8 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     narrow = len(usual(lines)) < len(lines)
     ours = "".join(str(int(source != "uploaded")) for source in provenances)
     chart = scored([entry.name for entry in entries], metrics) | {"kind": list(kinds)}
-    charts, priced = [interval_chart(scale, chart)], _prices(lines)
-    known = sum(cost is not None for cost in priced["cost"])
-    charts += [cost_chart(scale, chart | priced)] if known >= FEWEST_COSTS else []
+    charts, costs = [interval_chart(scale, chart)], prices(lines)
+    charts += [cost_chart(scale, chart, costs)] if len(costs) - costs.count(None) >= FEWEST_COSTS else []
     return DataTable(
         f"Systems by {scale.title} with 95% intervals",
         _data_columns(lines, view, kinds),
@@ -431,11 +430,10 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     )  # fmt: skip
 
 
-def _prices(lines: Sequence[Line]) -> Values:
-    """Columns of the cost of 1,000 samples, as a number and in words; None if free or unknown."""
+def prices(lines: Sequence[Line]) -> list[float | None]:
+    """The cost of 1,000 samples of each line; None if free or unknown."""
     facts = [line.facts if line.facts and line.facts.cost_usd and line.facts.judged else None for line in lines]
-    costs: list[Value] = [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
-    return {"cost": costs, "price": [money(cost) if isinstance(cost, float) else "unknown" for cost in costs]}
+    return [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
 
 
 def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from leaderboard.components.charts import decades, frontier, label_sides
+from leaderboard.components.labels import money
 from leaderboard.components.markup import visible
 from leaderboard.components.parts import ChartPart
 from leaderboard.components.scale import Scale, figure
@@ -93,18 +96,41 @@ def _rule(scale: Scale, at: float, said: str, colour: str, dash: Sequence[int]) 
     }
 
 
-def cost_chart(scale: Scale, values: Values) -> ChartPart:
-    """Score against cost for 1,000 samples (logarithmic); with `kind`, `cost` and `price`."""
-    spec = {
-        "height": 320,
-        "transform": [{"filter": "datum.cost > 0"}],
-        "mark": {"type": "point", "filled": True, "shape": "circle", "size": 80, "opacity": 0.9},
-        "encoding": {
-            "x": _number("cost", "USD for 1,000 samples", type="log"),
-            "y": _number("value", scale.title),
-            "color": _by_kind(values),
-            "tooltip": _hover(name="System", price="For 1,000 samples", said=f"{scale.title}, 95% interval"),
-        },
+def cost_chart(scale: Scale, values: Values, costs: Sequence[float | None]) -> ChartPart:
+    """Score against cost for 1,000 samples (logarithmic), with names on the frontier of systems; values have `kind`."""
+    scores, priced = values["value"], [at for at, cost in enumerate(costs) if cost is not None]
+    known = {at: (float(costs[at] or 0), float(scores[at] or 0)) for at in priced}
+    low, high = decades([cost for cost, _ in known.values()])
+    drawn = scale.zoomed(MetricValue("", score, score, score) for _, score in known.values())
+    systems = [at for at in priced if values["kind"][at] == "Systems"]
+    best = frontier(*zip(*(known[at] for at in systems), strict=True), scale) if systems else []
+    places = [((math.log10(cost) - low) / (high - low), drawn.share(score)) for cost, score in known.values()]
+    names = {priced.index(systems[at]): str(values["name"][systems[at]]) for at in reversed(best)}
+    sides = {priced[at]: side for at, side in label_sides(places, names).items()}
+    more: Values = {
+        "cost": list(costs),
+        "price": ["unknown" if cost is None else money(cost) for cost in costs],
+        "side": [sides.get(at, "") for at in range(len(costs))],
     }
+    place = {
+        "x": _number("cost", "USD for 1,000 samples", type="log", domain=[10.0**low, 10.0**high]),
+        "y": _number("value", scale.title, domain=[drawn.low, drawn.high]),
+    }
+    told = _hover(name="System", price="For 1,000 samples", said=f"{scale.title}, 95% interval")
+    point = {"type": "point", "filled": True, "shape": "circle", "size": 80, "opacity": 0.9}
+    text = {
+        "type": "text", "fontSize": 12, "color": "#77828d",
+        "align": {"expr": "datum.side === 'left' ? 'right' : 'left'"},
+        "dx": {"expr": "datum.side === 'left' ? -2 : 2"}, "dy": {"expr": "datum.side === 'below' ? 14 : -14"},
+    }  # fmt: skip
+    layers: list[dict[str, Any]] = [
+        {"mark": point, "encoding": {**place, "color": _by_kind(values), "tooltip": told}},
+        {
+            "transform": [{"filter": "datum.side !== ''"}],
+            "mark": text,
+            "encoding": {**place, "text": {"field": "name"}},
+        },
+    ]
+    spec = {"height": 320, "transform": [{"filter": "datum.cost > 0"}], "layer": layers}
     title = f"Cost and {scale.title}: US dollars for 1,000 samples to the right, {scale.title} upwards."
-    return ChartPart(title, spec, values)
+    return ChartPart(title, spec, values | more)

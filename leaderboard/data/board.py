@@ -27,7 +27,7 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.tables import HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
@@ -198,22 +198,33 @@ class Board:
         mine = {key: value for key, value in keys if key in TABLES[_NAMES[row]].keys}
         return bool(self._tables[_NAMES[row]].lazy().filter(**mine).select(pl.len() > 0).collect().item())
 
-    def frame(self, row: type, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
-        """The result of `rows` as a table."""
+    def frame(
+        self, row: type, split: SplitKey, *wanted: pl.Expr, columns: Sequence[pl.Expr | str] = (), **equal: str
+    ) -> pl.DataFrame:
+        """The result of `rows` as a table, with these columns only, if any: others of a large table are not read."""
         name = _NAMES[row]
         keys = zip(("edition", "task", "split"), split, strict=True)
         mine = {key: value for key, value in keys if key in TABLES[name].keys}
-        return self._filtered(name, mine, *wanted, **equal)
+        return self._filtered(name, mine, *wanted, columns=columns, **equal)
 
-    def _filtered(self, name: str, keys: Mapping[str, str], /, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
+    def _filtered(
+        self,
+        name: str,
+        keys: Mapping[str, str],
+        /,
+        *wanted: pl.Expr,
+        columns: Sequence[pl.Expr | str] = (),
+        **equal: str,
+    ) -> pl.DataFrame:
         table = self._tables[name]
         if isinstance(table, pl.DataFrame):
             if "origin" in equal:
                 keys = {**keys, "origin": equal.pop("origin")}
             table = self._parts(name, *keys).get(tuple(keys.values()), table.clear())
-            return table.filter(*wanted, **equal) if wanted or equal else table
+            table = table.filter(*wanted, **equal) if wanted or equal else table
+            return table.select(columns) if columns else table
         try:
-            return table.filter(*wanted, **keys, **equal).collect()
+            return table.filter(*wanted, **keys, **equal).select(columns or pl.all()).collect()
         except (pl.exceptions.PolarsError, OSError) as error:
             raise DataError(
                 "its files were replaced just now", fix="Reload this page.", code="damaged-board"
@@ -306,9 +317,7 @@ class Board:
     @kept
     def reasons(self, split: SplitKey) -> Mapping[str, Sequence[AnswerRow]]:
         """The first answers of each system that have a text, a ranking, a rationale or sources, by origin."""
-        said = (pl.col("rationale") != "") | (pl.col("sources").list.len() > 0)
-        said |= pl.col("text").is_not_null() | pl.col("documents").is_not_null()
-        found = self.frame(AnswerRow, split, said).sort("id", ~pl.col("headline"), "prompt")
+        found = self.frame(AnswerRow, split, HAS_WORDS).sort("id", ~pl.col("headline"), "prompt")
         first = found.group_by("origin", maintain_order=True).head(_MOST_REASONS)
         return {
             str(origin): table_of(AnswerRow).rows(part)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from hellofresh.results.board.schema import AnswerShare, Participant
 from hellofresh.results.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
-from leaderboard.components.charts import interval_bar
+from leaderboard.components.charts import decades, frontier, interval_bar, label_sides
 from leaderboard.components.labels import EVERY, Links, is_frozen, money
 from leaderboard.components.markup import LEDE, Html, el, heading, inner_link, join, named, visible
 from leaderboard.components.open_quarter import open_quarter, plain_participant
@@ -38,6 +38,7 @@ from leaderboard.components.standings import (
     in_groups,
     lines_of,
     plain_row,
+    prices,
     ranked_data,
     standings_table,
     usual,
@@ -49,7 +50,7 @@ from leaderboard.views.pictures import before_and_after, by_period, by_quarter, 
 from leaderboard.views.visit import Choices, Page, Visit
 
 _MOST_NAMED = 8
-_Point = tuple[float, Line]
+_MOST_CHARACTERS = 20
 _MOST_SYSTEMS = 20
 _PEOPLE = {
     "people/single": (PEOPLE_NAMES["people/single"], "the mean of people"),
@@ -143,79 +144,49 @@ def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
 
 def cost_section(lines: Sequence[Line], scale: Scale) -> Html | None:
     """Cost of 1,000 samples to the right (logarithmic), score upwards; None for fewer than three known costs."""
-    points = []
-    for line in lines:
-        known = line.facts
-        if known is not None and known.cost_usd and known.judged and group_of(line.result) == "system":
-            points.append((1000 * known.cost_usd / known.judged, line))
-    points.sort(key=lambda point: (point[0], scale.order(point[1].result.headline.value)))
-    if len(points) < FEWEST_COSTS:
+    priced = [(cost, line) for cost, line in zip(prices(lines), lines, strict=True) if cost is not None]
+    priced = [(cost, line) for cost, line in priced if group_of(line.result) == "system"]
+    if len(priced) < FEWEST_COSTS:
         return None
-    best = frontier(points, scale)
-    drawn = scale.zoomed([line.result.headline for _, line in points])
-    low, high = math.floor(math.log10(points[0][0])), math.ceil(math.log10(points[-1][0]))
-    high = max(high, low + 1)
-
-    def across(cost: float) -> str:
-        return f"{100 * (math.log10(cost) - low) / (high - low):.2f}%"
-
-    def upwards(line: Line) -> str:
-        return f"{100 * drawn.share(line.result.headline.value):.2f}%"
-
-    marks = []
-    for cost, line in points:
-        value = figure(line.result.headline.value, scale.title)
-        said = f"{line.result.entry.name}: {scale.title} {value}, {money(cost)} for 1,000"
-        kind = "hf-dot" if (cost, line) in best else "hf-dot hf-behind"
-        place = f"left:{across(cost)};bottom:{upwards(line)}"
-        marks.append(el("i", class_=kind, style=place, title=visible(said, 160)))
+    costs, scores = [cost for cost, _ in priced], [line.result.headline for _, line in priced]
+    best = frontier(costs, [score.value for score in scores], scale)
+    drawn, (low, high) = scale.zoomed(scores), decades(costs)
+    places = [
+        ((math.log10(cost) - low) / (high - low), drawn.share(score.value))
+        for cost, score in zip(costs, scores, strict=True)
+    ]
+    names = [visible(line.result.entry.name, 60) for _, line in priced]
+    said = [
+        f"{scale.title} {figure(score.value, scale.title)} for {money(cost)}"
+        for cost, score in zip(costs, scores, strict=True)
+    ]
+    short = {at: visible(names[at], _MOST_CHARACTERS) for at in reversed(best)}
+    style = [f"left:{100 * across:.2f}%;bottom:{100 * upwards:.2f}%" for across, upwards in places]
+    marks = [
+        el("i", class_="hf-dot" if at in best else "hf-dot hf-behind", style=style[at], tabindex=-1,
+           data_said=f"{names[at]}: {said[at]}")
+        for at in range(len(priced))
+    ]  # fmt: skip
+    labels = [
+        el("b", short[at], class_=f"hf-at-{side}", style=style[at]) for at, side in label_sides(places, short).items()
+    ]
     steps = [
-        el(
-            "i",
-            class_="hf-step",
-            style=f"left:{across(cost)};right:calc(100% - {across(after)});bottom:{upwards(line)}",
-        )
-        for (cost, line), (after, _) in zip(best, [*best[1:], (10.0**high, best[-1][1])], strict=True)
+        el("i", class_="hf-step", style=f"{style[at]};right:{100 * (1 - end):.2f}%")
+        for at, end in zip(best, [*(places[after][0] for after in best[1:]), 1.0], strict=True)
     ]
     ticks = (
-        el("span", money(10.0**k), style=f"left:{100 * (k - low) / (high - low):.2f}%")
+        el("span", f"${10.0**k:g}", style=f"left:{100 * (k - low) / (high - low):.2f}%")
         for k in range(low, high + 1, max(1, (high - low) // 4))
     )
     levels = (el("span", text, class_="hf-level", style=f"bottom:{100 * at:.2f}%") for at, text in drawn.marks)
-    chart = el(
-        "div",
-        el("div", *levels, *steps, *marks, class_="hf-plot"),
-        el("div", *ticks, class_="hf-scale"),
-        class_="hf-costs",
-        aria_hidden="true",
-    )
-    said = (
+    plot = el("div", *levels, *steps, *labels, *marks, class_="hf-plot")
+    chart = el("div", plot, el("div", *ticks, class_="hf-scale"), class_="hf-costs", aria_hidden="true")
+    explained = (
         f"US dollars for 1,000 samples to the right, {scale.title} upwards. The line joins the systems that no cheaper "
-        "one matches."
+        "one matches. Tap or point at a dot for its name."
     )
-    named = facts(
-        (
-            visible(line.result.entry.name, 60),
-            f"{scale.title} {figure(line.result.headline.value, scale.title)} for {money(cost)}",
-        )
-        for cost, line in best[-_MOST_NAMED:]
-    )
-    return join([heading(f"Cost and {scale.title}", said), el("div", chart, named, class_="hf-beside")])
-
-
-def frontier(points: Sequence[_Point], scale: Scale) -> list[_Point]:
-    """The Pareto frontier: points better than all cheaper ones, by rising cost.
-
-    Args:
-        points: by rising cost, and by falling score for equal costs.
-        scale: decides which scores are better.
-    """
-    found: list[_Point] = []
-    for point in points:
-        value = scale.order(point[1].result.headline.value)
-        if not found or value < scale.order(found[-1][1].result.headline.value):
-            found.append(point)
-    return found
+    listed = facts((names[at], said[at]) for at in best[-_MOST_NAMED:])
+    return join([heading(f"Cost and {scale.title}", explained), el("div", chart, listed, class_="hf-beside")])
 
 
 def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> Html | None:

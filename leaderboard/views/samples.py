@@ -24,7 +24,7 @@ from hellofresh.results.board.schema import (
     ShownDocument,
     TranscriptStep,
 )
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram
@@ -47,7 +47,7 @@ from leaderboard.components.tables import Cell, Column, definitions, table
 from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
 from leaderboard.views.responses import side_by_side
 from leaderboard.views.retrieval import DEPTH, documents_of, has_found
-from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit
+from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit, as_script_data
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25
@@ -216,17 +216,18 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     prompts, known = _prompts(board, split), TASKS.get(split.task)
     texts = any(row.published for row in rows)
     places: list[int] = []
-    inside: dict[str, object] = {}
+    inside: dict[str, str] = {}
     size, file = 0, 0
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
         reader = _Reader(board, split, entries, prompts, pl.col("id").is_in([row.id for row in some]))
         for row in some:
             places.append(file)
-            inside[row.id] = opened = reader.opened(row)
-            size += len(json.dumps(opened, ensure_ascii=False))
+            inside[row.id] = opened = as_script_data(reader.opened(row))
+            size += len(opened)
             if size > MOST_BYTES or row is rows[-1]:
-                visit.attach_data(f"samples/{file}", inside)
+                texts_of = ",".join(f"{as_script_data(key)}:{text}" for key, text in inside.items())
+                visit.attach_text(f"samples/{file}", f"{{{texts_of}}}")
                 size, inside, file = 0, {}, file + 1
     listed = {
         "asked": _asked(board, split, entries),
@@ -276,7 +277,7 @@ def _searched(row: SampleRow) -> str:
 
 def _prompts(board: Board, split: SplitKey) -> dict[str, int]:
     """Numbers of the prompts whose answers are shown beside the headlines."""
-    names = board.frame(AnswerRow, split, ~pl.col("headline")).get_column("prompt").unique()
+    names = board.frame(AnswerRow, split, ~pl.col("headline"), columns=["prompt"]).to_series().unique()
     return {name: number for number, name in enumerate(sorted(names.to_list()))}
 
 
@@ -295,7 +296,8 @@ def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], r
 
     A ranking is right if a relevant document is among its first ones.
     """
-    stated = board.frame(AnswerRow, split, pl.col("headline")).select("origin", "id", "label", "documents")
+    asked = (pl.col("headline"), pl.col("id").is_in([row.id for row in rows]))
+    stated = board.frame(AnswerRow, split, *asked, columns=["origin", "id", "label", "documents"])
     by_origin = stated.partition_by("origin", as_dict=True, include_key=False)
     if not by_origin or not all(row.revealed for row in rows):
         return []
@@ -313,6 +315,15 @@ def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], r
     return found if any(set(line) != {"-"} for line in found) else []
 
 
+_INSTEAD = (
+    pl.when(status="blocked").then(pl.lit("blocked")).when(pl.col("text").is_not_null()).then(pl.lit("a text"))
+    .when(pl.col("documents").is_not_null()).then(pl.lit("a ranking")).otherwise(pl.lit("no answer"))
+)  # fmt: skip
+"""Words for a missing class."""
+_BARE = ["id", "origin", "prompt", "headline", "label", _INSTEAD.alias("instead"), CHANCE.alias("chance")]
+"""An answer without its texts."""
+
+
 class _Reader:
     """Answers to some samples of a split, in the script's format."""
 
@@ -328,39 +339,43 @@ class _Reader:
         self._board, self._split, self.prompts = board, split, prompts
         self._numbers = {origin: number for number, origin in enumerate(entries)}
         known = pl.col("origin").is_in(list(entries))
-        self._answers = _by_sample(board.frame(AnswerRow, split, known, wanted))
-        self._steps = _by_sample(board.frame(TranscriptStep, split, known, wanted))
-        self._responses = _by_sample(board.frame(RatedResponse, split, wanted))
-        self._questions = _by_sample(board.frame(QuestionRow, split, wanted))
+        # Millions on a board of hundreds of systems: in the script's form at once, the headline apart from the others.
+        self._bare = defaultdict[str, defaultdict[tuple[str, bool], list[list[Any]]]](lambda: defaultdict(list))
+        bare = board.frame(AnswerRow, split, known, wanted, columns=_BARE)
+        columns = bare.to_dict(as_series=False).values()
+        for sample, origin, prompt, headline, label, instead, chance in zip(*columns, strict=True):
+            said = instead if label is None else label
+            self._bare[sample][origin, headline].append([prompts.get(prompt), said, chance, None])
+        self._answers = _by_sample(AnswerRow, board.frame(AnswerRow, split, known, wanted, HAS_WORDS))
+        self._steps = _by_sample(TranscriptStep, board.frame(TranscriptStep, split, known, wanted))
+        self._responses = _by_sample(RatedResponse, board.frame(RatedResponse, split, wanted))
+        self._questions = _by_sample(QuestionRow, board.frame(QuestionRow, split, wanted))
 
     def opened(self, row: SampleRow) -> dict[str, Any]:
         """The sample as HTML; answers as system, class or word, probability, the same by prompt and, for systems that
         send single requests only, the model's reply; the prompt, by frame, and the rest as HTML.
         """
-        task, answers = self._split.task, _rows(AnswerRow, self._answers, row.id)
-        steps = sorted(_rows(TranscriptStep, self._steps, row.id), key=lambda step: (step.origin, step.place))
+        task, answers = self._split.task, self._answers[row.id]
+        steps = sorted(self._steps[row.id], key=lambda step: (step.origin, step.place))
         by_origin = {origin: list(group) for origin, group in groupby(steps, key=lambda step: step.origin)}
-        responses = sorted(_rows(RatedResponse, self._responses, row.id), key=lambda item: item.system)
+        responses = sorted(self._responses[row.id], key=lambda item: item.system)
         by_system: defaultdict[str, list[AnswerRow]] = defaultdict(list)
         for answer in answers:
             by_system[answer.origin].append(answer)
-        given, words, ways = [], [], []
+        given, words, ways, bare = [], [], [], self._bare[row.id]
         for origin, number in self._numbers.items():
-            said = by_system[origin]
-            if said and not responses:
-                stands = next((answer for answer in said if answer.headline), said[0])
-                raw = _raw(by_origin.get(origin, ()))
-                others = [
-                    [self.prompts[one.prompt], _said(one), one.chance, raw.get(one.prompt)]
-                    for one in said
-                    if not one.headline
-                ]
+            others, raw = bare.get((origin, False), []), _raw(by_origin[origin]) if origin in by_origin else {}
+            first = bare.get((origin, True), others)
+            if first and not responses:
+                texts = {self.prompts.get(prompt): text for prompt, text in raw.items()}
+                for one in others if texts else ():
+                    one[3] = texts.get(one[0])
                 alone = next(iter(raw.values())) if len(raw) == 1 else None
-                given.append([number, _said(stands), stands.chance, others, alone])
-            told = [one for one in said if one.rationale or one.sources or one.text or one.documents]
-            parts = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in told)
-            words += [[number, join(parts).source]] if told and not responses else []
-            if origin in by_origin and not _raw(by_origin[origin]):
+                given.append([number, *first[0][1:3], others, alone])
+            if origin in by_system and not responses:
+                parts = (el("div", el("small", visible(one.prompt, 40)), reason(one)) for one in by_system[origin])
+                words.append([number, join(parts).source])
+            if origin in by_origin and not raw:
                 small, listed = _way(by_origin[origin])
                 ways.append([number, small, listed.source])
         whole = [_opened(row, task), side_by_side(responses) if responses else None]
@@ -369,17 +384,15 @@ class _Reader:
             ranked |= set(relevance_of(json.loads(row.facts)))
             found = self._board.rows(ShownDocument, self._split, pl.col("id").is_in(sorted(ranked)))
             whole.append(documents_of(row, sorted(ranked), found))
-        questions = _rows(QuestionRow, self._questions, row.id)
-        asked = [[one.frame, long_text(one.text).source] for one in questions]
+        asked = [[one.frame, long_text(one.text).source] for one in self._questions[row.id]]
         return {"html": join(whole).source, "asked": asked, "said": given, "words": words, "ways": ways}
 
 
-def _by_sample(frame: pl.DataFrame) -> Mapping[object, pl.DataFrame]:
-    return {key[0]: part for key, part in frame.partition_by("id", as_dict=True, maintain_order=True).items()}
-
-
-def _rows(kind: type[Row], parts: Mapping[object, pl.DataFrame], sample: str) -> list[Row]:
-    return table_of(kind).rows(parts[sample]) if sample in parts else []
+def _by_sample(kind: type[Row], frame: pl.DataFrame) -> Mapping[str, list[Row]]:
+    found = defaultdict[str, list[Row]](list)
+    for sample, row in zip(frame["id"], table_of(kind).rows(frame), strict=True):
+        found[sample].append(row)
+    return found
 
 
 def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str], str | None]) -> Html:
@@ -466,14 +479,6 @@ def sample_body(sample: SampleRow) -> Html:
             said = visible(name.replace("_", " ").capitalize(), 40)
             parts += [el("small", said), el("p", long_text(text))] if text else []
     return el("article", title, *parts, class_="hf-sample")
-
-
-def _said(answer: AnswerRow) -> int | str:
-    """The chosen class, or words for a missing one."""
-    if answer.label is not None:
-        return answer.label
-    given = "a text" if answer.text is not None else "a ranking" if answer.documents is not None else "no answer"
-    return "blocked" if answer.status == "blocked" else given
 
 
 def _raw(steps: Sequence[TranscriptStep]) -> dict[str, str]:

@@ -131,7 +131,10 @@ class Visit:
 
         They are a script, too: a page opened from disk may load scripts from beside it, but no JSON.
         """
-        text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return self.attach_text(name, as_script_data(content))
+
+    def attach_text(self, name: str, text: str) -> str:
+        """Write data that are already text, see `as_script_data`."""
         return self.lay(f"{name}.js", f"hfLoaded={text};\n".encode())
 
     @property
@@ -143,6 +146,11 @@ class Visit:
     def title(self) -> str:
         """The task and the edition."""
         return f"{task_title(self.chosen.task)}, {quarter_title(self.board, self.chosen)}{_kind(self.chosen)}"
+
+
+def as_script_data(content: object) -> str:
+    """Data as text for a script."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _chooser(visit: Visit) -> Html:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,11 @@ from hellofresh.results.board.schema import FunnelStep, PeriodBalance
 from leaderboard.components.charts import (
     balance_bars,
     curves,
+    frontier,
     funnel_bar,
     histogram,
     interval_bar,
+    label_sides,
     period_tick,
     trend,
 )
@@ -79,3 +82,21 @@ def test_the_bars_of_a_histogram_are_as_high_as_the_counts_say() -> None:
     parts = re.findall(r"--part:([0-9.]+)", histogram({"none": 0, "some": 5, "all": 20}).source)
     assert [float(part) for part in parts] == [0, 0.25, 1]
     assert "--part:0.0000" in histogram({"none": 0}).source
+
+
+@given(st.lists(st.tuples(shares, shares, st.integers(1, 20)), min_size=1, max_size=40))
+def test_names_on_the_frontier_of_costs_cover_no_point_and_no_other_name(made: list[tuple[float, float, int]]) -> None:
+    costs, values = [10 ** (4 * across) for across, *_ in made], [value for _, value, _ in made]
+    best = frontier(costs, values, SCALE)
+    assert [costs[at] for at in best] == sorted(costs[at] for at in best)
+    assert all(any(costs[k] <= costs[at] and values[k] >= values[at] for k in best) for at in range(len(made)))
+    sides = label_sides([point[:2] for point in made], {at: "x" * made[at][2] for at in best})
+    boxes = []
+    for at, side in sides.items():
+        (x, y), wide = (310 * made[at][0], 240 * made[at][1]), 7 * made[at][2]
+        left, bottom = x - 2 - wide if side == "left" else x + 2, y - 22 if side == "below" else y + 6
+        assert left >= 0 and left + wide <= 310 and bottom >= 0  # in the frame of a phone
+        assert not any(left < 310 * p < left + wide and bottom < 240 * q < bottom + 16 for p, q, _ in made)
+        boxes.append((left, bottom, left + wide, bottom + 16))
+    for one, other in combinations(boxes, 2):
+        assert one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]

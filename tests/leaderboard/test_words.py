@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.results.board.schema import Mistakes
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.tables import CHANCE, AnswerRow
 from leaderboard.components.labels import Links
-from leaderboard.data.board import SplitKey
+from leaderboard.data.board import SplitKey, table_of
 from leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system
 from leaderboard.views.system import _sentence
 
@@ -100,3 +100,14 @@ def test_mistakes_are_one_plain_sentence_or_two(counts: tuple[int, int, int, int
     sentence = shown(_sentence(Mistakes("run", *counts), None))
     assert sentence.endswith(said)
     assert sentence.count("Most other") == (counts[2] > 0)
+
+
+@pytest.mark.parametrize("label", [None, 0, 1])
+@pytest.mark.parametrize("probabilities", [(), (0.25, 0.75)])
+@pytest.mark.parametrize("certainty", [None, 0.5])
+def test_a_table_of_answers_has_the_chances_of_its_rows(
+    label: int | None, probabilities: tuple[float, ...], certainty: float | None
+) -> None:
+    row = AnswerRow("s-1", "run", "p", True, "answered", label, probabilities, certainty, None, None, None, "", ())
+    frame = table_of(AnswerRow).frame([row], **dict.fromkeys(table_of(AnswerRow).keys, "x"))
+    assert frame.select(CHANCE).item() == row.chance
