@@ -19,6 +19,7 @@ from yarl import URL
 from hellofresh.core.clock import now
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.strict import Strict
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts
 from hellofresh.models import Limits, Price, Sampling
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
@@ -226,7 +227,7 @@ def speaks_chat(kind: str) -> bool:
     return kind in ("openai-compatible", "openai-sdk")
 
 
-class ModelTable(Strict):
+class ModelTable(ModelFacts):
     """A model at a provider, or one called through a client of OpenAI's SDK."""
 
     provider: Name = "openai-sdk"
@@ -272,6 +273,11 @@ class ModelTable(Strict):
         if self.free and self.price is not None:
             raise ValueError("free and price exclude each other")
         return self
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it states about the model."""
+        return ModelFacts(**self.model_dump(include=set(MODEL_FACTS)))
 
     @property
     def cutoff(self) -> str:
