@@ -20,6 +20,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.plugins import plugins
 from hellofresh.core.strict import Strict
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts
 from hellofresh.models import Limits, Price, Sampling
 from hellofresh.models.wires import WIRES
 
@@ -231,7 +232,7 @@ class AbilitiesTable(Abilities):
         return ""
 
 
-class ModelTable(Strict):
+class ModelTable(ModelFacts):
     """A model at a provider, or one called through a client of OpenAI's SDK."""
 
     provider: Name = "openai-sdk"
@@ -277,6 +278,11 @@ class ModelTable(Strict):
         if self.free and self.price is not None:
             raise ValueError("free and price exclude each other")
         return self
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it states about the model."""
+        return ModelFacts(**self.model_dump(include=set(MODEL_FACTS)))
 
     @property
     def cutoff(self) -> str:
