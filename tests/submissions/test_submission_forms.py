@@ -247,8 +247,9 @@ def test_the_hash_of_a_submission_of_the_first_form_is_as_it_was(tmp_path: Path)
         {"id": "xn-1", "label": 1, "confidence": 0.75, **more},
         {"id": "xn-2", "label": None, "confidence": None, **more},
     ]
-    info = checked.submission.info.model_dump(mode="json", exclude=set(MODEL_FACTS))
-    assert checked.submission.sha256 == sha256_text(canonical_json([info, rows]))
+    info = checked.submission.info
+    said = info.model_dump(mode="json", exclude=set(MODEL_FACTS))
+    assert checked.submission.sha256 == sha256_text(canonical_json([said, rows]))
     assert content_hash(info, checked.submission.predictions) == checked.submission.sha256
 
 
