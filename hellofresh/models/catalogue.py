@@ -44,11 +44,10 @@ from hellofresh.models.tables import (
     Endpoint,
     ModelTable,
     Name,
-    ProviderKind,
     ProviderTable,
     listed_price,
-    speaks_chat,
 )
+from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
 
@@ -111,7 +110,7 @@ class HostedModel:
     client: object = field(default=None, repr=False)
 
     @property
-    def kind(self) -> ProviderKind:
+    def kind(self) -> str:
         return self.table.kind or self.service.kind
 
     @property
@@ -183,7 +182,7 @@ class HostedModel:
             facts=self.table.facts,
             calls_tools=abilities.tools,
             searches=abilities.search,
-            takes_options=speaks_chat(self.kind),
+            takes_options=WIRES[self.kind].is_chat,
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
@@ -217,17 +216,8 @@ class HostedModel:
             UsageError: if its key or extra is missing.
         """
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
-        client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(_CLIENTS[self.kind])
+        client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(WIRES[self.kind].client)
         return client(self.spec, endpoint, self.abilities)
-
-
-_CLIENTS: Mapping[ProviderKind, str] = {
-    "openai-compatible": "hellofresh.models.providers.chat:ChatModel",
-    "openai-sdk": "hellofresh.models.providers.sdk:SdkModel",
-    "openai-responses": "hellofresh.models.providers.responses:ResponsesModel",
-    "gemini": "hellofresh.models.providers.gemini:GeminiModel",
-    "anthropic": "hellofresh.models.providers.anthropic:AnthropicModel",
-}
 
 
 def _key(variable: str, model: str) -> str:
@@ -514,7 +504,7 @@ def bring_client(client: object, model: str | None) -> str:
         UsageError: if the id is missing or invalid.
     """
     known = hosted_models().get(model or "")
-    said = known.table if known is not None and speaks_chat(known.kind) and known.table.model == model else None
+    said = known.table if known is not None and WIRES[known.kind].is_chat and known.table.model == model else None
     content = (
         {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
     )
