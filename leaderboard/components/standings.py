@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
@@ -25,6 +26,8 @@ from leaderboard.components.tables import (
     definitions,
     grouped_table,
     interval,
+    is_same,
+    line_above,
     score,
     scrolled,
     span,
@@ -77,6 +80,8 @@ class BoardColumn:
         form: number format in the app: printf, or `percent` of a share.
         shown: whether it is visible by default.
         known: whether a line has a value: the column is hidden if no line has one.
+        every: the choice of all rows in a filter of the column; empty without a filter.
+        group: the value of a line in this filter; empty if unknown.
     """
 
     title: str
@@ -88,6 +93,8 @@ class BoardColumn:
     shown: bool = False
     known: Callable[[Line], bool] = lambda _: True
     form: str = ""
+    every: str = ""
+    group: Callable[[Line], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +147,13 @@ def _metric_cell(name: str) -> Callable[[Line], Cell]:
 
 
 def hidden_columns(lines: Sequence[Line], scale: Scale) -> Mapping[str, int]:
-    """Titles and numbers of the columns hidden by default, among them those without any value."""
+    """Titles and numbers of the columns hidden by default, among them those without any value or with one for all."""
     numbered = enumerate(columns_of(scale).values(), start=FIRST)
-    return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines))}
+    return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines)) or _same(one, lines)}
+
+
+def _same(column: BoardColumn, lines: Sequence[Line]) -> bool:
+    return is_same(map(column.cell, lines))
 
 
 def columns_class(scale: Scale) -> str:
@@ -193,9 +204,12 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         head = el("tr", banner, class_="hf-group", role="row")
         bodies += [el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")] if rows else []
     said = f"Systems by {scale.title} with 95% intervals"
-    away = " ".join(f"hf-hide-{number}" for number in hidden_columns(lines, scale).values())
+    hidden = hidden_columns(lines, scale)
+    away = " ".join(f"hf-hide-{number}" for number in hidden.values())
+    shown = (one for one in columns_of(scale).values() if one.shown and one.title in hidden and _same(one, lines))
     return join(
         [
+            line_above((one.title, one.cell(lines[0])) for one in shown if one.known(lines[0])),
             grouped_table(said, columns, bodies, f"hf-standings hf-opens {away}"),
             el("details", el("summary", "What the columns mean"), definitions(_meanings(scale))),
         ]
@@ -238,7 +252,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         cell("name", "System", (inner_link(address, named(entry.name)), whose(entry))),
         cell("number", scale.title, score(result.headline)),
         cell("drawn", "", interval_bar(result.headline, drawn)),
-        *(cell(column.kind, name, column.cell(line)) for name, column in columns_of(scale).items()),
+        *(cell(column.kind, name, column.cell(line), column.group(line)) for name, column in columns_of(scale).items()),
         class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
         role="row",
     )
@@ -319,6 +333,31 @@ def _nothing(_: Line) -> Mapping[str, Value]:
     return {}
 
 
+def _of_model(
+    title: str, name: str, meaning: str, width: tuple[float, float], *, every: str, group: Callable[[Any], str] = str,
+    form: str = "",
+) -> BoardColumn:  # fmt: skip
+    """A column of a fact on models."""
+
+    def fact(line: Line) -> Any:
+        return getattr(line.result.facts, name)
+
+    def shown(line: Line) -> Cell:
+        return DASH if (value := fact(line)) is None else f"{value:g} B" if form else named(value, 40)
+
+    return BoardColumn(
+        title, "number" if form else "text", f"{meaning}, as stated; a dash is unknown.", shown,
+        lambda line: {name: fact(line)}, width, shown=title == "Maker", known=lambda line: fact(line) is not None,
+        form=form, every=every, group=lambda line: "" if (value := fact(line)) is None else group(value),
+    )  # fmt: skip
+
+
+def _size(billions: float) -> str:
+    limits = (1, 10, 100)
+    below = next((limit for limit in limits if billions < limit), None)
+    return f"under {below} B" if below else f"{limits[-1]} B and more"
+
+
 _COLUMNS = (
     BoardColumn(
         "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
@@ -362,7 +401,14 @@ _COLUMNS = (
     BoardColumn(
         "Regime", "text", "what a system may use: zero-shot has nothing but the sample; web-search may search.",
         lambda line: regime_cell(line.result.entry.regime), lambda line: {"regime": line.result.entry.regime}, (7, 5.5),
+        every="All regimes", group=lambda line: line.result.entry.regime.replace("none", ""),
     ),
+    _of_model("Maker", "maker", "who trained the system's main model", (8, 7), every="All makers"),
+    _of_model("Weights", "weights", "whether its weights are open to download", (5.5, 5), every="Open and closed"),
+    _of_model("Size", "size_billions", "its parameters, in billions (B)", (5, 4.5), every="All sizes", group=_size,
+              form="%g"),
+    _of_model("Released", "released", "when it was released", (6.25, 5.5), every="All years",
+              group=lambda day: day[:4]),
     BoardColumn(
         "Entered", "text", "the day on which predictions were received, by their receipt, or on which our run started.",
         lambda line: visible(str(_fact("entered")(line) or DASH), 10), lambda line: {"entered": _fact("entered")(line)},
@@ -421,7 +467,10 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
         find="Find a system or team",
         texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
         filters=[
-            Filter.of("Regime", [entry.regime.replace("none", "") for entry in entries], "All regimes"),
+            *(
+                Filter.of(column.title, list(map(column.group, lines)), column.every)
+                for column in columns_of(scale).values() if column.every
+            ),
             Filter.of("Provenance", provenances, "All sources",
                       usual=("Run or replayed here", ours) if narrow else None),
             Filter.of("Kind", kinds, "All kinds"),
@@ -438,7 +487,7 @@ def prices(lines: Sequence[Line]) -> list[float | None]:
 
 def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
     scale, meanings = view.scale, dict(_meanings(view.scale))
-    hidden = hidden_columns(lines, scale)
+    hidden = {one.title for one in columns_of(scale).values() if not one.shown or not any(map(one.known, lines))}
     results = [line.result for line in lines]
     ranks = [line.rank or None if group_of(line.result) == "system" and not view.bundled else None for line in lines]
     limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]

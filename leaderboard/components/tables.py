@@ -13,6 +13,10 @@ from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.scale import figure
 from leaderboard.data.board import MetricValue
 
+_FEWEST_SAME = 3
+_EMPTY = (None, "", DASH)
+_ALWAYS = ("rank", "name", "drawn")
+"""Kinds of columns that stay even if their cells are equal."""
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None
@@ -43,32 +47,65 @@ def span(low: str, high: str) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
 
 
-def cell(kind: str, label: Text, content: Cell) -> Html:
-    """A table cell; the label is shown before its value when phones show rows as cards."""
+def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:
+    """A table cell; the label is shown before its value when phones show rows as cards; filters compare the group."""
     if kind == "drawn":
         return el("td", content if isinstance(content, Html) else None, class_="hf-drawn", role="cell")
     value, small = content if isinstance(content, tuple) else (content, None)
     below = el("small", small) if small is not None else None
     # Browsers process every element and attribute of a table: numbers, the most frequent cells, need no class.
     shown = None if kind == "number" else f"hf-{kind}"
-    return el("td", value, below, class_=shown, data_label=label if isinstance(label, str) else "", role="cell")
+    return el(
+        "td", value, below, class_=shown, data_label=label if isinstance(label, str) else "",
+        data_group=group or None, role="cell",
+    )  # fmt: skip
 
 
-def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str) -> Html:
-    """A table.
+def is_same(cells: Iterable[object]) -> bool:
+    """Whether all cells of a column, at least three, are equal: then its content is in the line above the table."""
+    ours = list(cells)
+    return len(ours) >= _FEWEST_SAME and all(one == ours[0] for one in ours)
+
+
+def line_above(same: Iterable[tuple[Text, Cell]]) -> Html | None:
+    """What is equal in all rows, by the titles of the columns, which may be empty; None if nothing is."""
+    parts: list[Text] = []
+    for title, content in same:
+        value, small = content if isinstance(content, tuple) else (content, None)
+        if value not in _EMPTY:
+            parts += ["; ", join([title, " " if title else None, value, ", " if small else None, small])]
+    return el("p", el("small", "In all rows: ", *parts[1:], "."), class_="hf-same") if parts else None
+
+
+def table(
+    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str, *, whole: bool = False
+) -> Html:
+    """A table; columns whose cells are all equal go into a line above it, and so do equal small texts of names.
 
     Args:
         caption: describes the content for screen readers.
         columns: kind and title of each; `drawn` ones hold drawings, which screen readers skip.
         rows: a cell for each column.
         kind: class that determines its layout.
+        whole: whether equal columns stay: where a script fills the table, or columns mean the same as rows.
     """
+    marked = [row if isinstance(row, Marked) else Marked(None, row) for row in rows]
+    by_column = list(zip(*(row.cells for row in marked), strict=True))
+    same = [] if whole else [at for at, (form, _) in enumerate(columns[: len(by_column)])
+                             if form not in _ALWAYS and is_same(by_column[at])]  # fmt: skip
+    above = [(columns[at][1], by_column[at][0]) for at in same]
+    for at, (form, _) in enumerate([] if whole else columns[: len(by_column)]):
+        below = [one[1] if isinstance(one, tuple) else None for one in by_column[at]]
+        if form == "name" and below[0] and is_same(below):
+            by_column[at] = [one[0] if isinstance(one, tuple) else one for one in by_column[at]]
+            above.append(("", below[0]))
+    kept = [at for at in range(len(columns)) if at not in same]
     lines = []
-    for row in rows:
-        mark, cells = row if isinstance(row, Marked) else (None, row)
-        made = (cell(form, title, content) for (form, title), content in zip(columns, cells, strict=True))
-        lines.append(el("tr", *made, class_=mark, role="row"))
-    return grouped_table(caption, columns, [el("tbody", *lines, role="rowgroup")], kind)
+    for number, row in enumerate(marked):
+        made = (cell(*columns[at], by_column[at][number]) for at in kept)
+        lines.append(el("tr", *made, class_=row.kind, role="row"))
+    body = el("tbody", *lines, role="rowgroup")
+    return join([line_above(above), grouped_table(caption, [columns[at] for at in kept], [body], kind)])
 
 
 def grouped_table(caption: str, columns: Iterable[Column], bodies: Iterable[Html], kind: str) -> Html:
@@ -103,7 +140,12 @@ FIRST = 5
 """Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
 
 
-def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = (), compare: str | None = None) -> Html:
+def table_tools(
+    columns: Iterable[str] = (),
+    hidden: Collection[str] = (),
+    filters: Mapping[str, str] | None = None,
+    compare: str | None = None,
+) -> Html:
     """Search, filters, order and columns of a table of systems, all in one element.
 
     `table.js` runs them; without it they are invisible.
@@ -111,6 +153,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = (), compa
     Args:
         columns: titles of columns that can be hidden, from column `FIRST` on.
         hidden: titles of columns hidden by default.
+        filters: titles of the columns with filters, with the choice of all rows; of the regime if left out.
         compare: the address of the page that compares ticked systems; None if absent.
     """
     find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
@@ -120,18 +163,22 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = (), compa
     ]
     selects = []
     sources = {"": "Run or replayed here", "all": "All sources"}
-    for name, options in (("Regime", {"": "All regimes"}), ("Provenance", sources), ("Order", {"": "As ranked"})):
+    given = [(name, {"": every}) for name, every in (filters or {"Regime": "All regimes"}).items()]
+    for name, options in (*given, ("Provenance", sources), ("Order", {"": "As ranked"})):
         key = name.lower()
-        choice = el("select", *(el("option", text, value=value) for value, text in options.items()), id=key)
-        selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-{key}"))
+        choice = el(
+            "select", *(el("option", text, value=value) for value, text in options.items()), id=key,
+            data_column=name if (name, options) in given else None,
+        )  # fmt: skip
+        selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-choice hf-{key}"))
     drawn = el("input", type="checkbox", id="bootstrap")
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
     return el(
         "div",
         el("div", el("label", "Find a system or team", for_="find"), find),
         el("button", "Filters", type="button", class_="hf-more", aria_expanded="false"),
+        menu if boxes else None,  # near the left, so that what opens below it stays on the page
         *selects,
-        menu if boxes else None,
         el("div", el("label", drawn, " Draw bootstrap intervals"), class_="hf-bootstrap") if boxes else None,
         el("p", role="status"),
         data_compare=compare,

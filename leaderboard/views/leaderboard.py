@@ -110,8 +110,9 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     drawn, ceiling = with_ceiling(board, split, drawn)
     view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
+    filters = {title: column.every for title, column in columns_of(scale).items() if column.every}
     compare = None if prompt else visit.links.to("compare", split)
-    tools = table_tools(columns_of(scale), hidden_columns(shown, scale), compare)
+    tools = table_tools(columns_of(scale), hidden_columns(shown, scale), filters, compare)
     kind = f"hf-ranked {columns_class(scale)}"
     visit.handle(
         lambda: join([tools, el("div", standings_table(shown, view), class_=kind)]),
