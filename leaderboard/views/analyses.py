@@ -186,7 +186,7 @@ def _questions(groups: Mapping[str, Sequence[BoardAnalysis]]) -> Html:
     shown = [
         el(
             "div",
-            el("h3", title),
+            el("p", el("strong", title)),
             el("ul", *(el("li", inner_link(f"#{one.text.name}", one.text.question)) for one in all_)),
         )
         for title, all_ in groups.items()
