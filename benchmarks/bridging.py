@@ -45,7 +45,7 @@ from scipy.stats import spearmanr
 from collectors.notes.bridging import collect_bridging
 from collectors.notes.votes import fit_votes, read_votes
 from collectors.notes.writers import compare_writers
-from hellofresh.core.executors import process_pool
+from hellofresh.core.executors import asked_pool
 from hellofresh.core.quarters import Quarter
 from hellofresh.stats.bridging import (
     LEVELS,
@@ -243,8 +243,8 @@ def make_dump(folder: Path, ratings: int) -> None:
     write_dump(folder, draw_voters(world, max(ratings // 100, 50), ratings, 1), shards=max(ratings // 1_000_000, 1))
 
 
-def measure(folder: Path) -> dict[str, Any]:
-    """One collection in this process, with two readers, and its costs."""
+def measure(folder: Path, cluster: str) -> dict[str, Any]:
+    """Costs of one collection in this process; two processes read, or a cluster, whose costs are not counted."""
     began, cpu = time.monotonic(), time.process_time()
     marks: list[tuple[str, float]] = []
     with tempfile.TemporaryDirectory() as place:
@@ -254,7 +254,7 @@ def measure(folder: Path) -> dict[str, Any]:
             output=Path(place) / "b.parquet",
             folder=Path(place) / "parts",
             key=b"benchmark",
-            pool=process_pool(2),
+            pool=asked_pool(cluster, 2),
             progress=lambda line: marks.append((line.split(" ")[0], round(time.monotonic() - began, 1))),
         )
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -271,7 +271,7 @@ def measure(folder: Path) -> dict[str, Any]:
     }
 
 
-def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
+def cost(ratings: int, folder: Path | None, cluster: str) -> dict[str, Any]:
     """Make and measure in separate processes, so that memory is that of the collection."""
     with tempfile.TemporaryDirectory() as place:
         dump = folder or Path(place)
@@ -280,7 +280,7 @@ def cost(ratings: int, folder: Path | None) -> dict[str, Any]:
             subprocess.run(
                 [sys.executable, __file__, "--make", str(dump), "--ratings", str(ratings)], check=True, env=environment
             )
-        words = [sys.executable, __file__, "--measure", str(dump)]
+        words = [sys.executable, __file__, "--measure", str(dump), "--cluster", cluster]
         answer = subprocess.run(words, check=True, env=environment, stdout=subprocess.PIPE)
     found: dict[str, Any] = json.loads(answer.stdout)
     return found
@@ -329,13 +329,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where the made dump stays")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--picture", type=Path, metavar="SVG")
+    parser.add_argument("--cluster", default="", metavar="ADDRESS", help="cost: a Dask scheduler, whose workers read")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.make:
         return make_dump(options.make, options.ratings)
     if options.measure:
-        return print(json.dumps(measure(options.measure)))
+        return print(json.dumps(measure(options.measure, options.cluster)))
     if options.picture:
         return picture(options.picture)
     has_oracle = (options.oracle / "x_scorer_notes.csv.gz").is_file()
@@ -345,7 +346,7 @@ def main() -> None:
         "writers": lambda: writers(options.samples),
         "rings": lambda: rings(options.oracle),
         "polis": lambda: polis(options.oracle.parent / "polis"),
-        "cost": lambda: cost(options.ratings, options.folder),
+        "cost": lambda: cost(options.ratings, options.folder, options.cluster),
     }
     found = {name: measured() for name, measured in parts.items() if options.only in (None, name)}
     if options.json:

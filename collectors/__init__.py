@@ -1,6 +1,7 @@
 """Collectors: they turn stored sources into candidates of living tasks.
 
-`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it.
+`LIVING` declares each living task once, with the settings whose options `hellofresh collect` accepts for it; those of
+other packages are named by entry points of the group `hellofresh.collectors`.
 `release run` and `quarter run` collect every task whose sources are configured. Importing this package loads no
 collector, since help and completion must start quickly.
 """
@@ -19,20 +20,24 @@ from collectors.settings import (
     PicturesAsked,
     ReadingAsked,
 )
+from hellofresh.core.plugins import plugins
 
 
 @dataclass(frozen=True, slots=True)
 class LivingTask:
-    """How the samples of a living task are collected; `collectors.jobs` makes the jobs.
+    """How the samples of a living task are collected.
 
     Attributes:
         about: one sentence for the help of `hellofresh collect`.
+        jobs: `module:name` of a pair of functions that make its jobs: for `hellofresh collect`, and for configured
+            sources; see `collectors.jobs`.
         settings: classes of settings whose options `collect` accepts for it.
         snapshots: the task whose dumps `hellofresh archive` downloads for it; empty if nothing is downloaded.
     """
 
     name: str
     about: str
+    jobs: str
     settings: tuple[type, ...]
     snapshots: str = ""
 
@@ -40,16 +45,17 @@ class LivingTask:
 _ABOUT_MEDIA = "Collect Community Notes on posts with photos or videos, which x-notes leaves out."
 _ABOUT_POSTS = "Collect posts that got a helpful note and a second one, to be responded to."
 _ABOUT_CLAIMS = "Collect claims that fact-checkers reviewed, from feeds of ClaimReview or the Fact Check Tools API."
-_NOTES = (NotesAsked, NotesSettings)
+_NOTES, _NOTES_JOBS = (NotesAsked, NotesSettings), "collectors.jobs:NOTES"
 _TASKS = (
-    LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES, "x-notes"),
-    LivingTask("x-notes-media", _ABOUT_MEDIA, (*_NOTES, PicturesAsked), "x-notes"),
-    LivingTask("x-posts", _ABOUT_POSTS, (*_NOTES, PicturesAsked), "x-notes"),
+    LivingTask("x-notes", "Collect Community Notes from a public dump.", _NOTES_JOBS, _NOTES, "x-notes"),
+    LivingTask("x-notes-media", _ABOUT_MEDIA, _NOTES_JOBS, (*_NOTES, PicturesAsked), "x-notes"),
+    LivingTask("x-posts", _ABOUT_POSTS, _NOTES_JOBS, (*_NOTES, PicturesAsked), "x-notes"),
     LivingTask(
         "wikipedia-edits",
         "Collect paragraph edits from dumps or an API.",
+        "collectors.jobs:EDITS",
         (EditsAsked, EditsSettings, ReadingAsked),
     ),
-    LivingTask("claims", _ABOUT_CLAIMS, (ClaimsAsked, ClaimsSettings)),
+    LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:CLAIMS", (ClaimsAsked, ClaimsSettings)),
 )
-LIVING: dict[str, LivingTask] = {task.name: task for task in _TASKS}
+LIVING: dict[str, LivingTask] = {task.name: task for task in (*plugins("hellofresh.collectors").values(), *_TASKS)}

@@ -1,7 +1,7 @@
 """Jobs of collectors: for the command line, for configured sources, and for the bundled sample.
 
-A job lists the files and settings that determine its result, and collects when it is run. `_JOBS` names the functions
-that make the jobs of each living task.
+A job lists the files and settings that determine its result, and collects when it is run. `NOTES`, `EDITS` and `CLAIMS`
+are the functions that make the jobs of living tasks, as `collectors.LIVING` names them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 from collectors import LIVING, claims, notes, sample, wikipedia
@@ -171,7 +172,8 @@ def asked_job(
 
     Without output to the workspace, `aside` is a folder for temporary files.
     """
-    return _JOBS[options.task][0](workspace, settings, options, aside, progress)
+    make: _Asked = resolve_name(LIVING[options.task].jobs)[0]
+    return make(workspace, settings, options, aside, progress)
 
 
 def configured_jobs(
@@ -190,9 +192,10 @@ def configured_jobs(
         failed: called for each failing source, and the others are collected; by default, the error is raised.
     """
     jobs: list[CollectionJob] = []
-    for task in LIVING:
+    for task, living in LIVING.items():
+        make: _Configured = resolve_name(living.jobs)[1]
         try:
-            jobs += _JOBS[task][1](workspace, settings, quarter, task, afresh)
+            jobs += make(workspace, settings, quarter, task, afresh)
         except HelloFreshError as error:
             if failed is None:
                 raise
@@ -462,8 +465,6 @@ def configured_claims(
 
 _Asked = Callable[[Workspace, Settings, argparse.Namespace, Path | None, Progress], CollectionJob]
 _Configured = Callable[[Workspace, Settings, Quarter, str, bool], list[CollectionJob]]
-_JOBS: dict[str, tuple[_Asked, _Configured]] = {
-    **dict.fromkeys(("x-notes", "x-notes-media", "x-posts"), (asked_notes, configured_notes)),
-    "wikipedia-edits": (asked_edits, configured_edits),
-    "claims": (asked_claims, configured_claims),
-}
+NOTES: tuple[_Asked, _Configured] = asked_notes, configured_notes
+EDITS: tuple[_Asked, _Configured] = asked_edits, configured_edits
+CLAIMS: tuple[_Asked, _Configured] = asked_claims, configured_claims

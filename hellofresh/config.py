@@ -6,12 +6,21 @@ misspelt key is not ignored.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
+from hellofresh.core.files import model_fault
 from hellofresh.core.strict import Strict, read_settings
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
@@ -157,12 +166,33 @@ class SourceSettings(Strict):
     x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
     wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
     claims: ClaimsSourceSettings | None = None
+    _added: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_other_packages(cls, said: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """Read the tables of tasks from outside, each by the type that its task states."""
+        if not isinstance(said, Mapping):
+            return read(said)
+        kinds = {task.name: task.source_settings for task in TASKS.values() if task.source_settings}
+        found = read({name: table for name, table in said.items() if name not in kinds})
+        for name in kinds.keys() & said.keys():
+            try:
+                found._added[name] = kinds[name].model_validate(said[name])
+            except ValidationError as error:
+                raise ValueError(f"{name}: {model_fault(error)}") from None
+        return found
+
+    @property
+    def added(self) -> Mapping[str, Any]:
+        """The tables of living tasks from outside, by task."""
+        return self._added
 
     @property
     def tasks(self) -> list[str]:
         """The living tasks whose sources are configured."""
         named = [field.alias or name for name, field in type(self).model_fields.items() if getattr(self, name)]
-        return [*named, *(self.x_notes.also if self.x_notes else ())]
+        return [*named, *(self.x_notes.also if self.x_notes else ()), *sorted(self._added)]
 
     @property
     def any(self) -> bool:

@@ -17,18 +17,24 @@
     const titles = heads.map((head) => head.textContent.trim());
     const column = (title) => titles.indexOf(title);
     const find = tools.querySelector("[type=search]");
-    const [regime, provenance, order] = ["regime", "provenance", "order"].map((id) => tools.querySelector("#" + id));
+    const [provenance, order] = ["provenance", "order"].map((id) => tools.querySelector("#" + id));
+    const filters = [...tools.querySelectorAll("select[data-column]")];
+    const none = Object.fromEntries(filters.map((select) => [select.id, ""]));
     const boxes = [...tools.querySelectorAll("[type=checkbox][value]")];
     const status = tools.querySelector("[role=status]");
     const keyOf = (title) => (title === "#" ? "rank" : title.toLowerCase().replaceAll(" ", "-"));
     const sortable = titles.flatMap((title, at) => (heads[at].querySelector(".hf-unseen") ? [] : [at]));
     const hidden = boxes.filter((box) => !box.checked).map((box) => keyOf(titles[box.value - 1])).join(",");
-    const initial = { sort: "", find: "", regime: "", provenance: "", hide: hidden };
+    const initial = { sort: "", find: "", ...none, provenance: "", hide: hidden };
     let state = { ...initial };
     let sorted = "";
     let dropped = "";
 
     const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
+    const groupOf = (row, select) => {
+      const at = column(select.dataset.column);
+      return row.cells[at].dataset.group ?? upper(row, at);
+    };
     const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
     const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
@@ -82,13 +88,12 @@
 
     function filter() {
       const wanted = state.find.toLowerCase();
-      const at = column("Regime");
       const system = column("System");
       for (const row of every) {
         if (wanted && !texts.has(row)) texts.set(row, row.cells[system].textContent.toLowerCase());
         row.hidden = Boolean(
           (wanted && !texts.get(row).includes(wanted)) ||
-            (state.regime && upper(row, at) !== state.regime) ||
+            filters.some((select) => state[select.id] && groupOf(row, select) !== state[select.id]) ||
             !isOf(row),
         );
       }
@@ -97,7 +102,7 @@
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
       if (dropped) status.textContent += dropped;
-      if (!left) offerButton("Clear search and filters", { find: "", regime: "", provenance: "" });
+      if (!left) offerButton("Clear search and filters", { find: "", ...none, provenance: "" });
       if (left === every.length || !narrow || state.provenance || state.find) return;
       offerButton("Show uploaded systems", { provenance: "all" });
     }
@@ -122,7 +127,8 @@
 
     function show() {
       find.value = state.find;
-      for (const [select, key] of [[regime, "regime"], [provenance, "provenance"], [order, "sort"]]) {
+      for (const select of [...filters, provenance, order]) {
+        const key = select === order ? "sort" : select.id;
         select.value = state[key];
         if (select.selectedIndex >= 0) continue;
         select.value = "";
@@ -152,7 +158,7 @@
     }
 
     function offer(select, values) {
-      [...new Set(values)].sort().forEach((text) => select.add(new Option(text, text)));
+      [...new Set(values)].filter((text) => text && text !== "\u2013").sort().forEach((text) => select.add(new Option(text, text)));
       select.parentElement.hidden = select.options.length < 3;
     }
 
@@ -166,15 +172,15 @@
       heads[at].replaceChildren(button);
       order.add(new Option(titles[at] === "#" ? "Rank" : titles[at], (risesFirst(at) ? "" : "-") + keyOf(titles[at])));
     }
-    offer(regime, every.map((row) => upper(row, column("Regime"))));
+    filters.forEach((select) => offer(select, every.map((row) => groupOf(row, select))));
     if (!narrow) provenance.remove(0);
     offer(provenance, every.map(sourceOf));
     if (!narrow) provenance.options[0].value = "";
     const more = tools.querySelector(".hf-more");
     more.addEventListener("click", () => more.setAttribute("aria-expanded", String(tools.classList.toggle("hf-open"))));
     find.addEventListener("input", () => choose({ find: find.value.trim() }, false));
-    regime.addEventListener("change", () => choose({ regime: regime.value }));
-    provenance.addEventListener("change", () => choose({ provenance: provenance.value }));
+    for (const select of [...filters, provenance])
+      select.addEventListener("change", () => choose({ [select.id]: select.value }));
     order.addEventListener("change", () => choose({ sort: order.value }));
     for (const box of boxes) {
       box.addEventListener("change", () =>

@@ -163,7 +163,7 @@ class Maker:
             paragraph="A paragraph about a river.",
             deleted="",
             added=added,
-            revision=EditRevision(number, number - 1),
+            revision=EditRevision(number),
         )
 
     def candidate(self, sample: Sample, label: int) -> Candidate:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,7 +72,7 @@ _PREFIXES = (
     "liar li, liar-new ln, liar-binary lib, fever fe, fever-binary feb, fever-v2 fa, fever-v2-binary fab, x-fact xf, "
     "x-fact-binary xfb, faviq fq, averitec av, check-covid cc, healthver hv, covid-fact cf, post-domains pd"
 )
-TASKS = {
+TASKS = {point.name: point.load() for point in entry_points(group="verifier.tasks")} | {
     "x-notes": Documented("xn-", _HELPFUL, _OF_TWO, fact="intercept"),
     "x-notes-media": Documented("xnm-", _HELPFUL, _OF_TWO, fact="intercept"),
     "wikipedia-edits": Documented("we-", ("rejected", "accepted"), _OF_TWO),
@@ -83,7 +84,7 @@ TASKS = {
     "scifact-retrieval": Documented("sfe-", (), RANKED),
     **{name: Documented(f"{prefix}-") for name, prefix in (pair.split() for pair in _PREFIXES.split(", "))},
 }
-"""A task that is missing here is checked only as far as a release describes itself."""
+"""With those of other packages. A task that is missing here is checked only as far as a release describes itself."""
 
 
 class EntryName(NamedTuple):

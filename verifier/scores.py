@@ -45,7 +45,9 @@ _PARTS = ("edition", "task", "system", "regime", "prompt", "period", "metric")
 _MORE = ("team", "provenance", "entry", "against")
 _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures on a system's standing; the last two need an entry `against` which it is compared."""
-_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by")
+_FACTS = {"maker": (str, None), "weights": (str, None), "size_billions": (float, None), "released": (str, None)}
+"""An entry's facts on its model; null where it states none."""
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by", *_FACTS)
 """An entry's statements on itself, equal in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
@@ -59,6 +61,7 @@ _SCORE = {
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
     **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "replayed_by"), int),
     "effective_clusters": float,
+    **_FACTS,
 }
 
 
@@ -154,7 +157,7 @@ class Handover:
     """A counted submission as received before the deadline, according to its receipt.
 
     Attributes:
-        system, team, regime, knowledge_cutoff, notes: its statements on itself.
+        system, team, regime, knowledge_cutoff, facts, notes: its statements on itself; facts on its model by name.
         answers: for each sample: a label, the text of a response, or a ranking's documents as JSON.
     """
 
@@ -162,6 +165,7 @@ class Handover:
     team: str
     regime: str
     knowledge_cutoff: str
+    facts: Mapping[str, object]
     notes: str
     answers: Mapping[str, int | str | None] = field(repr=False)
 
@@ -431,6 +435,8 @@ class ScoreCheck:
             named = EntryName(given.system, given.team, row["provenance"], given.regime)
             if self.content.entries[entry] != named or row["knowledge_cutoff"] != given.knowledge_cutoff:
                 yield f"{short(entry)}: system, team, regime or knowledge_cutoff are not those that were handed in"
+            if any(row[name] != given.facts.get(name) for name in _FACTS):
+                yield f"{short(entry)}: {', '.join(_FACTS)} are not those that were handed in"
             more = row["about"].removeprefix(given.notes).strip()
             if not row["about"].startswith(given.notes) or not (more + _FLAGGED).startswith(_FLAGGED):
                 yield f"{short(entry)}: about is not the notes that were handed in, with what the entry is flagged for"

@@ -108,7 +108,7 @@ def _edit(number: int, period: str, random: np.random.Generator) -> Edit:
         group=f"w-{number // 2}", license="CC-BY-SA-4.0", host="en.wikipedia.org",
         lineage=(f"{number}.0",), article=f"{words[0].title()} {number // 2}", section="History",
         paragraph=f"The {' '.join(words[:120])}.", deleted=" ".join(words[40:44]), added=" ".join(words[120:]),
-        revision=EditRevision(number, number - 1),
+        revision=EditRevision(number),
     )  # fmt: skip
 
 

@@ -304,62 +304,72 @@ def collect_bridging(
     """
     say = progress or (lambda _: None)
     claimed = read_claimed(claims) if claims else {}
-    paths = [shard.path for table in TABLES[:-1] for shard in find_shards(dump, table.stem, table.subfolder)]
-    sources = source_files(paths, known_hashes(dump))
     reader = TableReader(dump, folder / "rejects", progress=say, workdir_name="")
-    notes, groups = _notes(reader, key, quarter), _groups(reader, key)
-    machine = _looked_up(notes[AUTHOR].to_numpy(), groups, "machine", False)
-    notes = notes.with_columns(pl.col("noteId").min().over(AUTHOR).alias("writer"), machine=machine)
+    notes, groups, sources = _tables(reader, key, quarter)
     ids = notes["noteId"].to_numpy()
     ratings = read_ratings(dump, ids, folder=folder, key=key, pool=pool, afresh=afresh, progress=say)
     say(f"fitting {ratings.note.size:,} ratings of {ids.size:,} notes by {ratings.raters.size:,} raters")
-    if not ratings.note.size:
-        raise SourceError("no rating of any note of the dump", where=str(dump), code="no-ratings")
-    try:
-        fit = fit_bridging(*_inputs(notes, groups, ratings))
-    except ValueError as error:
-        raise SourceError(
-            f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
-        ) from error
+    fit = _fit(dump, notes, groups, ratings)
     say("redrawing raters and counting accounts that would change a status")
     (start, end), created = _milliseconds(quarter), notes["createdAtMillis"].to_numpy()
     mine = np.flatnonzero((created >= start) & (created < end))
-    rows = _rows(notes, mine, ratings, fit)
-    written = BRIDGED_NOTES.frame(rows)
+    written = BRIDGED_NOTES.frame(_rows(notes, mine, ratings, fit))
     write_parquet(output, written, mode=0o600)  # with labels of quarters that are not revealed
     say("comparing writers by raters who rated both")
     machines = notes.filter("machine")["writer"].unique().sort().to_numpy()
     named, left_out = claimed_names(claimed, notes, machines)
-    writers = write_note_writers(
-        writers_file(output),
-        _of_writers(notes),
-        mine,
-        ratings,
-        fit,
-        machines=machines,
-        claimed=named,
-        folder=folder,
-    )
+    file, of_writers = writers_file(output), _of_writers(notes)
+    writers = write_note_writers(file, of_writers, mine, ratings, fit, machines=machines, claimed=named, folder=folder)
     report = BridgingReport(
-        str(quarter),
-        len(rows),
-        writers,
-        int(written["intercept"].count()),
-        int((written["status"] == _STATUS_NAMES[NoteStatus.HELPFUL]).sum()),
-        ratings.note.size,
-        ratings.raters.size,
-        int(fit.helpful_rater.sum()),
-        fit.second.mu,
-        (fit.first.sweeps, fit.second.sweeps),
-        dict(ratings.counts) | {f"rows of the {title}": count for title, count in sorted(reader.rows.items())},
-        _agreement(written),
-        _rings(notes, mine, ratings, fit, _looked_up(ratings.raters, groups, "group", -1)),
-        asdict(fit.settings),
-        sorted([*sources, *ratings.sources], key=lambda item: item.name),
-        [*reader.warnings, *ratings.warnings, *_odd(notes, groups, ratings), *left_out],
+        quarter=str(quarter),
+        writers=writers,
+        **_figures(written, ratings, fit),
+        counts=dict(ratings.counts) | {f"rows of the {title}": count for title, count in sorted(reader.rows.items())},
+        agreement=_agreement(written),
+        rings=_rings(notes, mine, ratings, fit, _looked_up(ratings.raters, groups, "group", -1)),
+        sources=sorted([*sources, *ratings.sources], key=lambda item: item.name),
+        warnings=[*reader.warnings, *ratings.warnings, *_odd(notes, groups, ratings), *left_out],
     )
     write_json(output.with_suffix(".json"), asdict(report), mode=0o600)
     return report
+
+
+def _tables(
+    reader: TableReader, key: bytes, quarter: Quarter
+) -> tuple[pl.DataFrame, pl.DataFrame, Sequence[SourceFile]]:
+    """All notes with their writers, the groups of participants, and the files of both."""
+    paths = [shard.path for table in TABLES[:-1] for shard in find_shards(reader.dump, table.stem, table.subfolder)]
+    sources = source_files(paths, known_hashes(reader.dump))
+    notes, groups = _notes(reader, key, quarter), _groups(reader, key)
+    machine = _looked_up(notes[AUTHOR].to_numpy(), groups, "machine", False)
+    return notes.with_columns(pl.col("noteId").min().over(AUTHOR).alias("writer"), machine=machine), groups, sources
+
+
+def _fit(dump: Path, notes: pl.DataFrame, groups: pl.DataFrame, ratings: DumpRatings) -> Bridging:
+    """The fit of all ratings; raises SourceError if there are too few."""
+    if not ratings.note.size:
+        raise SourceError("no rating of any note of the dump", where=str(dump), code="no-ratings")
+    try:
+        return fit_bridging(*_inputs(notes, groups, ratings))
+    except ValueError as error:
+        raise SourceError(
+            f"too little to fit: {error}", where=str(dump), fix="Take the whole dump.", code="too-few-ratings"
+        ) from error
+
+
+def _figures(written: pl.DataFrame, ratings: DumpRatings, fit: Bridging) -> dict[str, Any]:
+    """The report's fields on the fit and the rows written."""
+    return {
+        "notes": written.height,
+        "fitted": int(written["intercept"].count()),
+        "helpful": int((written["status"] == _STATUS_NAMES[NoteStatus.HELPFUL]).sum()),
+        "ratings": ratings.note.size,
+        "raters": ratings.raters.size,
+        "helpful_raters": int(fit.helpful_rater.sum()),
+        "mu": fit.second.mu,
+        "sweeps": (fit.first.sweeps, fit.second.sweeps),
+        "settings": asdict(fit.settings),
+    }
 
 
 def _table(table: DumpTable, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -27,7 +27,7 @@ from collectors.wikipedia.stability import MEANINGS, Decision, Fate, Follower
 from collectors.wikipedia.wikitext import Revision, WikiPage, collapse_runs
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.executors import Pool, process_pool, run_tasks
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.tasks.samples import Candidate, Label, Sample
@@ -294,13 +294,13 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         group=f"w-{page.id}",
         license=license_of(page.host, revision.timestamp),
         host=page.host,
-        lineage=decision.lineage,
+        lineage=tuple(sorted(sha256_text(f"{page.host} {page.id} {name}")[:16] for name in decision.lineage)),
         article=page.title,
         section=readable(change.heading),
         paragraph=paragraph,
         deleted=changed.deleted,
         added=changed.added,
-        revision=EditRevision(revision.id, decision.parent),
+        revision=EditRevision(revision.id),
     )
     facts = {
         "revert_delay_s": decision.revert_delay_s,

@@ -17,7 +17,7 @@ from hellofresh.core.files import sha256_text
 class Lineages:
     """The lineages of one page, revision by revision.
 
-    A lineage has a name for each paragraph that began it: several if separate ones were joined.
+    A lineage has a name for each paragraph that began it, the hash of its text: several if separate ones were joined.
     """
 
     def __init__(self) -> None:
@@ -25,11 +25,11 @@ class Lineages:
         self._parents: list[int] = []
         self._names: dict[int, tuple[str, ...]] = {}
 
-    def add(self, revision: int, gone: Collection[str], come: Collection[str]) -> None:
-        """Process a revision with its id, the paragraphs that it removed from the page, and those that it added."""
+    def add(self, gone: Collection[str], come: Collection[str]) -> None:
+        """Process the paragraphs that a revision removed from the page, and those that it added."""
         replaced = next(iter(gone)) if len(gone) == len(come) == 1 else ""
         for paragraph in sorted(come):
-            self._place(paragraph, revision, replaced)
+            self._place(paragraph, replaced)
         pairs = ((old, new) for old in gone for new in come) if len(gone) * len(come) <= _MOST_PAIRS else ()
         for old, new in pairs:
             numbers = sorted({self._find(self._of[hash(old)]), self._find(self._of[hash(new)])})
@@ -41,7 +41,7 @@ class Lineages:
         found = {self._find(self._of[hash(text)]) for text in (change.before, change.after) if text}
         return tuple(sorted(name for number in found for name in self._names[number]))
 
-    def _place(self, paragraph: str, revision: int, before: str) -> None:
+    def _place(self, paragraph: str, before: str) -> None:
         # Strings cache their hashes; the numbers never leave the process.
         if hash(paragraph) in self._of:
             return
@@ -56,7 +56,7 @@ class Lineages:
         else:
             number = len(self._parents)
             self._parents.append(number)
-            self._names[number] = (f"{revision}.{sha256_text(paragraph)[:8]}",)
+            self._names[number] = (sha256_text(paragraph),)
         for mark in marks:
             self._of.setdefault(mark, number)
 

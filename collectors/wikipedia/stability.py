@@ -91,7 +91,6 @@ class Decision:
 
     Attributes:
         revision: the revision of the edit, without its text.
-        parent: id of the changed revision.
         number: position among the paragraphs that the revision changed, from 1, in the order of the article.
         change: the paragraph before and after; None if the text is hidden.
         fate: of the edit.
@@ -105,7 +104,6 @@ class Decision:
     """
 
     revision: Revision
-    parent: int
     number: int
     change: ParagraphChange | None
     fate: Fate
@@ -229,11 +227,11 @@ class Follower:
     def _step(self, snapshot: Snapshot, revision: Revision, before: Revision | None, *, gap: bool) -> list[Decision]:
         if self._visible is None:
             self._remember(None, snapshot, snapshot.order)
-            self._lineages.add(revision.id, frozenset(), members(snapshot, *snapshot.order))
+            self._lineages.add(frozenset(), members(snapshot, *snapshot.order))
             return self._unseen(revision, before) if gap else []
         headings = changed_headings(self._visible, snapshot)
         old, new = members(self._visible, *headings), members(snapshot, *headings)
-        self._lineages.add(revision.id, old - new, new - old)
+        self._lineages.add(old - new, new - old)
         decided = self._look(snapshot, revision, headings, gap=gap)
         decided += self._settle()
         if gap:
@@ -281,7 +279,7 @@ class Follower:
     def _unseen(self, revision: Revision, before: Revision | None) -> list[Decision]:
         if before is None or not self._wanted(revision):
             return []
-        return [Decision(revision, before.id, 1, None, Fate.HIDDEN_TEXT)]
+        return [Decision(revision, 1, None, Fate.HIDDEN_TEXT)]
 
     def _look(self, snapshot: Snapshot, revision: Revision, headings: Iterable[str], *, gap: bool) -> list[Decision]:
         decided: list[Decision] = []
@@ -383,11 +381,11 @@ class Follower:
             if fate is None and self._moved(change, snapshot, headings):
                 fate = Fate.MOVED
             if fate is not None:
-                decided.append(Decision(light, before.id, number, change, fate))
+                decided.append(Decision(light, number, change, fate))
                 continue
             deadline = self._index + required
             lineage = self._lineages.names(change)
-            begun = Decision(light, before.id, number, change, Fate.TOO_RECENT, required, lineage=lineage)
+            begun = Decision(light, number, change, Fate.TOO_RECENT, required, lineage=lineage)
             watch = _Watch(begun, change, self._index, deadline)
             self._watched.setdefault(change.heading, []).append(watch)
             self._due[deadline].append(watch)

@@ -62,6 +62,7 @@ def _facts(name: str, entry: CatalogueEntry | HostedModel) -> object:
         "provider": entry.provider or None,
         "kind": entry.kind,
         "knowledge_cutoff": entry.knowledge_cutoff,
+        **entry.facts.model_dump(),
         "price": None if entry.price is None else asdict(entry.price),
         "free": entry.free,
         "key_variable": entry.key_variable,

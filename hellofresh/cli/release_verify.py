@@ -13,6 +13,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import canonical_json
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
 from hellofresh.submissions.check import Submission
@@ -112,8 +113,8 @@ def _handed_in(folder: Path, submissions: Path) -> Mapping[str, Handover]:
     for item in standings(submissions, due, now()).entries:
         if item.submission is not None and item.tasks.get(manifest["task"]) is EntryOutcome.COUNTS:
             info, labels = item.submission.info, _answers(item.submission, get_task(manifest["task"]))
-            cutoff = str(info.knowledge_cutoff)
-            found[item.origin] = Handover(info.name, info.team, info.regime, cutoff, info.notes.strip(), labels)
+            cutoff, facts = str(info.knowledge_cutoff), info.model_dump(include=set(MODEL_FACTS))
+            found[item.origin] = Handover(info.name, info.team, info.regime, cutoff, facts, info.notes.strip(), labels)
     return found
 
 

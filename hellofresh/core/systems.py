@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from datetime import date
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
+
+from hellofresh.core.strict import Strict
 
 
 class Provenance(StrEnum):
@@ -16,6 +21,42 @@ class Provenance(StrEnum):
     """Handed in, and confirmed by others who ran the system on part of the samples."""
     UPLOADED = "uploaded"
     """Handed in, or taken from a published study: predictions only."""
+
+
+class ModelFacts(Strict):
+    """What is stated about a system's main model; what is unknown is left out.
+
+    Attributes:
+        maker: who trained it.
+        weights: whether they can be downloaded.
+        size_billions: number of parameters, in billions.
+        released: day, month or year (ISO); in TOML a date, or a text.
+    """
+
+    maker: Annotated[str, StringConstraints(min_length=1, max_length=80, strip_whitespace=True)] | None = None
+    weights: Literal["open", "closed"] | None = None
+    size_billions: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
+    released: str | None = None
+
+    @field_validator("released", mode="before")
+    @classmethod
+    def _is_a_time(cls, value: object, field: ValidationInfo) -> object:
+        text = value.isoformat() if type(value) is date else value
+        if text is None:
+            return None
+        try:
+            if not isinstance(text, str) or len(text) not in (4, 7, 10):
+                raise ValueError
+            first = date.fromisoformat(f"{text}-01-01"[:10])
+        except ValueError:
+            raise ValueError('must be a date such as 2024-11-30, or "2024-11" or "2024"') from None
+        if first > (field.context or {}).get("today", date.max):
+            raise ValueError("must not be in the future")
+        return text
+
+
+MODEL_FACTS = tuple(ModelFacts.model_fields)
+"""The columns with facts on the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +74,7 @@ class SystemId:
         smoke_test: whether it only tests that the machinery works.
         knowledge_cutoff: as stated: a day, a month, a year, `none` or `unknown`.
         about: a remark for readers.
+        maker, weights, size_billions, released: facts on its model, see `ModelFacts`; None if unknown.
         origin: the run's folder, or the submission's below its edition; unique.
     """
 
@@ -46,6 +88,10 @@ class SystemId:
     smoke_test: bool = False
     knowledge_cutoff: str = "unknown"
     about: str = ""
+    maker: str | None = None
+    weights: str | None = None
+    size_billions: float | None = None
+    released: str | None = None
     origin: str
 
     @property

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 from hellofresh.core.errors import RunError
+from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.samples import Sample
 
@@ -241,6 +242,7 @@ class ModelSpec:
         free: whether requests cost nothing.
         default_limit: default number of samples per task and quarter; None for all.
         knowledge_cutoff: date (ISO), `unknown`, or `none` for models without world knowledge.
+        facts: maker, weights, size and release, as far as they are stated.
         smoke_test: whether answers are at chance level and only test the machinery.
         calls_tools, searches: whether it accepts requests with tools, and requests to search the web by itself.
         sees: whether it accepts messages with images.
@@ -258,6 +260,7 @@ class ModelSpec:
     free: bool = False
     default_limit: int | None = None
     knowledge_cutoff: str = "unknown"
+    facts: ModelFacts = field(default_factory=ModelFacts)
     smoke_test: bool = False
     calls_tools: bool = False
     searches: bool = False

@@ -23,6 +23,7 @@ from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
 from hellofresh.core.files import as_model, canonical_json, model_fault, parse_toml
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.strict import Strict, read_settings
+from hellofresh.core.systems import ModelFacts
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Limits, Model, ModelSpec, Price
 from hellofresh.models.baselines import (
@@ -34,7 +35,7 @@ from hellofresh.models.baselines import (
     WordRegression,
     always_names,
 )
-from hellofresh.models.local import LOCAL_FOLDER
+from hellofresh.models.local import LOCAL_FOLDER, SMOLLM2
 from hellofresh.models.local.folders import FolderModel
 from hellofresh.models.scripted import PREFIX, ScriptedModel
 from hellofresh.models.tables import (
@@ -43,11 +44,10 @@ from hellofresh.models.tables import (
     Endpoint,
     ModelTable,
     Name,
-    ProviderKind,
     ProviderTable,
     listed_price,
-    speaks_chat,
 )
+from hellofresh.models.wires import WIRES
 from hellofresh.tasks import TASKS
 
 
@@ -76,7 +76,7 @@ class CatalogueEntry:
         about: a description in one sentence.
         open: opens the model.
         kind: `in-process`, `retriever` or `baseline`.
-        knowledge_cutoff: as in `ModelSpec`.
+        knowledge_cutoff, facts: as in `ModelSpec`.
         provider, price, free, key_variable, has_key: as in `HostedModel`; the model runs here and costs nothing.
     """
 
@@ -84,6 +84,7 @@ class CatalogueEntry:
     open: Callable[[ModelContext], Model]
     kind: str = "in-process"
     knowledge_cutoff: str = "unknown"
+    facts: ModelFacts = field(default_factory=ModelFacts)
     provider: ClassVar[str] = ""
     price: ClassVar[Price | None] = None
     free: ClassVar[bool] = True
@@ -109,7 +110,7 @@ class HostedModel:
     client: object = field(default=None, repr=False)
 
     @property
-    def kind(self) -> ProviderKind:
+    def kind(self) -> str:
         return self.table.kind or self.service.kind
 
     @property
@@ -150,6 +151,10 @@ class HostedModel:
         return self.table.cutoff
 
     @property
+    def facts(self) -> ModelFacts:
+        return self.table.facts
+
+    @property
     def spec(self) -> ModelSpec:
         """Its specification, without its key."""
         abilities = self.abilities
@@ -174,9 +179,10 @@ class HostedModel:
             free=self.free,
             default_limit=self.table.default_limit,
             knowledge_cutoff=self.table.cutoff,
+            facts=self.table.facts,
             calls_tools=abilities.tools,
             searches=abilities.search,
-            takes_options=speaks_chat(self.kind),
+            takes_options=WIRES[self.kind].is_chat,
             sees=abilities.sees,
             image_tokens=self.table.abilities.image_tokens,
             sampling=abilities.sampling,
@@ -210,17 +216,8 @@ class HostedModel:
             UsageError: if its key or extra is missing.
         """
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
-        client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(_CLIENTS[self.kind])
+        client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(WIRES[self.kind].client)
         return client(self.spec, endpoint, self.abilities)
-
-
-_CLIENTS: Mapping[ProviderKind, str] = {
-    "openai-compatible": "hellofresh.models.providers.chat:ChatModel",
-    "openai-sdk": "hellofresh.models.providers.sdk:SdkModel",
-    "openai-responses": "hellofresh.models.providers.responses:ResponsesModel",
-    "gemini": "hellofresh.models.providers.gemini:GeminiModel",
-    "anthropic": "hellofresh.models.providers.anthropic:AnthropicModel",
-}
 
 
 def _key(variable: str, model: str) -> str:
@@ -282,10 +279,12 @@ CATALOGUE: Mapping[str, CatalogueEntry] = {
     "smollm2-135m": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, held to the answers asked for: a smoke test at chance level.",
         partial(_embedded, True),
+        facts=SMOLLM2,
     ),
     "smollm2-135m-text": CatalogueEntry(
         "SmolLM2-135M-Instruct on this machine, answering in free text, of which little can be read as yes or no.",
         partial(_embedded, False),
+        facts=SMOLLM2,
     ),
     "scripted": CatalogueEntry(
         f"A script, not a model: answers by pattern from a file of the package, or from {PREFIX}FILE. A smoke test.",
@@ -505,7 +504,7 @@ def bring_client(client: object, model: str | None) -> str:
         UsageError: if the id is missing or invalid.
     """
     known = hosted_models().get(model or "")
-    said = known.table if known is not None and speaks_chat(known.kind) and known.table.model == model else None
+    said = known.table if known is not None and WIRES[known.kind].is_chat and known.table.model == model else None
     content = (
         {"abilities": {"sees": True}} if said is None else said.model_dump(exclude_unset=True, exclude={"provider"})
     )

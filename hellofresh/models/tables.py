@@ -18,11 +18,13 @@ from yarl import URL
 
 from hellofresh.core.clock import now
 from hellofresh.core.net import may_carry_key
+from hellofresh.core.plugins import plugins
 from hellofresh.core.strict import Strict
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts
 from hellofresh.models import Limits, Price, Sampling
+from hellofresh.models.wires import WIRES
 
 TokenParameter = Literal["max_tokens", "max_completion_tokens"]
-ProviderKind = Literal["openai-compatible", "openai-responses", "gemini", "anthropic", "openai-sdk"]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,59}$")]
 _MOST_OPTIONS = 10_000
 _OURS = {
@@ -53,7 +55,7 @@ class LimitsTable(Strict):
 class ProviderTable(Strict):
     """A service of models: its protocol, its address, and the environment variable of its key."""
 
-    kind: ProviderKind
+    kind: str
     base_url: str = Field(min_length=1, max_length=500)
     key_variable: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     """Name of the environment variable, since files must not hold the key itself. None if no key is needed."""
@@ -64,6 +66,15 @@ class ProviderTable(Strict):
     """Its name in the package genai-prices, for models without their own price; None for unknown prices."""
     timeout_s: float = Field(default=120.0, gt=0, le=3600, allow_inf_nan=False)
     limits: LimitsTable = LimitsTable()
+
+    @field_validator("kind", mode="after")
+    @classmethod
+    def _known_wire(cls, kind: str) -> str:
+        if kind not in WIRES:
+            WIRES.update(plugins("hellofresh.wires", kind))
+        if kind not in WIRES:
+            raise ValueError(f"{kind!r} is not one of {', '.join(WIRES)}, nor a wire of an installed package")
+        return kind
 
     @model_validator(mode="after")
     def _usable(self) -> ProviderTable:
@@ -202,31 +213,26 @@ class AbilitiesTable(Abilities):
 
     image_tokens: int | None = Field(default=None, ge=0, le=200_000)
 
-    def abilities(self, kind: ProviderKind) -> Abilities:
+    def abilities(self, kind: str) -> Abilities:
         """The abilities with the defaults of a provider's kind."""
         said = self.model_dump(include=set(Abilities.model_fields))
-        seed = self.seed if self._says_seed else kind not in ("anthropic", "openai-responses")
+        seed = self.seed if self._says_seed else WIRES[kind].has_seed
         return Abilities(**{**said, "seed": seed})
 
     @property
     def _says_seed(self) -> bool:
         return "seed" in self.model_fields_set
 
-    def fault(self, kind: ProviderKind) -> str:
+    def fault(self, kind: str) -> str:
         """The fault of these abilities for a provider of this kind, or ''."""
-        if kind in ("anthropic", "openai-responses") and ((self.seed and self._says_seed) or self.logprobs):
+        if not WIRES[kind].has_seed and ((self.seed and self._says_seed) or self.logprobs):
             return f"models of the kind {kind} take no seed and give no log-probabilities"
-        if not speaks_chat(kind) and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
+        if not WIRES[kind].is_chat and self.token_parameter != "max_tokens":  # noqa: S105 - counted, not secret
             return "token_parameter is for providers of the kinds openai-compatible and openai-sdk"
         return ""
 
 
-def speaks_chat(kind: str) -> bool:
-    """Whether providers of this kind use the fields of chat completions."""
-    return kind in ("openai-compatible", "openai-sdk")
-
-
-class ModelTable(Strict):
+class ModelTable(ModelFacts):
     """A model at a provider, or one called through a client of OpenAI's SDK."""
 
     provider: Name = "openai-sdk"
@@ -272,6 +278,11 @@ class ModelTable(Strict):
         if self.free and self.price is not None:
             raise ValueError("free and price exclude each other")
         return self
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it states about the model."""
+        return ModelFacts(**self.model_dump(include=set(MODEL_FACTS)))
 
     @property
     def cutoff(self) -> str:

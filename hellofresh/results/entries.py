@@ -15,7 +15,7 @@ from statistics import fmean
 
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import RunError
-from hellofresh.core.systems import Provenance, SystemId
+from hellofresh.core.systems import MODEL_FACTS, Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
@@ -166,6 +166,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
         regime="none" if baseline else record.regime.name,
         smoke_test=record.smoke_test,
         knowledge_cutoff=record.knowledge_cutoff,
+        **record.facts.model_dump(),
         about=f"{record.about} It searched with: {record.search_provider}." if record.search_provider else record.about,
         origin=folder.name,
         outputs={SINGLE: next(iter(outputs.values()))} if baseline else _with_majority(outputs),
@@ -379,6 +380,7 @@ def of_submission(
         regime=info.regime,
         smoke_test=False,
         knowledge_cutoff=str(info.knowledge_cutoff),
+        **info.model_dump(include=set(MODEL_FACTS)),
         about=" ".join([info.notes, *(f"Flagged: {flag}." for flag in flags)]).strip(),
         origin=f"{submission.team}/{submission.system}",
         outputs=repetitions[0],

@@ -152,6 +152,7 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
             "about": spec.about,
             "kind": spec.kind,
             "knowledge_cutoff": spec.knowledge_cutoff,
+            "facts": spec.facts,
             "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
         }
     )

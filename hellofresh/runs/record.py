@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, NonNegativeInt
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import as_model, read_json, read_model, read_models, write_json
 from hellofresh.core.strict import Strict
+from hellofresh.core.systems import ModelFacts
 from hellofresh.models import ModelSpec
 from hellofresh.runs.plan import StoredEvaluation
 from hellofresh.tasks import TASKS
@@ -89,7 +90,7 @@ class RunRecord(Strict):
         copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
         usage: usage by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
-        about, kind, knowledge_cutoff, smoke_test: description of the model for the board.
+        about, kind, knowledge_cutoff, smoke_test, facts: description of the model for the board.
     """
 
     version: Literal[1] = 1
@@ -114,6 +115,7 @@ class RunRecord(Strict):
     kind: str
     knowledge_cutoff: str
     smoke_test: bool
+    facts: ModelFacts = ModelFacts()
 
     @property
     def system(self) -> tuple[str, ...]:

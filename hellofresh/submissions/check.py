@@ -206,7 +206,7 @@ def content_hash(info: SystemInfo, ordered: Sequence[Prediction]) -> str:
         item.model_dump(mode="json", include=_HASHED) | item.model_dump(mode="json", exclude_defaults=True)
         for item in ordered
     ]
-    return sha256_text(canonical_json([info.model_dump(mode="json"), rows]))
+    return sha256_text(canonical_json([info.model_dump(mode="json", exclude_none=True), rows]))
 
 
 def check_predictions(path: Path, due: Due) -> SubmissionCheck:
@@ -428,6 +428,8 @@ def blank_info() -> bytes:
     said = (
         "# name, team, contact (where the maintainers can reach you) and models are needed.\n"
         f'# regime: {", ".join(REGIMES)}. knowledge_cutoff: a date such as 2026-01-31 without quotes, or "unknown".\n'
+        "# Facts on the main model, if you know them, each in a line of its own:\n"
+        '# maker = "Who trained it", weights = "open" or "closed", size_billions = 0.135, released = 2024-11-30.\n'
     )
     return f"{said}{system_toml(info)}".encode()
 

@@ -20,6 +20,7 @@ from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, 
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts
 from hellofresh.core.texts import FORMULA, hidden_character
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault
 from hellofresh.tasks import MOST_CLASSES, TASKS
@@ -117,8 +118,8 @@ Regime = Literal["zero-shot", "web-search", "agent", "other"]
 REGIMES: tuple[str, ...] = get_args(Regime)
 
 
-class SystemInfo(Strict):
-    """`system.toml`: the description of a system that the board shows."""
+class SystemInfo(ModelFacts):
+    """`system.toml`: the description of a system that the board shows; facts on its main model are optional."""
 
     name: Line
     team: Line
@@ -129,13 +130,13 @@ class SystemInfo(Strict):
     url: str = Field(default="", max_length=300)
     notes: str = Field(default="", max_length=2000)
 
-    @field_validator("name", "team", "contact", "models", "notes", mode="after")
+    @field_validator("name", "team", "contact", "models", "notes", "maker", mode="after")
     @classmethod
-    def _plain(cls, value: str | list[str], field: ValidationInfo) -> str | list[str]:
+    def _plain(cls, value: str | list[str] | None, field: ValidationInfo) -> str | list[str] | None:
         allowed = "\n" if field.field_name == "notes" else ""
-        for text in [value] if isinstance(value, str) else value:
+        for text in [value] if isinstance(value, str) else value or []:
             fault = plain_text_fault(text, allowed)
-            if not fault and field.field_name in {"name", "team", "models"}:
+            if not fault and field.field_name in {"name", "team", "models", "maker"}:
                 fault = faults_of_name(text)
             if fault:
                 raise ValueError(fault)
@@ -182,6 +183,10 @@ _INFO_FIXES = {
     "knowledge_cutoff": 'Give a date that is not in the future, such as 2026-01-31 without quotes, or "unknown".',
     "url": "Give an address that begins with https://, or nothing.",
     "notes": "Give a text of at most 2,000 characters, or nothing.",
+    "maker": f"{_LINE[:-1]}, or leave it out.",
+    "weights": 'Give "open" or "closed", or leave it out.',
+    "size_billions": "Give the parameters of the model in billions, such as 0.135 or 70, or leave it out.",
+    "released": 'Give a day such as 2024-11-30 without quotes, a month "2024-11" or a year "2024", or leave it out.',
 }
 
 
@@ -200,7 +205,9 @@ def system_toml(info: SystemInfo) -> str:
     def value(said: object) -> str:  # JSON's escapes are valid in TOML
         return said.isoformat() if isinstance(said, date) else json.dumps(said, ensure_ascii=False)
 
-    return "".join(f"{name} = {value(getattr(info, name))}\n" for name in SystemInfo.model_fields)
+    names = sorted(SystemInfo.model_fields, key=MODEL_FACTS.__contains__)  # optional ones last
+    said = ((name, getattr(info, name)) for name in names)
+    return "".join(f"{name} = {value(text)}\n" for name, text in said if text is not None)
 
 
 ANSWERS: Mapping[type[Output], str] = {Choice: "label", Response: "text", Ranking: "documents"}

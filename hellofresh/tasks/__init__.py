@@ -25,7 +25,7 @@ from hellofresh.tasks import (
     x_fact,
     x_notes,
 )
-from hellofresh.tasks._base import MOST_CLASSES, SamplePage, Task, TextPart, Track
+from hellofresh.tasks._base import MOST_CLASSES, DataStatement, SamplePage, Task, TextPart, Track
 from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow
 from hellofresh.tasks._statements import CLAIMS, CheckedStatement, Statement, statement_task, with_evidence
 from hellofresh.tasks.evidence import EvidenceQuery, evidence_task, relevance_of
@@ -37,6 +37,7 @@ __all__ = [
     "TASKS",
     "CheckedStatement",
     "DataSet",
+    "DataStatement",
     "EvidenceQuery",
     "OriginalFile",
     "SamplePage",

@@ -17,6 +17,7 @@ from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import model_fault
 from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import PeriodKind
+from hellofresh.core.strict import Strict
 from hellofresh.stats.metrics import Metric, class_metrics, forecast_metrics, two_class_metrics
 from hellofresh.tasks.outputs import Choice, Output, Response
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate, Label, Sample
@@ -49,6 +50,22 @@ class SamplePage:
     title: str = ""
     parts: tuple[TextPart, ...] = ()
     link: str = ""
+
+
+class DataStatement(Strict):
+    """What a data set card says of a task's data.
+
+    Attributes:
+        source: where samples come from, and what a label says.
+        people: who wrote them, and what of theirs is in the data.
+        licence: under which terms texts are passed on.
+        limits: what the data cannot show, a sentence each.
+    """
+
+    source: str
+    people: str
+    licence: str
+    limits: list[str]
 
 
 @cache
@@ -109,6 +126,8 @@ class Task:
             at most one of them is in a release.
         is_living: whether new samples come every quarter; else the task has frozen editions only.
         source: the task whose table of `[sources]` in `hellofresh.toml` says where its samples come from.
+        source_settings: of a living task from outside, the type of that table.
+        statement: on its data; that of `statements.toml` if left out, and of a data set what its manifest says.
     """
 
     name: str
@@ -148,6 +167,8 @@ class Task:
     lineage: Callable[[Any], tuple[str, ...]] | None = None
     is_living: bool = True
     source: str = ""
+    source_settings: type[Strict] | None = None
+    statement: DataStatement | None = None
     page: Callable[[Any], SamplePage] | None = None
 
     def __post_init__(self) -> None:

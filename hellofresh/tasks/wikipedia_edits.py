@@ -33,10 +33,9 @@ def license_of(host: str, date: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EditRevision:
-    """The ids of the edit's revision and its parent."""
+    """The edit's revision, without its parent: where that is another sample's revision, nobody took that one back."""
 
     id: int
-    parent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +45,14 @@ class Edit(Sample):
     Attributes:
         host: host of the wiki, such as `en.wikipedia.org`; empty if the source does not give it.
         lineage: names of the paragraph's lineage in the history up to the edit: samples that share a name
-            are of one paragraph. At most one of these is open at a time.
+            are of one paragraph. At most one of these is open at a time. A name is a hash of the page and of the
+            text with which the lineage began; it names no revision, since that would tell that its edit stood.
         article: the page's title at the edit.
         section: heading of the section, empty for the lead.
         paragraph: the paragraph before the edit, as a reader sees it.
         deleted: the spans taken out, in order, joined by ` [...] `.
         added: the spans put in, in order, joined by ` [...] `.
-        revision: ids of the revision and of its parent.
+        revision: id of the revision.
     """
 
     host: str
@@ -84,7 +84,7 @@ def _page(sample: Edit) -> SamplePage:
     )
     title = f"{sample.article}, {sample.section}" if sample.section else sample.article
     known = sample.host and sample.host != _SAMPLE_WIKI
-    place = f"wiki/Special:Diff/{sample.revision.parent}/{sample.revision.id}"
+    place = f"wiki/Special:Diff/{sample.revision.id}"
     return SamplePage(title, changed, f"https://{sample.host}/{place}" if known else "")
 
 

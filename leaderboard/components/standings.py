@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
@@ -77,6 +78,8 @@ class BoardColumn:
         form: number format in the app: printf, or `percent` of a share.
         shown: whether it is visible by default.
         known: whether a line has a value: the column is hidden if no line has one.
+        every: the choice of all rows in a filter of the column; empty without a filter.
+        group: the value of a line in this filter; empty if unknown.
     """
 
     title: str
@@ -88,6 +91,8 @@ class BoardColumn:
     shown: bool = False
     known: Callable[[Line], bool] = lambda _: True
     form: str = ""
+    every: str = ""
+    group: Callable[[Line], str] = lambda _: ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +243,7 @@ def _row(line: Line, view: View, drawn: Scale) -> Html:
         cell("name", "System", (inner_link(address, named(entry.name)), whose(entry))),
         cell("number", scale.title, score(result.headline)),
         cell("drawn", "", interval_bar(result.headline, drawn)),
-        *(cell(column.kind, name, column.cell(line)) for name, column in columns_of(scale).items()),
+        *(cell(column.kind, name, column.cell(line), column.group(line)) for name, column in columns_of(scale).items()),
         class_=f"hf-tie hf-tie-{standing.tie_group % 2}" if view.ties and standing else None,
         role="row",
     )
@@ -319,6 +324,31 @@ def _nothing(_: Line) -> Mapping[str, Value]:
     return {}
 
 
+def _of_model(
+    title: str, name: str, meaning: str, width: tuple[float, float], *, every: str, group: Callable[[Any], str] = str,
+    form: str = "",
+) -> BoardColumn:  # fmt: skip
+    """A column of a fact on models."""
+
+    def fact(line: Line) -> Any:
+        return getattr(line.result.facts, name)
+
+    def shown(line: Line) -> Cell:
+        return DASH if (value := fact(line)) is None else f"{value:g} B" if form else named(value, 40)
+
+    return BoardColumn(
+        title, "number" if form else "text", f"{meaning}, as stated; a dash is unknown.", shown,
+        lambda line: {name: fact(line)}, width, shown=title == "Maker", known=lambda line: fact(line) is not None,
+        form=form, every=every, group=lambda line: "" if (value := fact(line)) is None else group(value),
+    )  # fmt: skip
+
+
+def _size(billions: float) -> str:
+    limits = (1, 10, 100)
+    below = next((limit for limit in limits if billions < limit), None)
+    return f"under {below} B" if below else f"{limits[-1]} B and more"
+
+
 _COLUMNS = (
     BoardColumn(
         "Cost", "number", "in US dollars at list prices, and tokens in and out, for all samples judged; unknown for "
@@ -362,7 +392,14 @@ _COLUMNS = (
     BoardColumn(
         "Regime", "text", "what a system may use: zero-shot has nothing but the sample; web-search may search.",
         lambda line: regime_cell(line.result.entry.regime), lambda line: {"regime": line.result.entry.regime}, (7, 5.5),
+        every="All regimes", group=lambda line: line.result.entry.regime.replace("none", ""),
     ),
+    _of_model("Maker", "maker", "who trained the system's main model", (8, 7), every="All makers"),
+    _of_model("Weights", "weights", "whether its weights are open to download", (5.5, 5), every="Open and closed"),
+    _of_model("Size", "size_billions", "its parameters, in billions (B)", (5, 4.5), every="All sizes", group=_size,
+              form="%g"),
+    _of_model("Released", "released", "when it was released", (6.25, 5.5), every="All years",
+              group=lambda day: day[:4]),
     BoardColumn(
         "Entered", "text", "the day on which predictions were received, by their receipt, or on which our run started.",
         lambda line: visible(str(_fact("entered")(line) or DASH), 10), lambda line: {"entered": _fact("entered")(line)},
@@ -422,7 +459,10 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
         find="Find a system or team",
         texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
         filters=[
-            Filter.of("Regime", [entry.regime.replace("none", "") for entry in entries], "All regimes"),
+            *(
+                Filter.of(column.title, list(map(column.group, lines)), column.every)
+                for column in columns_of(scale).values() if column.every
+            ),
             Filter.of("Provenance", provenances, "All sources",
                       usual=("Run or replayed here", ours) if narrow else None),
             Filter.of("Kind", kinds, "All kinds"),

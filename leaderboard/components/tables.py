@@ -43,15 +43,18 @@ def span(low: str, high: str) -> str:
     return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"
 
 
-def cell(kind: str, label: Text, content: Cell) -> Html:
-    """A table cell; the label is shown before its value when phones show rows as cards."""
+def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:
+    """A table cell; the label is shown before its value when phones show rows as cards; filters compare the group."""
     if kind == "drawn":
         return el("td", content if isinstance(content, Html) else None, class_="hf-drawn", role="cell")
     value, small = content if isinstance(content, tuple) else (content, None)
     below = el("small", small) if small is not None else None
     # Browsers process every element and attribute of a table: numbers, the most frequent cells, need no class.
     shown = None if kind == "number" else f"hf-{kind}"
-    return el("td", value, below, class_=shown, data_label=label if isinstance(label, str) else "", role="cell")
+    return el(
+        "td", value, below, class_=shown, data_label=label if isinstance(label, str) else "",
+        data_group=group or None, role="cell",
+    )  # fmt: skip
 
 
 def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str) -> Html:
@@ -103,7 +106,9 @@ FIRST = 5
 """Number of the first column that can be hidden, from 1: rank, system, score and its drawing precede it."""
 
 
-def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Html:
+def table_tools(
+    columns: Iterable[str] = (), hidden: Collection[str] = (), filters: Mapping[str, str] | None = None
+) -> Html:
     """Search, filters, order and columns of a table of systems, all in one element.
 
     `table.js` runs them; without it they are invisible.
@@ -111,6 +116,7 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
     Args:
         columns: titles of columns that can be hidden, from column `FIRST` on.
         hidden: titles of columns hidden by default.
+        filters: titles of the columns with filters, with the choice of all rows; of the regime if left out.
     """
     find = el("input", type="search", id="find", maxlength=100, autocomplete="off", spellcheck="false")
     boxes = [
@@ -119,10 +125,14 @@ def table_tools(columns: Iterable[str] = (), hidden: Collection[str] = ()) -> Ht
     ]
     selects = []
     sources = {"": "Run or replayed here", "all": "All sources"}
-    for name, options in (("Regime", {"": "All regimes"}), ("Provenance", sources), ("Order", {"": "As ranked"})):
+    given = [(name, {"": every}) for name, every in (filters or {"Regime": "All regimes"}).items()]
+    for name, options in (*given, ("Provenance", sources), ("Order", {"": "As ranked"})):
         key = name.lower()
-        choice = el("select", *(el("option", text, value=value) for value, text in options.items()), id=key)
-        selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-{key}"))
+        choice = el(
+            "select", *(el("option", text, value=value) for value, text in options.items()), id=key,
+            data_column=name if (name, options) in given else None,
+        )  # fmt: skip
+        selects.append(el("div", el("label", name, for_=key), choice, class_=f"hf-choice hf-{key}"))
     drawn = el("input", type="checkbox", id="bootstrap")
     menu = el("details", el("summary", "Columns"), el("div", *boxes, role="group", aria_label="Columns to show"))
     return el(

@@ -15,7 +15,7 @@ from hellofresh.core.editions import is_edition, parse_edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import Row, Table
 from hellofresh.core.quarters import EditionKey
-from hellofresh.core.systems import SystemId
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts, SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardFiles
 from hellofresh.results.board.schema import (
     TABLES,
@@ -110,6 +110,7 @@ class ScoreCell:
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the ranking one first.
         method: of its interval.
+        facts: on its model.
     """
 
     entry: BoardEntry
@@ -126,6 +127,7 @@ class ScoreCell:
     metrics: tuple[MetricValue, ...]
     method: str
     replayed_by: int = 0
+    facts: ModelFacts = field(default_factory=ModelFacts)
 
     @property
     def headline(self) -> MetricValue:
@@ -437,6 +439,7 @@ def _result(row: Mapping[str, Any]) -> ScoreCell:
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),
         **{name: row[name] for name in same},
+        facts=ModelFacts.model_construct(**{name: row[name] for name in MODEL_FACTS}),
         metrics=tuple(MetricValue(*metric) for metric in metrics),
     )
 

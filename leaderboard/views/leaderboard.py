@@ -109,7 +109,8 @@ def _show_table(visit: Visit, split: SplitKey, lines: list[Line], prompt: str) -
     drawn, ceiling = with_ceiling(board, split, drawn)
     view = View(split, board.is_bundled(split), drawn, any(line.standing for line in lines), visit.links)
     shown = sorted(lines, key=by_rank(scale))
-    tools = table_tools(columns_of(scale), hidden_columns(shown, scale))
+    filters = {title: column.every for title, column in columns_of(scale).items() if column.every}
+    tools = table_tools(columns_of(scale), hidden_columns(shown, scale), filters)
     kind = f"hf-ranked {columns_class(scale)}"
     visit.handle(
         lambda: join([tools, el("div", standings_table(shown, view), class_=kind)]),

@@ -56,7 +56,7 @@ class Builder:
             date=moment, group=f"w-{k // 3}", license="CC-BY-SA-4.0",
             host="en.wikipedia.org", lineage=(f"{k}.0",), article=f"Page {k // 3}", section="",
             paragraph=" ".join(f"word{k} about" for _ in range(4 * (1 + k % 7))), deleted="old" if k % 3 else "",
-            added="new words" if k % 4 else "", revision=EditRevision(k + 1, k),
+            added="new words" if k % 4 else "", revision=EditRevision(k + 1),
         )  # fmt: skip
 
     def labels(self, release: Release) -> list[int]:

@@ -1,4 +1,4 @@
-"""docs/own-task.md: a task of 20 lines in another package goes from its file to the static copy."""
+"""docs/own-task.md: tasks of other packages go from their files to the static copy, or through a quarter."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from verifier.checks import verify_release
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "own-task.md"
 MODULE = "rumours"
+LIVING = ("weather", "weather_living", "weather_check")
 VERDICTS = ["denied"] * 35 + ["open"] * 10 + ["confirmed"] * 5
 CLASSES = {"denied": "false", "open": "unproven", "confirmed": "true"}
 EDITION = Frozen("rumours", "50")
@@ -53,16 +54,21 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 
-def install(folder: Path) -> None:
-    """The example as an installed package with its entry points."""
-    [code] = blocks("python")
-    assert len([line for line in code.splitlines() if line.strip()]) <= 20
-    (folder / f"{MODULE}.py").write_text(code)
-    metadata = folder / "rumours-1.0.dist-info"
+def install(folder: Path, *modules: str) -> None:
+    """Examples of the page as an installed package with its entry points: the first, or the modules of the second."""
+    code = dict(zip((MODULE, "weather", "weather_living", "weather_check"), blocks("python"), strict=True))
+    for name in modules or (MODULE,):
+        (folder / f"{name}.py").write_text(code[name])
+    metadata = folder / "example-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: rumours\nVersion: 1.0\n")
-    points = re.sub(r'\[project\.entry-points\."([a-z.]+)"\]', r"[\1]", blocks("toml")[0]).replace('"', "")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")
+    points = blocks("toml")[bool(modules)]
+    points = re.sub(r'\[project\.entry-points\."([a-z.]+)"\]', r"[\1]", points).replace('"', "")
     (metadata / "entry_points.txt").write_text(points)
+
+
+def test_the_first_example_has_20_lines() -> None:
+    assert len([line for line in blocks("python")[0].splitlines() if line.strip()]) <= 20
 
 
 @dataclass
@@ -161,14 +167,74 @@ def test_a_data_set_of_another_package_goes_from_import_to_the_board_and_its_sta
     assert "The next quarter" not in pages and "accepts predictions until" not in pages
 
 
+def installed(folder: Path, program: str, **variables: str) -> str:
+    """What a process prints that has the packages of a folder."""
+    root = str(DOCUMENT.parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), root])}
+    environment |= {"HELLOFRESH_DATA": str(folder / "data"), **variables}
+    command = [sys.executable, "-c", f"from hellofresh.cli import main\n{program}"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_an_installed_package_is_found_by_its_entry_points(tmp_path: Path) -> None:
     install(tmp_path)
-    code = "from hellofresh.cli import main; main(['dataset', 'show', '--json'])"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "HELLOFRESH_DATA": str(tmp_path / "data")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=300
+    shown = installed(tmp_path, "main(['dataset', 'show', '--json'])")
+    assert "rumours" in [row["name"] for row in json.loads(shown)]
+
+
+def write_forecasts(folder: Path) -> None:
+    """60 forecasts of a quarter, and one of the quarter before."""
+    rows = [["number", "time", "text", "verdict"], [99, "2026-03-31T12:00:00+00:00", "Snow.", "wrong"]]
+    for number in range(60):
+        time = f"2026-{4 + number % 3:02d}-{1 + number // 3:02d}T12:00:00+00:00"
+        rows.append([number, time, f"{number} drops of rain will fall.", ("wrong", "right")[number // 3 % 2]])
+    with (folder / "forecasts.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    (folder / "hellofresh.toml").write_text('[sources.weather]\nfile = "forecasts.csv"\n')
+
+
+def test_a_living_task_of_another_package_goes_from_its_source_to_the_publication(tmp_path: Path) -> None:
+    install(tmp_path, *LIVING)
+    write_forecasts(tmp_path)
+    sure = ["--yes-it-is", "2026-11-01"]
+    run = ["release", "run", "--quarter", "2026Q2", "--models", "coin", "--no-analyses", *sure]
+    collect = ["collect", "weather", "--quarter", "2026Q2", "--file", "forecasts.csv"]
+    commands = [collect, run, ["release", "verify"], ["release", "publish", "--to", "copy", *sure]]
+    program = "\n".join(f"assert main({command}) == 0, {command}" for command in commands)
+    installed(tmp_path, program, HELLOFRESH_NOW="2026-11-01T00:00:00Z")
+    release = tmp_path / "data" / "releases" / "2026Q2" / "weather"
+    manifest = read_json(release / "manifest.json")
+    assert manifest["collection"]["funnel"]["rows_in"] == 61 and manifest["revealed"]
+    assert {row["metric"] for row in read_jsonl(release / "scores.jsonl")} >= {"macro_f1", "accuracy"}
+    card = (tmp_path / "copy" / "README.md").read_text()
+    assert "Forecasts of a village." in card and "The village is dry." in card
+    said = installed(
+        tmp_path,
+        "from pathlib import Path; from verifier.checks import verify_release\n"
+        f"checks = verify_release(Path({str(release)!r}))\n"
+        "print([fault for one in checks for fault in one.faults], *(x for one in checks for x in one.unchecked))",
     )
-    assert "rumours" in [row["name"] for row in json.loads(done.stdout)]
+    assert said.startswith("[] whether") and "the form of samples" not in said
+
+
+@pytest.mark.parametrize(("table", "what"), [("fil = 'x'", "fil"), ("file = 7", "file"), ("", "file")])
+def test_a_wrong_table_of_a_task_of_another_package_is_refused_by_name(tmp_path: Path, table: str, what: str) -> None:
+    install(tmp_path, *LIVING)
+    (tmp_path / "hellofresh.toml").write_text(f"[sources.weather]\n{table}\n")
+    program = """
+from hellofresh.config import Settings
+from hellofresh.core.errors import ConfigError
+try:
+    Settings.load()
+except ConfigError as error:
+    print(error)
+"""
+    said = installed(tmp_path, program)
+    assert "weather" in said and what in said
 
 
 @pytest.mark.parametrize(("name", "prefix"), [("x-notes", "zz-"), ("zz", "xn-"), ("zz", "x"), ("zz", "xn-a-")])

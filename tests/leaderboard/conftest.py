@@ -213,6 +213,11 @@ def _analysed(folder: Path) -> None:
 REVEALED = Quarter(2024, 1)
 RIGHT = {"good": 12, "fair": 10, "poor": 6}
 """Of every 12 samples in the order of ids, so many does a team's system get right."""
+MODELS = {
+    "good": 'maker = "Acme Labs"\nweights = "open"\nsize_billions = 7\nreleased = 2024-05-01\n',
+    "fair": 'maker = "Borealis"\nweights = "closed"\nreleased = "2023-11"\n',
+}
+"""What the teams' `system.toml` state about their models; the third states nothing."""
 
 
 def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
@@ -234,7 +239,8 @@ def add_revealed_quarter(workspace: Workspace, make: Any, folder: Path) -> None:
         answers = [{"id": key, "label": label if k % 12 < right else 1 - label, **_stated(team, k, label, right)}
                    for k, (key, label) in enumerate(ids.items())]  # fmt: skip
         cutoff = "2024-06-01" if team == "good" else "2023-01-01"
-        write_submission(place, answers, team, f"Team {team}", regime="zero-shot", cutoff=cutoff)
+        write_submission(place, answers, team, f"Team {team}", regime="zero-shot", cutoff=cutoff,
+                         more=MODELS.get(team, ""))  # fmt: skip
         add_submission(place, due_in(workspace, REVEALED), folder, datetime(2024, 7, 1, tzinfo=UTC))
     assert all(reveal(workspace, REVEALED, task, now()) for task in TASKS.values())
     score_quarter(workspace, REVEALED, folder)

@@ -74,6 +74,7 @@ def test_filters_narrow_the_table_and_the_link_keeps_them(visit: Callable[[str],
     expect(page.locator("[role=grid]").first).to_have_attribute("aria-rowcount", "3")
     assert seen.query == {"provenance": "all", "find": "BEST"}
     assert rows(go(visit("light"), "?page=leaderboard&provenance=all&find=BEST")) == 2
+    assert rows(go(visit("light"), f"?page=leaderboard&{QUARTER}&provenance=all&weights=open")) == 1
 
 
 def test_a_ticked_row_opens_the_system_and_links_lead_on(visit: Callable[[str], Visit]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
@@ -121,6 +122,7 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
     row = {"edition": split.edition, "task": split.task, "split": split.kind, "headline": True, "prompt": "p",
            "period": "all", "smoke_test": False, "knowledge_cutoff": "unknown", "about": "", "n": 9, "n_split": 9,
            "clusters": 9, "none": 1, "blocked": 0, "method": "t", "replayed_by": 0, **entry._asdict(),
+           **dict.fromkeys(MODEL_FACTS),
            "metric": [value.name], **{name: [value[k]] for k, name in enumerate(value._fields) if k}}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}
     board, scale = Board(_tables=tables | {"scores": pl.DataFrame([row])}), plain_scale("corrections")

@@ -231,6 +231,30 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     expect(there.locator(SHOWN)).to_have_count(at_first)
 
 
+def test_what_a_submission_states_of_its_model_is_a_column_and_a_filter(visit: Callable[..., Visit]) -> None:
+    seen = visit()
+    page = seen.go("x-notes/2024Q1/index.html#provenance=all")
+    page.get_by_text("Columns", exact=True).click()
+    for title in ("Weights", "Size", "Released"):
+        page.get_by_role("checkbox", name=title).check()
+    stated = page.locator("tbody tr:not(.hf-group)", has_text="Acme Labs").locator("td").all_inner_texts()
+    assert [text for text in stated if text in {"Acme Labs", "open", "7 B", "2024-05-01"}] == [
+        "Acme Labs", "open", "7 B", "2024-05-01"
+    ]  # fmt: skip
+    for title, value, left in (
+        ("Maker", "Borealis", ["fair"]), ("Maker", "", ["good", "fair", "poor", "coin"]),
+        ("Weights", "open", ["good"]), ("Weights", "", ["good", "fair", "poor", "coin"]),
+        ("Released", "2023", ["fair"]),
+    ):  # fmt: skip
+        page.get_by_role("combobox", name=title).select_option(value)
+        assert seen.names() == left, title
+    assert "released=2023" in seen.fragment
+    expect(page.get_by_role("combobox", name="Size")).to_be_hidden()  # all that is stated is one size
+    page.get_by_text("Columns", exact=True).click()
+    page.locator(".hf-standings th", has_text="Size").get_by_role("button").click()
+    assert "sort=-size" in seen.fragment
+
+
 def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")

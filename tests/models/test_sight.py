@@ -14,8 +14,9 @@ from hellofresh.models import Message, ModelSpec, Request, ToolCall
 from hellofresh.models.baselines import AlwaysYes
 from hellofresh.models.catalogue import endpoint_model, hosted_models
 from hellofresh.models.scripted import ScriptedModel
-from hellofresh.models.sight import check_images, image_limits, image_tokens
+from hellofresh.models.sight import check_images, image_tokens
 from hellofresh.models.tables import Abilities
+from hellofresh.models.wires import WIRES
 from hellofresh.tasks.images import Image
 from tests.fakes import fails_with
 from tests.models.conftest import ask, says
@@ -98,7 +99,7 @@ def test_rules_go_before_the_text_of_a_message_with_pictures_too(chat, loopback)
 
 @pytest.mark.parametrize("kind", REPLIES)
 def test_what_a_provider_would_refuse_is_refused_before_it_is_sent(kind: str) -> None:
-    limits = image_limits(spec(kind))
+    limits = WIRES[kind].images
     check_images(spec(kind), shown(picture(b"x" * limits.bytes_each)))
     check_images(spec(kind), shown(*[picture()] * limits.images))
     called = Message("user", ("Found.",), call=ToolCall("1", "search", "x"), images=(picture(),))

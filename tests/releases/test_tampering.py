@@ -30,6 +30,7 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.files import canonical_json, sha256_file, write_json
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
@@ -74,7 +75,9 @@ NOT_CHECKED = {
         **CLAIMS,
         "sizes and hashes of former versions": ("files[].sha256", "files[].size", "files[].rows"),
     },
-    "scores.jsonl": {"what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test")},
+    "scores.jsonl": {
+        "what entries say of themselves": ("about", "knowledge_cutoff", "settings", "smoke_test", *MODEL_FACTS)
+    },
     "publication.json": {"what it was made from": ("code",)},
     "corrections.parquet": {"which rater gave a rating": ("judge",)},
     "rubric.toml": {"wording and conditions of the rubric": ("text",)},

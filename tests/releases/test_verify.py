@@ -512,7 +512,7 @@ def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_it
 @pytest.mark.parametrize("field", [
     "effective_clusters", "method", "headline", "provenance", "kind", "about", "smoke_test", "knowledge_cutoff",
     "bundled", "team", "regime", "blocked", "settings", "value", "low", "high", "metric", "n", "n_split", "clusters",
-    "none", "period", "system",
+    "none", "period", "system", "maker", "size_billions",
 ])  # fmt: skip
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
@@ -521,13 +521,15 @@ def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
     def change(rows: list[dict[str, Any]]) -> None:
         for row in rows if everywhere else rows[:1]:
             value = row[field]
-            other = not value if isinstance(value, bool) else f"{value}x" if isinstance(value, str) else value + 1
-            row[field] = other
+            if isinstance(value, bool):
+                row[field] = not value
+            else:
+                row[field] = f"{value}x" if isinstance(value, str) or field == "maker" else (value or 0) + 1
 
     edit_rows(revealed / "scores.jsonl", change)
     consistent(revealed)
     # What our own evaluator says of a system in all rows alike is in no other released file.
-    if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff", "settings"}):
+    if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff", "settings", "maker", "size_billions"}):
         assert "scores" in faults(revealed)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import hellofresh as hf
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
@@ -211,3 +212,16 @@ def test_samples_of_one_class_rank_nobody() -> None:
     standings = standings_of(made, resamples=FEW)
     assert not standings.ranked
     assert any("one class" in note for note in standings.notes)
+
+
+def test_another_rule_of_ties_reaches_every_ranking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/extending.md names one place for it: here every system is a group of its own."""
+    monkeypatch.setattr("hellofresh.stats.ranking.tie_groups", lambda values, _: 1 + np.arange(len(values)))
+    labels, random = np.arange(60) % 2 == 0, np.random.default_rng(7)
+    answers = [np.where(random.random(60) < 0.7, labels, ~labels) for _ in range(4)]
+    made = panel(labels, np.arange(60), [system(f"s{k}", one.astype(np.int8)) for k, one in enumerate(answers)])
+    standings = standings_of(made, resamples=FEW)
+    assert sorted(one.tie_group for one in standings.ranked) == [1, 2, 3, 4]
+    assert sorted(ranking.run(made).table["tie_group"].drop_nulls()) == [1, 2, 3, 4]
+    values = pl.DataFrame({f"s{k}": (one == labels).astype(float) for k, one in enumerate(answers)})
+    assert sorted(hf.compare(values).table["tie_group"]) == [1, 2, 3, 4]

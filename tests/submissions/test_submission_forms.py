@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.stats.metrics import mean
 from hellofresh.submissions.check import Due, blank_rows, canonical_files, content_hash
-from hellofresh.submissions.format import Prediction, canonical_row
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction, SystemInfo, canonical_row, read_info, system_toml
 from hellofresh.submissions.standings import GivenAnswers, find_copies
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
@@ -73,6 +74,42 @@ def test_every_form_is_taken_and_becomes_the_output_of_its_task(tmp_path: Path) 
     assert (outputs["rp-2"].status, type(outputs["rp-2"])) == (Status.BLOCKED, Response)
     assert outputs["se-1"] == Ranking(prompt="single", documents=("d-3", "d-1"), scores=(2.0, 1.0))
     assert outputs["th-1"] == Choice(prompt="single", label=2, probabilities=(0.1, 0.2, 0.7), rationale="It says so.")
+
+
+@pytest.mark.parametrize(("line", "stated"), [
+    ('maker = " Acme Labs "', {"maker": "Acme Labs"}),
+    ('weights = "open"', {"weights": "open"}),
+    ("size_billions = 70", {"size_billions": 70.0}),
+    ("released = 2024-11-30", {"released": "2024-11-30"}),
+    ('released = "2024-11"', {"released": "2024-11"}),
+    ('released = "2024"', {"released": "2024"}),
+    ("", {}),
+    ('maker = ""', "1 character"),
+    ('maker = "a\u202eb"', "zero-width"),
+    ('maker = "<b>"', "maker"),
+    ('weights = "Open"', 'Give "open" or "closed"'),
+    ("size_billions = 0", "greater than 0"),
+    ("size_billions = nan", "finite"),
+    ('size_billions = "7B"', "in billions, such as 0.135"),
+    ("released = 2024-11-30T00:00:00Z", "2024-11-30 without quotes"),
+    ('released = "2024-13"', "2024-11-30 without quotes"),
+    ('released = "soon"', "2024-11-30 without quotes"),
+    ("released = 2026-02-01", "in the future"),
+    ("size = 7", "The fields are"),
+])  # fmt: skip
+def test_facts_on_the_model_are_taken_or_refused_with_what_to_do(tmp_path: Path, line: str, stated: Any) -> None:
+    path, faults = tmp_path / SYSTEM, list[Fault]()
+    path.write_bytes(INFO + line.encode())
+    info = read_info(path, date(2026, 1, 31), faults)
+    if isinstance(stated, str):
+        assert info is None and stated in "".join(map(str, faults)) and len(faults) == 1
+        return
+    assert info is not None and faults == []
+    assert info.model_dump(include=set(MODEL_FACTS), exclude_none=True) == stated
+    path.write_text(system_toml(info))
+    assert read_info(path, date(2026, 1, 31), faults) == info
+    plain = SystemInfo(**info.model_dump(exclude=set(MODEL_FACTS)))
+    assert (content_hash(info, ()) == content_hash(plain, ())) is (not stated)
 
 
 def test_an_older_confidence_is_the_probability_of_label_1() -> None:
@@ -211,7 +248,8 @@ def test_the_hash_of_a_submission_of_the_first_form_is_as_it_was(tmp_path: Path)
         {"id": "xn-2", "label": None, "confidence": None, **more},
     ]
     info = checked.submission.info
-    assert checked.submission.sha256 == sha256_text(canonical_json([info.model_dump(mode="json"), rows]))
+    said = info.model_dump(mode="json", exclude=set(MODEL_FACTS))
+    assert checked.submission.sha256 == sha256_text(canonical_json([said, rows]))
     assert content_hash(info, checked.submission.predictions) == checked.submission.sha256
 
 

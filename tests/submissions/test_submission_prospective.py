@@ -439,6 +439,7 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
 
 @pytest.mark.parametrize(("name", "said"), [
     ("team", "Another"), ("system", "Another"), ("knowledge_cutoff", "2020-01-01"), ("about", "Better than all."),
+    ("maker", "Another"), ("weights", "open"), ("size_billions", 3.5), ("released", "2020"),
 ])  # fmt: skip
 def test_what_is_said_of_an_entry_is_what_was_handed_in(lane, published, name, said, monkeypatch, capsys) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))

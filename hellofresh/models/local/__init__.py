@@ -8,10 +8,13 @@ from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
 from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.systems import ModelFacts
 from hellofresh.models import Answer, ModelSpec, Request
 
 LOCAL_FOLDER = "local-hf:"
 """Prefix of the folder of a model that transformers loads."""
+SMOLLM2 = ModelFacts(maker="Hugging Face", weights="open", size_billions=0.135, released="2024-10")
+"""Facts on the embedded model, by its card and its first day on the hub."""
 L = TypeVar("L")
 
 

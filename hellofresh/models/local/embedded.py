@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, Sampling
-from hellofresh.models.local import LocalModel, check_length
+from hellofresh.models.local import SMOLLM2, LocalModel, check_length
 from hellofresh.models.local.converted import WEIGHTS_SHA256, converted, engine_versions, find_weights
 
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class EmbeddedModel(LocalModel["_Session"]):
                 "template": _TEMPLATE,
                 "decoding": "greedy, held to choices" if held_to_choices else "greedy",
             },
+            facts=SMOLLM2,
             free=True,
             default_limit=20,
             smoke_test=True,

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from hellofresh.core.editions import benchmark_task
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import as_model, parse_toml, read_jsonl
 from hellofresh.core.folders import ListedFile
 from hellofresh.core.strict import Strict
@@ -27,7 +28,7 @@ from hellofresh.releases.publish._parts import (
     columns_of,
     licences_in,
 )
-from hellofresh.tasks import Task
+from hellofresh.tasks import DataStatement, Task
 from hellofresh.tasks.outputs import Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 
@@ -39,15 +40,6 @@ LICENCES = {
     **dict.fromkeys(("LicenseRef-X-content", "LicenseRef-research-only", "LicenseRef-not-stated"), "other"),
 }
 """The hub's name for each licence."""
-
-
-class DataStatement(Strict):
-    """The statement on a task's data for the card."""
-
-    source: str
-    people: str
-    licence: str
-    limits: list[str]
 
 
 class CardTexts(Strict):
@@ -69,7 +61,7 @@ def card_texts() -> CardTexts:
 
 @cache
 def statements() -> dict[str, DataStatement]:
-    """The statements on the data of tasks, by task; tasks added by plugins have none."""
+    """The statements on the data of this project's tasks, by task."""
     return as_model(dict[str, DataStatement], _toml("statements.toml"), where="statements.toml")
 
 
@@ -218,8 +210,11 @@ def _limits(parts: Sequence[PublishedPart], said_of: Mapping[str, DataStatement]
 def _statement(part: PublishedPart) -> DataStatement:
     """The statement on a task's data, shared by its binary variant; without one, it is made from the manifest."""
     name, dataset = part.task.name.removesuffix("-binary"), part.manifest.dataset
-    if dataset is None or name in statements():
-        return statements()[name]
+    if (said := part.task.statement or statements().get(name)) is not None:
+        return said
+    if dataset is None:
+        what, fix = f"the task {name} has no statement on its data", "Give its Task a DataStatement (docs/own-task.md)."
+        raise ReleaseError(what, where=str(part.folder), fix=fix, code="no-statement")
     return DataStatement(
         source=f"{dataset.name}, from {dataset.address}.",
         people="Nothing is known here of who wrote it.",
