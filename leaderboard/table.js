@@ -30,10 +30,10 @@
     let sorted = "";
     let dropped = "";
 
-    const upper = (row, at) => row.cells[at].firstChild?.textContent.trim() ?? "";
+    const upper = (row, at) => row.cells[at]?.firstChild?.textContent.trim() ?? "";
     const groupOf = (row, select) => {
       const at = column(select.dataset.column);
-      return row.cells[at].dataset.group ?? upper(row, at);
+      return row.cells[at]?.dataset.group ?? upper(row, at);
     };
     const number = (text) => Number.parseFloat(/\d[\d,.]*/.exec(text)?.[0].replaceAll(",", "") ?? "NaN");
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));

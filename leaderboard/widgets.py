@@ -13,7 +13,7 @@ import streamlit as st
 
 from leaderboard.components.markup import el
 from leaderboard.components.parts import ALL, ChartPart, DataColumn, DataTable, File, Offer
-from leaderboard.components.tables import as_csv, as_json, as_latex
+from leaderboard.components.tables import as_csv, as_json, as_latex, is_same, line_above
 
 _ROW, _HEAD, _MOST_ROWS = 35, 38, 16
 """Pixels of a row and of the head, and maximal visible rows."""
@@ -24,7 +24,11 @@ def show_table(table: DataTable) -> tuple[str, ...]:
     kept = _narrowed(table)
     at = [place for place, keep in enumerate(kept) if keep]
     frame = table.frame.filter(pl.Series(kept, dtype=pl.Boolean)) if len(at) < len(kept) else table.frame
-    shown = [column.title for column in table.columns if column.shown]
+    same = [one for one in table.columns if one.shown and not one.pinned and not one.form and is_same(one.values)]
+    shown = [column.title for column in table.columns if column.shown and column not in same]
+    above = [(one.title, str(one.values[0])) for one in same if one.values[0] is not None]
+    if above:
+        st.html(str(el("div", line_above(above), class_="hf")))
     config = {column.title: _config(column) for column in table.columns}
     counted = [f"{len(at):,} of {len(kept):,} rows."] if len(at) < len(kept) else []
     counted += [] if at else ["Clear the search or a filter to see some."]

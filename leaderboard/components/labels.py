@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from hellofresh.core.editions import is_edition
 from hellofresh.core.quarters import utc_text
+from hellofresh.core.systems import ModelFacts
 from hellofresh.tasks import TASKS, Track
 from leaderboard.components.markup import Html, el, visible
 from leaderboard.data.board import Board, BoardEntry, SplitKey
@@ -53,6 +54,16 @@ PageKey = tuple[str, SplitKey, tuple[tuple[str, str], ...]]
 """The path of a page, its split, and its choices."""
 EVERY = "all"
 """The value of a choice that narrows nothing, and of the quarter that means all of them."""
+
+
+def model_said(facts: ModelFacts) -> str | None:
+    """What is stated about a system's model; None if nothing is."""
+    size = facts.size_billions
+    parts = (
+        facts.maker and visible(facts.maker), facts.weights and f"{facts.weights} weights",
+        f"{size:g} billion parameters" if size else None, facts.released and f"released {visible(facts.released, 10)}",
+    )  # fmt: skip
+    return ", ".join(filter(None, parts)) or None
 
 
 def task_title(task: str) -> str:

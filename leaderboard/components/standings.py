@@ -26,6 +26,8 @@ from leaderboard.components.tables import (
     definitions,
     grouped_table,
     interval,
+    is_same,
+    line_above,
     score,
     scrolled,
     span,
@@ -145,9 +147,13 @@ def _metric_cell(name: str) -> Callable[[Line], Cell]:
 
 
 def hidden_columns(lines: Sequence[Line], scale: Scale) -> Mapping[str, int]:
-    """Titles and numbers of the columns hidden by default, among them those without any value."""
+    """Titles and numbers of the columns hidden by default, among them those without any value or with one for all."""
     numbered = enumerate(columns_of(scale).values(), start=FIRST)
-    return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines))}
+    return {one.title: k for k, one in numbered if not one.shown or not any(map(one.known, lines)) or _same(one, lines)}
+
+
+def _same(column: BoardColumn, lines: Sequence[Line]) -> bool:
+    return is_same(map(column.cell, lines))
 
 
 def columns_class(scale: Scale) -> str:
@@ -198,9 +204,12 @@ def standings_table(lines: Sequence[Line], view: View) -> Html:
         head = el("tr", banner, class_="hf-group", role="row")
         bodies += [el("tbody", head, *rows, class_=f"hf-{kind}", role="rowgroup")] if rows else []
     said = f"Systems by {scale.title} with 95% intervals"
-    away = " ".join(f"hf-hide-{number}" for number in hidden_columns(lines, scale).values())
+    hidden = hidden_columns(lines, scale)
+    away = " ".join(f"hf-hide-{number}" for number in hidden.values())
+    shown = (one for one in columns_of(scale).values() if one.shown and one.title in hidden and _same(one, lines))
     return join(
         [
+            line_above((one.title, one.cell(lines[0])) for one in shown if one.known(lines[0])),
             grouped_table(said, columns, bodies, f"hf-standings hf-opens {away}"),
             el("details", el("summary", "What the columns mean"), definitions(_meanings(scale))),
         ]
@@ -480,7 +489,7 @@ def _prices(lines: Sequence[Line]) -> Values:
 
 def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
     scale, meanings = view.scale, dict(_meanings(view.scale))
-    hidden = hidden_columns(lines, scale)
+    hidden = {one.title for one in columns_of(scale).values() if not one.shown or not any(map(one.known, lines))}
     results = [line.result for line in lines]
     ranks = [line.rank or None if group_of(line.result) == "system" and not view.bundled else None for line in lines]
     limits = [_rank_limits(line.standing) if rank else None for line, rank in zip(lines, ranks, strict=True)]

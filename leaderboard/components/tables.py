@@ -13,6 +13,10 @@ from leaderboard.components.markup import DASH, Html, el, join, visible
 from leaderboard.components.scale import figure
 from leaderboard.data.board import MetricValue
 
+_FEWEST_SAME = 3
+_EMPTY = (None, "", DASH)
+_ALWAYS = ("rank", "name", "drawn")
+"""Kinds of columns that stay even if their cells are equal."""
 Value = str | int | float | bool | None
 Text = Html | str
 Cell = Text | tuple[Text, Text | None] | None
@@ -57,21 +61,51 @@ def cell(kind: str, label: Text, content: Cell, group: str = "") -> Html:
     )  # fmt: skip
 
 
-def table(caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str) -> Html:
-    """A table.
+def is_same(cells: Iterable[object]) -> bool:
+    """Whether all cells of a column, at least three, are equal: then its content is in the line above the table."""
+    ours = list(cells)
+    return len(ours) >= _FEWEST_SAME and all(one == ours[0] for one in ours)
+
+
+def line_above(same: Iterable[tuple[Text, Cell]]) -> Html | None:
+    """What is equal in all rows, by the titles of the columns, which may be empty; None if nothing is."""
+    parts: list[Text] = []
+    for title, content in same:
+        value, small = content if isinstance(content, tuple) else (content, None)
+        if value not in _EMPTY:
+            parts += ["; ", join([title, " " if title else None, value, ", " if small else None, small])]
+    return el("p", el("small", "In all rows: ", *parts[1:], "."), class_="hf-same") if parts else None
+
+
+def table(
+    caption: str, columns: Sequence[Column], rows: Iterable[Sequence[Cell] | Marked], kind: str, *, whole: bool = False
+) -> Html:
+    """A table; columns whose cells are all equal go into a line above it, and so do equal small texts of names.
 
     Args:
         caption: describes the content for screen readers.
         columns: kind and title of each; `drawn` ones hold drawings, which screen readers skip.
         rows: a cell for each column.
         kind: class that determines its layout.
+        whole: whether equal columns stay: where a script fills the table, or columns mean the same as rows.
     """
+    marked = [row if isinstance(row, Marked) else Marked(None, row) for row in rows]
+    by_column = list(zip(*(row.cells for row in marked), strict=True))
+    same = [] if whole else [at for at, (form, _) in enumerate(columns[: len(by_column)])
+                             if form not in _ALWAYS and is_same(by_column[at])]  # fmt: skip
+    above = [(columns[at][1], by_column[at][0]) for at in same]
+    for at, (form, _) in enumerate([] if whole else columns[: len(by_column)]):
+        below = [one[1] if isinstance(one, tuple) else None for one in by_column[at]]
+        if form == "name" and below[0] and is_same(below):
+            by_column[at] = [one[0] if isinstance(one, tuple) else one for one in by_column[at]]
+            above.append(("", below[0]))
+    kept = [at for at in range(len(columns)) if at not in same]
     lines = []
-    for row in rows:
-        mark, cells = row if isinstance(row, Marked) else (None, row)
-        made = (cell(form, title, content) for (form, title), content in zip(columns, cells, strict=True))
-        lines.append(el("tr", *made, class_=mark, role="row"))
-    return grouped_table(caption, columns, [el("tbody", *lines, role="rowgroup")], kind)
+    for number, row in enumerate(marked):
+        made = (cell(*columns[at], by_column[at][number]) for at in kept)
+        lines.append(el("tr", *made, class_=row.kind, role="row"))
+    body = el("tbody", *lines, role="rowgroup")
+    return join([line_above(above), grouped_table(caption, [columns[at] for at in kept], [body], kind)])
 
 
 def grouped_table(caption: str, columns: Iterable[Column], bodies: Iterable[Html], kind: str) -> Html:

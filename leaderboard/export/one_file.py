@@ -121,7 +121,7 @@ def _listed(title: str, heads: Iterable[str], rows: Iterable[Iterable[Cell]]) ->
     """A table whose first column names systems."""
     columns = [("number" if place else "name", visible(head, 40)) for place, head in enumerate(heads)]
     lines = [[named(one, 60) if isinstance(one, str) and one else one for one in row] for row in rows]
-    return scrolled(table(title, columns, lines, "hf-rated"))
+    return scrolled(table(title, columns, lines, "hf-rated", whole=True))
 
 
 def _data(media: str, text: str) -> str:

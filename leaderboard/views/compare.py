@@ -329,7 +329,7 @@ def _every_two(visit: Visit, split: SplitKey, known: Sequence[str]) -> Html:
         rows.append([named(entries[one].name, 40), *cells])
     columns: list[Column] = [("name", "System"), *(("number", named(entries[two].name, 24)) for two in known)]
     said = "The system of the row minus that of the column, with p-values adjusted for all pairs on the board."
-    square = table(f"Differences in {scale.title}", columns, rows, "hf-wide")
+    square = table(f"Differences in {scale.title}", columns, rows, "hf-wide", whole=True)
     return join([heading(f"Difference in {scale.title}", said), scrolled(square)])
 
 

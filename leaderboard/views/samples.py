@@ -207,7 +207,7 @@ def _said_table(said: Any, row: SampleRow, task: str, systems: Sequence[str], pr
         )
         lines.append([el("bdi", systems[number]), (worded(answer), small(chance, raw) or None), judged, join(ways)])
     columns: list[Column] = [("name", "System"), ("text", "Answer"), ("text", "Right?"), ("text", "By prompt")]
-    return table("Answers", columns, lines, "hf-answers")
+    return table("Answers", columns, lines, "hf-answers", whole=True)
 
 
 def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
@@ -400,7 +400,7 @@ def sample_list(samples: Sequence[SampleRow], task: str, address: Callable[[str]
         more = [_label_name(row.label, task), right] if labelled else []
         about = gist(row) if texts else None
         rows.append([inner_link(address(row.id), visible(row.id, 40)), visible(row.period, 12), about, *more])
-    return table("Samples", columns, rows, "hf-samples hf-opens")
+    return table("Samples", columns, rows, "hf-samples hf-opens", whole=True)
 
 
 def _about(row: SampleRow) -> str:

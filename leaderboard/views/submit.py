@@ -14,7 +14,7 @@ from hellofresh.submissions.format import SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
-from leaderboard.components.labels import day, task_title
+from leaderboard.components.labels import day, model_said, task_title
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -234,6 +234,7 @@ def preview(submission: Submission, due: Due) -> Html:
             ("Team", named(info.team)),
             ("Regime", info.regime),
             ("Models", models if info.models else "none"),
+            ("Main model", model_said(info)),
             ("Cutoff", cutoff.isoformat() if isinstance(cutoff, date) else cutoff),
             ("Page", link(info.url, visible(info.url, 120)) if info.url else None),
             ("In its makers' words", named(info.notes, 2000) if info.notes else None),

@@ -18,7 +18,7 @@ from hellofresh.results.board.schema import (
 from hellofresh.results.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
-from leaderboard.components.labels import Links, is_frozen, money
+from leaderboard.components.labels import Links, is_frozen, model_said, money
 from leaderboard.components.markup import (
     DASH,
     Html,
@@ -147,6 +147,7 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
             ("No answer", silent),
             ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
             ("Entered", entered),
+            ("Model", model_said(result.facts)),
             ("Cutoff", DASH if result.knowledge_cutoff == "none" else cutoff),
             ("Cost", _cost(known)),
             ("In its makers' words", named(result.about, 2000) if result.about else None),

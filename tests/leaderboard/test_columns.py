@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hellofresh.core.systems import ModelFacts
 from leaderboard.components import standings
 from leaderboard.components.labels import Links
+from leaderboard.components.markup import DASH
 from leaderboard.components.scale import Scale, plain_scale
 from leaderboard.components.standings import Line, View, columns_of, plain_row, score_table, standings_table
+from leaderboard.components.tables import table as plain_table
 from leaderboard.data.board import BoardEntry, MetricValue, ScoreCell, SplitKey
 from leaderboard.export.export import columns_css
 
@@ -68,6 +73,38 @@ def test_every_column_says_what_it_means_and_stands_in_downloads() -> None:
         assert column.plain(line()).items() <= plain.items()
     assert (plain["f1_bootstrap_low"], plain["recall_bootstrap_high"]) == (0.31, 0.72)
     assert plain["first"] is None
+
+
+@pytest.mark.parametrize(("rows", "above", "heads"), [
+    ([("a", "1", "x"), ("b", "1", "y"), ("c", "1", "z")], "In all rows: N 1.", "SRT"),
+    ([("a", ("1", "of 2"), "x"), ("b", ("1", "of 2"), "x"), ("c", ("1", "of 2"), "x")],
+     "In all rows: N 1, of 2; T x.", "SR"),
+    ([(("a", "us"), "1", "x"), (("b", "us"), "2", "y"), (("c", "us"), "1", "x")], "In all rows: us.", "SRNT"),
+    ([("a", DASH, None), ("b", DASH, None), ("c", DASH, None)], "", "SR"),
+    ([("a", "1", "x"), ("b", "1", "x")], "", "SRNT"),
+    ([("a", "1", "x"), ("b", "1", "y"), ("c", "2", "z")], "", "SRNT"),
+    ([], "", "SRNT"),
+])  # fmt: skip
+def test_what_is_equal_in_all_rows_stands_above_a_table(rows: Sequence[Any], above: str, heads: str) -> None:
+    columns = [("rank", "R"), ("name", "S"), ("number", "N"), ("text", "T")]
+    shown = str(plain_table("c", columns, [("1", *row) for row in rows], "k"))
+    assert re.findall(r'<p class="hf-same"><small>(.*?)</small>', shown) == ([above] if above else [])
+    assert sorted(re.findall(r"<th[^>]*>([A-Z])</th>", shown)) == sorted(heads)
+    assert shown.count("<td") == len(rows) * len(heads) and (not above or " us<" not in shown.partition("<table")[2])
+    whole = str(plain_table("c", columns, [("1", *row) for row in rows], "k", whole=True))
+    assert "hf-same" not in whole and whole.count("<td") == len(rows) * 4
+
+
+def test_a_column_of_the_ranking_that_is_equal_for_all_stands_above_it() -> None:
+    facts = ModelFacts(maker="Acme", size_billions=7)
+    same = table(*[replace(line(), result=replace(line().result, facts=facts))] * 3)
+    assert (
+        "In all rows: Cutoff <bdi>2023-01-01</bdi>; Provenance run here; Maker <bdi>Acme</bdi>."
+        in same.partition("<table")[0]
+    )
+    numbers = {title: number for number, title in enumerate(columns_of(SCALE), start=5)}
+    assert all(f"hf-hide-{numbers[title]} " in same for title in ("Cutoff", "Provenance", "Maker"))
+    assert "hf-same" not in table(line(), line())
 
 
 def test_the_bootstrap_is_a_column_and_drawn_by_one_control() -> None:

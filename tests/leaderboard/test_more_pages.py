@@ -49,7 +49,7 @@ def test_all_systems_stand_in_the_table_and_the_browser_narrows_it() -> None:
     tools = html(test).partition('<table class="hf-table hf-standings')[0]
     assert 'class="hf-tools"' in tools and "Find a system or team" in tools
     shown = re.findall(r'<input type="checkbox" checked="" value="\d+"> (\w+)', tools)
-    assert shown == ["Cost", "Cutoff", "Provenance"]
+    assert shown == ["Cost", "Cutoff", "Provenance", "Maker"]
 
 
 def test_over_fewer_than_five_quarters_there_is_no_page() -> None:
