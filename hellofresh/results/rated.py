@@ -173,7 +173,7 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
     if not (files.key.is_file() and files.ratings.is_file()) or is_prediction_study(files):
         return []
-    study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)[0]
+    study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)
     of_people = main_ratings(study.ratings, JudgeKind.PERSON)
     rated = of_people.filter(pl.col("sample").is_in([sample.id for sample in samples]))
     if rated.is_empty():
