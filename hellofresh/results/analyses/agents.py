@@ -253,7 +253,7 @@ def domains(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
 @_by_system(
     "leaning",
     "Leaning",
-    "Do sources lean the way that the text does?",
+    "Do sources lean the same way as the text?",
     "No run has rated the leaning of its samples; add --set leaning=true.",
 )
 def leaning(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
@@ -336,7 +336,7 @@ def result_certainty(given: AgentPanel, system: System, traces: _Traces) -> Iter
             }
 
 
-@_by_system("queries", "Queries", "How is a text taken apart into queries?", _NO_SEARCH)
+@_by_system("queries", "Queries", "How is a text divided into queries?", _NO_SEARCH)
 def queries(given: AgentPanel, _: System, traces: _Traces) -> Iterator[Row]:
     """Queries of agents: number, length, and overlap with the text."""
     texts = (_words(given.panel.task.text(sample)) for sample in given.panel.samples)

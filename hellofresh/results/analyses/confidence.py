@@ -43,7 +43,7 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "Samples are binned by the stated probability; each dot is the share of them with label 1 (of several "
     "classes, of right answers), its size the number of samples. On the dashed line a system is well calibrated; "
     "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
-    "pushes it up: the table has it without the bias that is expected, and the p-value of a test of calibration. Brier "
+    "pushes it up: the table has it less its expected bias, with the p-value of a test of calibration. Brier "
     "is the mean squared error of the probabilities (0.25 for always saying 50%).",
     version=5,
 )

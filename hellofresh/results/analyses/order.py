@@ -195,7 +195,7 @@ def temporal_consistency(panel: Panel) -> AnalysisResult:
     "Cost and score",
     "What does a better score cost?",
     "{metric} of each system's leaderboard row, against the cost of a thousand samples with all of its prompts. Up "
-    "and left is better. An unknown cost is never taken as 0: such systems are in the table only.",
+    "and left is better. Systems of unknown cost are in the table only.",
 )
 def cost(panel: Panel) -> AnalysisResult:
     """Scores against US dollars for a thousand samples with all prompts."""

@@ -122,7 +122,7 @@ def slices(panel: Panel) -> AnalysisResult:
     if not result.rows:
         return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
-        result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
+        result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are left out of slices by text.")
     axis = Axis.share(panel.task.headline.title, result.marks)
     return result.by_factor(axis, (factor for factor, _, _ in parts))
 
@@ -379,7 +379,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
     """What a cross-fitted linear classifier on TF-IDF of words and word pairs reaches over chance."""
     classes, known = len(panel.task.classes), ~panel.without_texts
     if not classes:
-        return missing("No class is chosen in this task.")
+        return missing("This task has no classes.")
     if min(np.bincount(panel.labels[known], minlength=classes)) < _LEAST_LEARNT:
         return missing(f"There are fewer than {_LEAST_LEARNT} samples of a class whose texts are available.")
     folds, result, metric = _folds(panel, known), Findings(panel), balanced_accuracy(classes)
@@ -398,7 +398,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
         mark = Mark("words", "", gain, low, high, made.interval.n, row=f"{name} (n = {made.interval.n})")
         result.add(row, made.interval, mark)
     if not result.rows:
-        return missing("No word stands in two of the texts.")
+        return missing("No word occurs in two texts.")
     if int(known.sum()) > _MOST:
         result.notes.append(f"Drawn from all: groups with about {_MOST:,} of {int(known.sum()):,} samples.")
     axis = Axis("balanced accuracy over chance", zero=True)
