@@ -5,7 +5,7 @@ The rooms, from the top; imports point downwards only (import-linter holds it, s
 1. `cli`: the commands.
 2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
 3. `collectors` (from sources to candidates), `leaderboard` (the site), `training` (rerankers, reward models,
-   responders): links to the folders beside this one. They do not import one another.
+   responders): folders beside this one. They do not import one another.
 4. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
 5. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
 6. `judging`: rubrics, and how people, models and classifiers rate responses.

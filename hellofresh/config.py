@@ -203,6 +203,8 @@ class SourceSettings(Strict):
 class SiteSettings(Strict):
     """Addresses of the project, for links on the site and its static copy; empty ones are not shown."""
 
+    url: str = Field(default="", pattern=_ADDRESS)
+    """Where the static copy is published; previews of links need it, since they accept whole addresses only."""
     repository: str = Field(default="", pattern=_ADDRESS)
     issues: str = Field(default="", pattern=_ADDRESS)
     paper: str = Field(default="", pattern=_ADDRESS)

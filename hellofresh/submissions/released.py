@@ -6,19 +6,18 @@ Labels are never read.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.core.calendar import Calendar
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_public
+from hellofresh.releases.life.load import Published
 from hellofresh.releases.life.manifest import (
     MANIFEST,
     PREVIOUS,
@@ -46,7 +45,7 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
         holder = source.name == "releases" and not (source / "releases").is_dir()
         source = Workspace(source.parent if holder else source)
     workspace = source
-    names = [name for name in TASKS if (_place(workspace, edition, name, split) / "manifest.json").is_file()]
+    names = [name for name in TASKS if (workspace.release(edition, name, split) / MANIFEST).is_file()]
     if not names:
         raise ReleaseError(
             f"no {'' if split is MAIN else 'prospective '}release of {edition}",
@@ -54,22 +53,28 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
             fix="Name the folder or address of its public samples with --samples, or run: hellofresh release run",
             code="no-release",
         )
+    return due_of([Published.open(workspace, edition, name, split) for name in names])
+
+
+def due_of(published: Sequence[Published]) -> Due:
+    """The expected samples of published splits of one edition, all of them main or all prospective.
+
+    Raises:
+        ReleaseError: if files are inconsistent.
+    """
     ids: dict[str, tuple[str, ...]] = {}
-    calendars: dict[str, Calendar] = {}
     taken_down: set[str] = set()
-    revealed: set[str] = set()
     corpora: dict[str, tuple[str, str]] = {}
-    for name in names:
-        samples, _ = load_public(workspace, edition, get_task(name), split)
-        ids[name] = tuple(sample.id for sample in samples)
+    for one in published:
+        samples = one.samples(get_task(one.task))
+        ids[one.task] = tuple(sample.id for sample in samples)
         if samples and isinstance(samples[0], EvidenceQuery):
-            corpora[name] = (samples[0].corpus, samples[0].corpus_sha256)
-        folder = _place(workspace, edition, name, split)
-        manifest = read_manifest(folder)
-        calendars |= {name: calendar_of(manifest, folder)} if edition.is_living else {}
-        revealed |= {name} if manifest.has_labels else set()
-        taken_down |= {item.id for item in read_tombstones(folder)}
-    return Due(edition, ids, calendars, frozenset(taken_down), split, frozenset(revealed), corpora)
+            corpora[one.task] = (samples[0].corpus, samples[0].corpus_sha256)
+        taken_down |= {item.id for item in read_tombstones(one.folder)}
+    calendars = {one.task: calendar for one in published if (calendar := one.calendar) is not None}
+    revealed = frozenset(one.task for one in published if one.manifest.has_labels)
+    edition, split = published[0].edition, Split(published[0].split)
+    return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora)
 
 
 def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
@@ -93,11 +98,6 @@ def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN
         if len(due.taken_down.union(*due.ids.values()).intersection(ids)) * 2 > len(ids):
             return edition
     return None
-
-
-def _place(workspace: Workspace, edition: Edition, task: str, split: Split) -> Path:
-    folder = workspace.release(edition, task)
-    return folder if split is MAIN else folder / split
 
 
 def fetch_due(address: str, edition: Edition, split: Split = MAIN) -> Due:

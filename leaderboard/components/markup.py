@@ -129,11 +129,18 @@ def page_header(title: str, lede: str) -> Html:
     return el("header", el("h1", title), el("p", lede, class_="hf-lede"), class_="hf")
 
 
-def preview_tags(title: str, about: str) -> Html:
-    """Metadata in a page's head, for the window title, search engines and link previews."""
-    said = {"og:title": title, "og:description": about, "og:type": "website", "og:site_name": "HelloFresh"}
-    metas = (el("meta", property=name, content=text) for name, text in said.items())
-    return join([el("title", title), el("meta", name="description", content=about), *metas])
+def preview_tags(title: str, about: str, address: str = "", picture: str = "") -> Html:
+    """Metadata in a page's head, for the window title, search engines and link previews.
+
+    Args:
+        title, about: of the page.
+        address, picture: whole addresses of the page and of its picture; empty if unknown.
+    """
+    said = {"og:title": title, "og:description": about, "og:type": "website", "og:site_name": "HelloFresh",
+            "og:url": address, "og:image": picture}  # fmt: skip
+    metas = (el("meta", property=name, content=text) for name, text in said.items() if text)
+    card = el("meta", name="twitter:card", content="summary_large_image" if picture else "summary")
+    return join([el("title", title), el("meta", name="description", content=about), *metas, card])
 
 
 def heading(title: str, *explained: Html | str) -> Html:

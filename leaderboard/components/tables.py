@@ -90,7 +90,7 @@ def table(
         whole: whether equal columns stay: where a script fills the table, or columns mean the same as rows.
     """
     marked = [row if isinstance(row, Marked) else Marked(None, row) for row in rows]
-    by_column = list(zip(*(row.cells for row in marked), strict=True))
+    by_column: list[Sequence[Cell]] = list(zip(*(row.cells for row in marked), strict=True))
     same = [] if whole else [at for at, (form, _) in enumerate(columns[: len(by_column)])
                              if form not in _ALWAYS and is_same(by_column[at])]  # fmt: skip
     above = [(columns[at][1], by_column[at][0]) for at in same]

@@ -6,6 +6,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from hellofresh.core.editions import parse_edition
@@ -131,7 +132,24 @@ def framed(visit: Visit, fingerprint: str) -> str:
         el("main", main, id="content", class_="hf", tabindex=-1),
         foot(visit.board, fingerprint),
     )
-    return document(title, about, POLICY, head, body)
+    url, picture = visit.board.addresses.url.rstrip("/"), picture_of(visit.chosen)
+    shared = f"{url}/{picture}" if visit.chosen.task in pictured(visit.board) else ""
+    return document(title, about, POLICY, head, body, address=f"{url}/{here}" if url else "", picture=shared)
+
+
+def pictured(board: Board) -> Mapping[str, SplitKey]:
+    """The split that the picture for previews of links shows, by task.
+
+    It is the newest one with scores; empty without the site's address, or where nothing draws.
+    """
+    if not board.addresses.url or find_spec("vl_convert") is None:
+        return {}
+    return {split.task: split for split in reversed(board.splits) if split.kind == MAIN and board.has_scores(split)}
+
+
+def picture_of(split: SplitKey) -> str:
+    """The path of the picture of a split's task."""
+    return f"{_folder_of(split).partition('/')[0]}/share.png"
 
 
 def _banner(visit: Visit) -> Html:
@@ -202,7 +220,16 @@ def _lone_page(title: str, said: str, *links: Html | None, refresh: Html | None 
     return document(f"{title} · HelloFresh", said, policy, [own_style, refresh], el("body", body))
 
 
-def document(title: str, about: str, policy: str, head: Sequence[Html | None], body: Html) -> str:
+def document(
+    title: str,
+    about: str,
+    policy: str,
+    head: Sequence[Html | None],
+    body: Html,
+    *,
+    address: str = "",
+    picture: str = "",
+) -> str:
     """A complete HTML file.
 
     Args:
@@ -211,12 +238,13 @@ def document(title: str, about: str, policy: str, head: Sequence[Html | None], b
         policy: content security policy.
         head: further elements of its head.
         body: the element.
+        address, picture: see `preview_tags`.
     """
     metas = [
         el("meta", charset="utf-8"),
         el("meta", http_equiv="Content-Security-Policy", content=policy),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        preview_tags(title, about),
+        preview_tags(title, about, address, picture),
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="color-scheme", content="light dark"),
     ]

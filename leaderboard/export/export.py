@@ -17,9 +17,22 @@ from leaderboard.components.scale import Scale, scale_of
 from leaderboard.components.standings import columns_class, columns_of
 from leaderboard.components.tables import FIRST
 from leaderboard.data.board import load_board
-from leaderboard.export.copy import ICON, NOT_FOUND, SCRIPTS, STYLE, Site, framed, not_found, pages_of, style
+from leaderboard.export.copy import (
+    ICON,
+    NOT_FOUND,
+    SCRIPTS,
+    STYLE,
+    Site,
+    framed,
+    not_found,
+    pages_of,
+    picture_of,
+    pictured,
+    style,
+)
 from leaderboard.export.folder import CopyListing, earlier_copy
 from leaderboard.export.records import record_files
+from leaderboard.export.share import share_picture
 
 _HERE = Path(__file__).parent
 _SPACE = """\
@@ -189,6 +202,8 @@ def _files(site: Site, wanted: deque[str], *, space: bool, instances: bool) -> I
         yield from page.files.items()
         # The style replaces what 500 rows would repeat; texts contain no quotes and no tags.
         yield page.links.here, _SPARED.sub("", whole) if 'class="hf-ranked ' in whole else whole
+    for split in pictured(site.board).values():
+        yield picture_of(split), share_picture(site.board, split)
     yield from record_files(site, instances=instances)
 
 

@@ -62,7 +62,7 @@ def earlier_copy(folder: Path) -> CopyListing | None:
     listed = read_listing(folder)
     if others := foreign_files(folder, {MARKER, *(one.path for one in listed.files)}):
         more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
-        raise _foreign(folder, f"it holds what no export wrote: {', '.join(others[:_MOST_NAMED])}{more}")
+        raise _foreign(folder, f"it holds files that no export wrote: {', '.join(others[:_MOST_NAMED])}{more}")
     return listed
 
 

@@ -64,7 +64,7 @@ def compare_page(compared: ScoreComparison) -> str:
         heading("Systems", "Means with 95% intervals; ranks with the best and the worst that the data allow."),
         _listed("Systems", systems[0], (row.values() for row in systems)),
         heading(
-            "Pairs", "Row less column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
+            "Pairs", "Row minus column, with the p-value adjusted for all pairs (step-down max-t); bold: below .05."
         ),
         _pairs(compared),
         said=compared.said,

@@ -44,9 +44,9 @@ _INDEX = (
     "or by how their repeated answers are divided."
 )
 _PARTS = (
-    "The Brier score is reliability less resolution plus uncertainty, apart from differences within a bin. Reliability "
-    "is how far stated probabilities are from what came true (0 is best), resolution how far they tell samples apart "
-    "(more is better), uncertainty how open the outcomes were. Small figures are 95% intervals by groups of samples."
+    "The Brier score is reliability minus resolution plus uncertainty, apart from differences within a bin. "
+    "Reliability: how far stated probabilities are from what came true (0 is best). Resolution: how well they separate "
+    "samples (more is better). Uncertainty: how open the outcomes were. Small figures are 95% intervals by groups."
 )
 _MOST_SAMPLES = 10
 

@@ -203,9 +203,9 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
         return None
     without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
     explained = (
-        "People were asked what systems are asked, before labels were public. All rows are about the same samples; "
-        "systems are those that judged all of them, and people have no rank. Answers to samples that a person says "
-        "they knew are left out."
+        "People got the systems' questions before labels were public. All rows are for the same samples, by the "
+        "systems that judged all of them; people have no rank. Answers to samples that a person says they knew are "
+        "left out."
     )
     more = el(
         "details",

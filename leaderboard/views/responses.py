@@ -26,7 +26,7 @@ from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.visit import Choices, Page, Visit
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
-_JUDGES_LEDE = "Models, classifiers and rules that judge responses, beside the people whose place they would take."
+_JUDGES_LEDE = "Models, classifiers and rules that judge responses, compared with the people whom they replace."
 _JUDGES = {"person": "People", "model": "Models", "classifier": "Classifiers", "rule": "Rules"}
 _KINDS = {"model": "A model.", "classifier": "A classifier.", "rule": "Rules."}
 _MOST_LINKS = 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import re
+import runpy
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -19,17 +19,11 @@ from hellofresh.results.scores import _scores_of
 from hellofresh.tasks import _base, get_task
 from hellofresh.tasks.samples import Label
 
-GUIDE = Path(__file__).parents[2] / "docs" / "extending.md"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "jaccard_metric.py"
 
 
 def jaccard(classes):
-    """As docs/extending.md has it."""
-    code = next(
-        block for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S) if "def jaccard" in block
-    )
-    space: dict = {}
-    exec(compile(code, "guide", "exec"), space)
-    return space["jaccard"](classes)
+    return runpy.run_path(str(EXAMPLE))["jaccard"](classes)
 
 
 @analysis("share-yes", "Share of yes", "How often is the answer yes?", "The share of label 1 among answers.")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -9,8 +12,10 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life import manifest as manifests
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
@@ -140,3 +145,12 @@ def test_what_stands_in_a_posts_picture_and_who_is_in_it_stay_off_the_board() ->
               "description": "SEEN", "image": "0" * 64}  # fmt: skip
     step = _step("s", "o", 0, NotedEvent(name="picture", values=values))
     assert "SEEN" not in repr(step) and "merged" in step.text
+
+
+def test_a_manifest_is_opened_once_in_a_build(scored: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
+    opened: Counter[Path] = Counter()
+    read = manifests.read_version
+    monkeypatch.setattr(manifests, "read_version", lambda path: opened.update([path]) or read(path))
+    assert not build_board(scored).skipped
+    assert opened == Counter((scored.root / "releases").glob("*/*/manifest.json")) and opened

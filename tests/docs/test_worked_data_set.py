@@ -7,6 +7,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -55,10 +56,10 @@ def blocks(language: str) -> list[str]:
 
 
 def install(folder: Path, *modules: str) -> None:
-    """Examples of the page as an installed package with its entry points: the first, or the modules of the second."""
-    code = dict(zip((MODULE, "weather", "weather_living", "weather_check"), blocks("python"), strict=True))
-    for name in modules or (MODULE,):
-        (folder / f"{name}.py").write_text(code[name])
+    """The example of the page as an installed package with its entry points, or these modules beside it."""
+    (folder / f"{MODULE}.py").write_text(blocks("python")[0])
+    for name in modules:
+        shutil.copy(DOCUMENT.parent / "examples" / f"{name}.py", folder)
     metadata = folder / "example-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: example\nVersion: 1.0\n")

@@ -465,3 +465,30 @@ def test_analyses_come_with_figure_and_table(make_board: Any, hostile: Sequence[
     assert "./analyses/index.html" in [address for _, _, address in leaderboard.addresses]
     others = Parsed((tmp_path / "site" / "wikipedia-edits/2023Q2/index.html").read_text())
     assert not [address for _, _, address in others.addresses if "analyses" in address]
+
+
+@pytest.mark.parametrize(("url", "draws", "picture"), [
+    ("https://board.example.org/hf/", True, "https://board.example.org/hf/x-notes/share.png"),
+    ("https://board.example.org", False, ""),
+    ("", True, ""),
+])  # fmt: skip
+def test_pages_have_a_picture_for_previews_where_the_address_of_the_site_is_known(
+    make_board: Callable[..., Workspace], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    url: str, draws: bool, picture: str,
+) -> None:  # fmt: skip
+    (tmp_path / "hellofresh.toml").write_text(f'[site]\nurl = "{url}"\n')
+    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "hellofresh.toml"))
+    if not draws:
+        monkeypatch.setattr("leaderboard.export.copy.find_spec", lambda _: None)
+    copied = tmp_path / "copy"
+    export_board(make_board(bundled=None).board, copied)
+    page = (copied / "x-notes/2023Q2/index.html").read_text()
+    said = dict(re.findall(r'<meta (?:property|name)="(og:url|og:image|twitter:card)" content="([^"]*)">', page))
+    expected = {"og:url": f"{url.rstrip('/')}/x-notes/2023Q2/index.html"} if url else {}
+    expected |= {"og:image": picture} if picture else {}
+    assert said == {**expected, "twitter:card": "summary_large_image" if picture else "summary"}
+    drawn = sorted(path.relative_to(copied).as_posix() for path in copied.rglob("*.png"))
+    assert drawn == (["wikipedia-edits/share.png", "x-notes/share.png"] if picture else [])
+    for path in drawn:
+        content = (copied / path).read_bytes()
+        assert content.startswith(b"\x89PNG") and content[16:24] == (1200).to_bytes(4) + (630).to_bytes(4)

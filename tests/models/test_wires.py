@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from hellofresh.models.wires import WIRES
 from hellofresh.tasks import get_task
 from tests.models.conftest import closed, says
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "my_wire.py"
 REQUEST = Request((Message("system", ("Be short.",)), Message("user", ("Is it?",))), 15, seed=3)
 TABLES = """
 [providers.lab]
@@ -29,10 +29,7 @@ model = "m-1"
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any) -> Any:
-    section = PAGE.read_text(encoding="utf-8").split("## A wire from another package")[1]
-    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert found
-    (tmp_path / "my_wire.py").write_text(found[1])
+    shutil.copy(EXAMPLE, tmp_path)
     metadata = tmp_path / "plain-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n")

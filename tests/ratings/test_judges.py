@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import EntryPoint
@@ -430,16 +431,13 @@ def test_a_judge_cannot_take_the_place_of_a_person(study: RatedStudy) -> None:
         keep_ratings(study, "pair1-rater1", [])
 
 
-GUIDE = Path(__file__).parents[2] / "docs" / "extending.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "examples" / "sources_judge.py"
 
 
 @pytest.fixture
 def workspace(small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    """A study, and the package of docs/extending.md that adds a judge."""
-    (code,) = [block for block in re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.S) if "def sources" in block]
-    space: dict = {}
-    exec(compile(code, "guide", "exec"), space)
-    found = {"sources": space["sources"], "nobody": lambda _: []}
+    """A study, and the package of docs/examples that adds a judge."""
+    found = {"sources": runpy.run_path(str(GUIDE))["sources"], "nobody": lambda _: []}
 
     def entry_points(group, name=None):
         names = [one for one in found if group == "hellofresh.judges" and name in (None, one)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import runpy
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -360,13 +361,6 @@ def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(st
         solved(stage, make, solve, KeyError("given up"))
 
 
-def program(root: Path) -> str:
-    """The program of another process that the documents show."""
-    text = (root / "docs/extending.md").read_text(encoding="utf-8")
-    start = text.index("import os\n\nimport httpx")
-    return text[start : text.index("```", start)]
-
-
 def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys
 ) -> None:
@@ -380,7 +374,7 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
 
     def begin(_: object, server: Any) -> None:
         monkeypatch.setenv("HELLOFRESH_PROXY", server.origin)
-        threads.append(threading.Thread(target=exec, args=(compile(program(root), "program", "exec"), {})))
+        threads.append(threading.Thread(target=runpy.run_path, args=(str(root / "docs/examples/proxy_program.py"),)))
         threads[-1].start()
 
     monkeypatch.setattr(proxy_command, "_announce", begin)

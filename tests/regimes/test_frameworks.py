@@ -20,7 +20,9 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def example(root: Path, framework: str) -> str:
-    """The agent of a framework that the documents show."""
+    """The agent of a framework, in a file beside the documents or within one."""
+    if (file := root / "docs" / "examples" / f"{framework}_agent.py").is_file():
+        return file.read_text(encoding="utf-8")
     text = (root / "docs/extending.md").read_text(encoding="utf-8")
     (found,) = [block for block in _BLOCK.findall(text) if re.search(rf"^from {framework}\w* ", block, re.MULTILINE)]
     return str(found)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -46,6 +46,92 @@ def facts_of(row: Mapping[str, object], task: Task) -> Mapping[str, Fact]:
 
 _IMPORT = "import your own copy of the data set as the same version, hellofresh dataset import NAME PATH"
 _REBUILD = "Build the release again."
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Published:
+    """A published split: its edition and task, `main` or `prospective`, the folder of its files, and its manifest.
+
+    It is opened once and handed down: who has it reads no manifest.
+    """
+
+    edition: Edition
+    task: str
+    split: str
+    folder: Path = field(compare=False)
+    manifest: Manifest = field(compare=False, repr=False)
+
+    @classmethod
+    def open(cls, workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> Published:
+        """Read a split's manifest.
+
+        Raises:
+            ReleaseError: if the split is missing, or its manifest is damaged.
+            UsageError: if the split is the prospective one, and the edition is frozen.
+        """
+        folder = workspace.release(edition, task, split)
+        if split == PROSPECTIVE:
+            quarter_of(edition, "a prospective split")
+        if not (folder / MANIFEST).is_file():
+            what, verb = ("release", "build") if split == MAIN else ("prospective split", "prospective")
+            raise ReleaseError(
+                f"no {what} of {task} for {edition}",
+                where=str(folder),
+                fix=f"Build it with: hellofresh release {verb} --quarter {edition} --task {task}",
+                code="no-release",
+            )
+        return cls(edition, task, split, folder, read_manifest(folder))
+
+    @property
+    def calendar(self) -> Calendar | None:
+        """Times of opening, deadline and reveal; None for a frozen edition."""
+        return calendar_of(self.manifest, self.folder) if self.edition.is_living else None
+
+    def has_opened(self, moment: datetime) -> bool:
+        """Whether its samples are public at a moment; a quarter without a calendar never opens."""
+        if self.edition.is_living and self.manifest.calendar is None:
+            return False
+        return (calendar := self.calendar) is None or moment >= calendar.opens
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Its key columns in every table."""
+        return {"edition": str(self.edition), "task": self.task, "split": self.split}
+
+    def texts(self, workspace: Workspace) -> list[Path]:
+        """Files of this machine that may hold its unpublished texts."""
+        kept = workspace.private(self.edition, self.task, self.split) / "samples.jsonl"
+        return [kept] if self.split == PROSPECTIVE else [kept, workspace.hydrated(self.edition, self.task)]
+
+    @property
+    def samples_sha256(self) -> str:
+        """Hash of the file of samples before any takedown, which identifies the split in runs."""
+        entry = self.manifest.file("samples.jsonl")
+        return self.manifest.samples_at_opening or (entry.sha256 if entry else "")
+
+    def samples(self, task: Task) -> Sequence[Sample]:
+        """Its samples as published; raises ReleaseError if they are not those of the manifest."""
+        path = self.folder / "samples.jsonl"
+        _check_hash(path, self.manifest)
+        return _read(path, task.parse_public if self.manifest.withheld else task.parse_sample)
+
+    def release(self, workspace: Workspace, task: Task) -> Release:
+        """Its samples with the texts that are on this machine, and its days; raises like `samples`."""
+        public, taken_down = self.samples(task), tuple(item.id for item in read_tombstones(self.folder))
+        full: Mapping[str, Sample] = {}
+        if self.manifest.withheld and (kept := next(filter(Path.is_file, self.texts(workspace)), None)) is not None:
+            full = _full_samples(kept, task, public, taken_down)
+        return Release(
+            task,
+            self.edition,
+            tuple(full.get(sample.id, sample) for sample in public),
+            self.samples_sha256,
+            self.manifest.bundled,
+            self.calendar,
+            frozenset(item.id for item in public if item.id not in full and not isinstance(item, task.sample_type)),
+            taken_down,
+            self.manifest.has_labels,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,43 +203,7 @@ def load_release(workspace: Workspace, edition: Edition, task: Task, split: str 
         ReleaseError: if it is missing, or the samples do not match the manifest.
         UsageError: if the split is the prospective one, and the edition is frozen.
     """
-    path, manifest = _opened(workspace, edition, task, split)
-    sha256 = _checked_hash(path, manifest)
-    taken_down = tuple(item.id for item in read_tombstones(path.parent))
-    calendar = calendar_of(manifest, path.parent) if edition.is_living else None
-    public = _read(path, task.parse_public if manifest.withheld else task.parse_sample)
-    full: Mapping[str, Sample] = {}
-    if manifest.withheld:
-        kept = workspace.private(edition, task.name, split) / "samples.jsonl"
-        filled_in = workspace.hydrated(edition, task.name)
-        full = _full_samples(kept if kept.is_file() or split != MAIN else filled_in, task, public, taken_down)
-    return Release(
-        task,
-        edition,
-        tuple(full.get(sample.id, sample) for sample in public),
-        manifest.samples_at_opening or sha256,
-        manifest.bundled,
-        calendar,
-        frozenset(item.id for item in public if item.id not in full and not isinstance(item, task.sample_type)),
-        taken_down,
-        manifest.has_labels,
-    )
-
-
-def _opened(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Path, Manifest]:
-    """Path of the public samples, and the manifest."""
-    folder = workspace.release(edition, task.name, split)
-    if split == PROSPECTIVE:
-        quarter_of(edition, "a prospective split")
-    if not (folder / MANIFEST).is_file():
-        what, verb = ("release", "build") if split == MAIN else ("prospective split", "prospective")
-        raise ReleaseError(
-            f"no {what} of {task.name} for {edition}",
-            where=str(folder),
-            fix=f"Build it with: hellofresh release {verb} --quarter {edition} --task {task.name}",
-            code="no-release",
-        )
-    return folder / "samples.jsonl", read_manifest(folder)
+    return Published.open(workspace, edition, task.name, split).release(workspace, task)
 
 
 def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
@@ -164,9 +214,7 @@ def _read(path: Path, parse: Callable[..., Sample]) -> list[Sample]:
 def _full_samples(
     path: Path, task: Task, public: Sequence[Sample], taken_down: Collection[str]
 ) -> Mapping[str, Sample]:
-    """Samples with texts by id, as collected or filled in on this machine; empty if the file is missing."""
-    if not path.is_file():
-        return {}
+    """Samples with texts by id, as collected or filled in on this machine."""
     published = {sample.id: sample for sample in public}
     found = {sample.id: sample for sample in _read(path, task.parse_sample) if sample.id not in taken_down}
     for sample in found.values():
@@ -181,18 +229,7 @@ def _full_samples(
     return found
 
 
-def load_public(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> tuple[Sequence[Sample], bool]:
-    """The published samples of a release, and whether their texts are withheld.
-
-    Raises:
-        ReleaseError: as `load_release`.
-    """
-    path, manifest = _opened(workspace, edition, task, split)
-    _checked_hash(path, manifest)
-    return _read(path, task.parse_public if manifest.withheld else task.parse_sample), manifest.withheld
-
-
-def _checked_hash(path: Path, manifest: Manifest) -> str:
+def _check_hash(path: Path, manifest: Manifest) -> None:
     entry = manifest.file(path.name)
     stated = entry.sha256 if entry else None
     found = sha256_file(path) if path.is_file() else "no such file"
@@ -204,7 +241,6 @@ def _checked_hash(path: Path, manifest: Manifest) -> str:
             fix="Build the release again, or restore the file: a prospective split cannot be drawn again.",
             code="bad-hash",
         )
-    return found
 
 
 def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
@@ -220,7 +256,7 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
     path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
     revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
     if not edition.is_living:
-        _checked_hash(revealed, _opened(workspace, edition, task)[1])
+        _check_hash(revealed, Published.open(workspace, edition, task.name).manifest)
     if not edition.is_living or (not path.is_file() and revealed.is_file()):
         path = revealed
     labels, kept = {}, {}
@@ -287,8 +323,9 @@ def hydrate(workspace: Workspace, edition: Edition, task: Task, fill: Fill) -> H
         ReleaseError: if the release is missing or damaged.
         SourceError: if a source of texts fails; nothing is written then.
     """
-    public, withheld = load_public(workspace, edition, task)
-    if not withheld:
+    published = Published.open(workspace, edition, task.name)
+    public = published.samples(task)
+    if not published.manifest.withheld:
         return Hydration(task.name, edition, None, len(public), len(public))
     found = fill(public)
     filled, gone, changed = [], [], []

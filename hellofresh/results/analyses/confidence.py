@@ -43,7 +43,7 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "Samples are binned by the stated probability; each dot is the share of them with label 1 (of several "
     "classes, of right answers), its size the number of samples. On the dashed line a system is well calibrated; "
     "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
-    "pushes it up: the table has it without the bias that is expected, and the p-value of a test of calibration. Brier "
+    "pushes it up: the table has it less its expected bias, with the p-value of a test of calibration. Brier "
     "is the mean squared error of the probabilities (0.25 for always saying 50%).",
     version=5,
 )
@@ -110,7 +110,7 @@ def certainty(panel: Panel) -> AnalysisResult:
 
 
 def _certainty(system: System) -> NDArray[np.float64]:
-    """Of the answers of the headline, of a vote that of its only prompt; nan where it is missing."""
+    """Certainty of the headline's answers, for a vote that of its only prompt; nan where it is missing."""
     own = system.headline.certainty
     stated = own if np.isfinite(own).any() or len(system.prompts) != 1 else system.prompts[0].certainty
     return np.where(system.headline.answers >= 0, stated, np.nan)
@@ -123,7 +123,7 @@ def _stated(panel: Panel, system: System, where: Where) -> _Stated:
 
 
 def _measures(found: Mapping[int, Calibration] | Mapping[int, CalibrationGap], n: int) -> list[dict[str, Cell]]:
-    """Both ECEs by the number of bins; the Brier score, which knows no bins, with the first of them."""
+    """Both ECEs by the number of bins; the Brier score, which has no bins, is in the first row."""
     cells: list[dict[str, Cell]] = []
     for bins, one in found.items():
         titles = {name: f"ECE, {bins} bins of {kind}" for name, kind in _KINDS.items()}

@@ -68,9 +68,9 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     "known-when",
     "What is known when",
     "How well does a system do with what was known at a given moment?",
-    "One small panel per system, {metric} by the instant up to which it searched, on the samples that it judged with "
-    "each, with 95% intervals. The table has each step to the next instant with its paired interval, adjusted for all "
-    "steps. A step up is what could be learnt in between; after the decision it may be the answer itself. Where a "
+    "One small panel per system, {metric} by the moment up to which it searched, on the samples that it judged at "
+    "every moment, with 95% intervals. The table has each step to the next moment with its paired interval, adjusted "
+    "for all steps. A step up is what could be learnt in between; after the decision it may be the answer itself. If a "
     "system answered that it is too early to tell, the table counts such answers, and all are scored as forecasts.",
     version=2,
 )
@@ -85,9 +85,9 @@ def known_when(panel: Panel) -> AnalysisResult:
     if any(system.headline.too_early.any() for its in swept for system in its.values()):
         panel = replace(panel, task=panel.task.on(PROSPECTIVE))
         result.notes.append(
-            "Some answers are that it is too early to tell, so that all are scored as forecasts "
-            f"({panel.task.headline.title}): such an answer gives every class the same probability, and a choice "
-            "without a stated probability is certain."
+            "Some answers say that it is too early to tell, so all answers are scored as forecasts "
+            f"({panel.task.headline.title}): these give every class the same probability, and a choice without a "
+            "stated probability counts as certain."
         )
     for its in swept:
         _add_instants(result, panel, its, steps)
@@ -110,7 +110,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     "search before the cutoff. The table has both gains.",
 )
 def memory(panel: Panel) -> AnalysisResult:
-    """The gain by search before and after the cutoff, and how far they are apart."""
+    """The gain by search before and after the cutoff, and their difference."""
     result, metric = Findings(panel), panel.task.headline
     for systems in panel.models:
         base = next((one for one in systems if one.regime == _BASE and not one.settings), None)
@@ -141,7 +141,7 @@ def memory(panel: Panel) -> AnalysisResult:
 
 
 def _add_instants(result: Findings, panel: Panel, its: Mapping[str, System], steps: int) -> None:
-    """A system by what could be known, each step against the one before; `steps` are tested together."""
+    """Add a system at each moment, compared with the previous one; `steps` comparisons are adjusted together."""
     common = np.logical_and.reduce([system.headline.asked for system in its.values()])
     name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
     for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):

@@ -122,13 +122,13 @@ def slices(panel: Panel) -> AnalysisResult:
     if not result.rows:
         return missing(f"No system judged {_LEAST_ASKED} samples of a kind.")
     if panel.without_texts.any():
-        result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are in no slice by text.")
+        result.notes.append(f"{int(panel.without_texts.sum())} samples without texts are left out of slices by text.")
     axis = Axis.share(panel.task.headline.title, result.marks)
     return result.by_factor(axis, (factor for factor, _, _ in parts))
 
 
 def _enough(panel: Panel, where: Where) -> bool:
-    """Whether a slice has some samples of two classes: without, its score would be about its balance alone."""
+    """Whether a slice has some samples of two classes; otherwise its score would only show its balance."""
     enough = int(where.sum()) >= _LEAST_OF_SLICE
     return enough and (not panel.task.classes or sorted(_sizes(panel, where))[-2] >= _LEAST_OF_CLASS)
 
@@ -198,7 +198,7 @@ def _writer(facts: Mapping[str, object]) -> str | None:
 
 
 def _sources(text: str) -> str:
-    """By the addresses alone: a country's ending or another edition of Wikipedia counts as another language."""
+    """Sources by address alone: a country's domain or another edition of Wikipedia counts as another language."""
     hosts = [host.lower() for host in _HOST.findall(text)]
     if not hosts:
         return "none"
@@ -211,7 +211,7 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A number known of samples, and how a system is measured by its quarters.
+    """A number known for samples, and the metric for its quarters.
 
     Attributes:
         name: what the number is.
@@ -379,7 +379,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
     """What a cross-fitted linear classifier on TF-IDF of words and word pairs reaches over chance."""
     classes, known = len(panel.task.classes), ~panel.without_texts
     if not classes:
-        return missing("No class is chosen in this task.")
+        return missing("This task has no classes.")
     if min(np.bincount(panel.labels[known], minlength=classes)) < _LEAST_LEARNT:
         return missing(f"There are fewer than {_LEAST_LEARNT} samples of a class whose texts are available.")
     folds, result, metric = _folds(panel, known), Findings(panel), balanced_accuracy(classes)
@@ -398,7 +398,7 @@ def text_alone(panel: Panel) -> AnalysisResult:
         mark = Mark("words", "", gain, low, high, made.interval.n, row=f"{name} (n = {made.interval.n})")
         result.add(row, made.interval, mark)
     if not result.rows:
-        return missing("No word stands in two of the texts.")
+        return missing("No word occurs in two texts.")
     if int(known.sum()) > _MOST:
         result.notes.append(f"Drawn from all: groups with about {_MOST:,} of {int(known.sum()):,} samples.")
     axis = Axis("balanced accuracy over chance", zero=True)
@@ -428,7 +428,7 @@ def _folds(panel: Panel, known: Where) -> NDArray[np.int64]:
 
 
 def _cross_fitted(panel: Panel, texts: Sequence[str], folds: NDArray[np.int64]) -> NDArray[np.int8] | None:
-    """What is predicted for each sample by those of other folds; None where nothing can be learnt from a fold."""
+    """The prediction for each sample, learnt from the other folds; None if a fold cannot be learnt from."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -41,20 +41,20 @@ _COSTS = (0.1, 0.25, 0.5, 0.75, 0.9)
     "Probabilities and intercepts",
     "Do systems give higher probabilities to notes that people who disagree found helpful?",
     "Spearman's rank correlation of each system's probability of the second class with what ratings say of the sample, "
-    "on the samples that all ranked systems judged. It tells systems apart that choose alike: a clear case should have "
-    "a higher probability than a narrow one. A system without probabilities is ranked by its choices, which have two "
-    "values only, so that it can hardly reach more than 0.87; no answer counts as the wrong end. The table also has "
-    "each system's difference from the best, adjusted for all pairs.",
+    "on the samples that all ranked systems judged. It separates systems that choose alike: a clear case should have a "
+    "higher probability than a narrow one. A system without probabilities is ranked by its choices, which have two "
+    "values only, so that it can hardly reach more than 0.87; a missing answer has the rank at the wrong end. The "
+    "table also has each system's difference from the best, adjusted for all pairs.",
 )
 def intercepts(panel: Panel) -> AnalysisResult:
     """Rank correlations with a fact of labels, and their differences."""
     metrics = [metric for metric in panel.metrics if metric.fact]
     if not metrics:
-        return missing("What ratings say of the samples is not known here.")
+        return missing("The ratings of these samples are unknown.")
     metric, field = metrics[0], fields_of(panel)[0]
     where = field.where & np.isfinite(panel.known(metric.fact))
     if not field.systems or not where.any():
-        return missing("No ranked system judged samples of which ratings are known.")
+        return missing("No ranked system judged samples whose ratings are known.")
     tables = panel.tables([system.headline for system in field.systems], where, metric)
     apart, best = all_differences(tables, metric), int(metric.value(tables.sum(axis=1)).argmax())
     result = Findings(panel)
@@ -77,17 +77,17 @@ def intercepts(panel: Panel) -> AnalysisResult:
     "difficulty",
     "Difficulty of samples",
     "Which samples are hard for all systems, whatever the system?",
-    "A sample's difficulty is the share of models that are wrong on it, each by its leaderboard row. The first row "
-    "says how much of it is the samples' own: the rank correlation of the difficulty for one half of the models with "
-    "that for the other. The others set it beside what is known of a sample: above 0, samples are harder the more "
-    "there is of it. Clearness is the intercept, for the second class as it is and for the first turned round.",
+    "A sample's difficulty is the share of models whose leaderboard row is wrong on it. The first row says how far "
+    "models agree on it: the rank correlation between the difficulty for one half of the models and for the other. "
+    "The other rows correlate it with facts of a sample: above 0, samples with more of the fact are harder. Clearness "
+    "is the intercept for the second class, and minus the intercept for the first.",
 )
 def difficulty(panel: Panel) -> AnalysisResult:
     """Rank correlations of the share of models that are wrong with facts of labels."""
     ranked = ([one for one in its if one.section is EntrySection.SYSTEM] for its in panel.models)
     models = [its[0] for its in ranked if its]
     if len(models) < _LEAST_SYSTEMS:
-        return missing(f"Difficulty takes {_LEAST_SYSTEMS} models or more.")
+        return missing(f"Difficulty needs {_LEAST_SYSTEMS} models or more.")
     wrong = np.array([np.where(one.headline.asked, one.headline.answers != panel.labels, np.nan) for one in models])
     where = np.isfinite(wrong).all(axis=0)
     if where.sum() < LEAST_SAMPLES:
@@ -108,7 +108,7 @@ def difficulty(panel: Panel) -> AnalysisResult:
 
 
 def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
-    """What ratings say of samples by which they may be hard, each of shape (n,), nan where it is not known.
+    """Facts from ratings that may make samples hard, each of shape (n,), nan where unknown.
 
     Clearness is how far the intercept is on the label's side.
     """
@@ -127,20 +127,19 @@ def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
     "robustness",
     "Labels that few could flip",
     "Would scores and ranks be the same without labels that a few accounts could flip?",
-    "{metric} of each ranked system on the samples that all judged and whose label so many accounts or more would have "
-    "to attack: 0 are all labels whose cost is known; from 1 on, labels are left out that the rules themselves do not "
-    "give. Classes are no longer balanced then, so compare ranks before values. The table also has the distribution of "
-    "costs. Of notes, costs are those of the cheapest kind of accounts, and 65 stands for more than 64; of edits, "
-    "editors with one revision each who act before anybody else: for an edit that stayed, one who puts the old "
-    "paragraph back and N who leave it there; for one that was reverted, as many as it lacked of the N revisions that "
-    "it had to stand for.",
+    "{metric} of each ranked system on the samples that all judged and whose label takes at least so many accounts to "
+    "flip. At 0 these are all labels with a known cost; from 1 on, labels that the rules themselves do not give are "
+    "left out. Then classes are no longer balanced, so compare ranks before values. The table also has the "
+    "distribution of costs. Notes count the cheapest kind of accounts, and 65 means more than 64. Edits count editors "
+    "with one revision each who act before anybody else: one who restores the old paragraph and N who leave it, for an "
+    "edit that stayed; for one that was reverted, as many as it lacked of the N revisions that it had to survive.",
 )
 def robustness(panel: Panel) -> AnalysisResult:
     """Scores and ranks by the least flip cost of the labels that count."""
     costs, field = _flip_costs(panel), fields_of(panel)[0]
     known = np.isfinite(costs)
     if not known.any():
-        return missing("How many accounts or editors would flip a label is not known here.")
+        return missing("It is unknown how many accounts or editors would flip these labels.")
     result = Findings(panel)
     for label, name in enumerate(panel.task.classes):
         own = costs[known & (panel.labels == label)]

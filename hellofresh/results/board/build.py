@@ -47,6 +47,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.study import StudyFiles
+from hellofresh.releases.life.load import Published
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, read_counts
 from hellofresh.releases.publish import copy_file
 from hellofresh.results.board import asked as board_asked
@@ -68,7 +69,7 @@ from hellofresh.results.board.schema import (
     PeriodBalance,
     SampleRow,
 )
-from hellofresh.results.board.splits import BoardSplit, SplitPlace, open_split, places, scan_scores, score_files
+from hellofresh.results.board.splits import BoardSplit, open_split, places, scan_scores, score_files
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.judgements import Part, judgements_file
@@ -197,7 +198,7 @@ class _Parts:
 
 def _tables(
     workspace: Workspace,
-    splits: Sequence[SplitPlace],
+    splits: Sequence[Published],
     scores: pl.LazyFrame,
     moment: datetime,
     parts: Path,
@@ -224,7 +225,7 @@ def _tables(
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, _fixed(its, get_task(task).on(kind).headline))
-    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
+    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
         made[name].add(key, rows)
     return {name: table.whole() for name, table in made.items()}
@@ -251,7 +252,7 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
 
 
 def _writers(
-    workspace: Workspace, splits: Sequence[SplitPlace], *, private: bool
+    workspace: Workspace, splits: Sequence[Published], *, private: bool
 ) -> Iterator[tuple[str, dict[str, str], Sequence[object]]]:
     """Tables and rows on note writers, of the quarters whose labels are all public."""
     known = notes_splits((place.edition, place.task, place.manifest.has_labels) for place in splits)
@@ -307,7 +308,7 @@ VERSION = 12
 """Version of the tables, raised whenever the same inputs would give other tables."""
 
 
-def _split_inputs(workspace: Workspace, splits: Sequence[SplitPlace], moment: datetime) -> object:
+def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: datetime) -> object:
     """The inputs, besides scores, of the tables on splits."""
     files = [path for place in splits for path in (place.folder / MANIFEST, *place.texts(workspace))]
     parts: tuple[Part, ...] = ("", "receipts", "waiting")
@@ -445,7 +446,7 @@ class AnalysesOnBoard:
 
 
 def analyses_to_show(
-    workspace: Workspace, splits: Sequence[SplitPlace], quarters: Sequence[str], *, private: bool = False
+    workspace: Workspace, splits: Sequence[Published], quarters: Sequence[str], *, private: bool = False
 ) -> list[AnalysesOnBoard]:
     """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems.
 
@@ -464,7 +465,7 @@ def analyses_to_show(
     return found
 
 
-def put_released(opened: Sequence[SplitPlace], board: Path, mode: int) -> list[Path]:
+def put_released(opened: Sequence[Published], board: Path, mode: int) -> list[Path]:
     """Write the copies, delete other files, and return the paths.
 
     Raises:

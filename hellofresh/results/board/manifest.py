@@ -39,10 +39,12 @@ class BoardAddresses(Strict):
     """Addresses of the project; empty if not configured.
 
     Attributes:
+        url: where the static copy is published.
         repository, issues, paper, docs: web addresses.
         dataset: on the Hugging Face hub, `OWNER/NAME`.
     """
 
+    url: str = ""
     repository: str = ""
     issues: str = ""
     paper: str = ""

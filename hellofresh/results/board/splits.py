@@ -14,15 +14,14 @@ from typing import Any
 
 import polars as pl
 
-from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.draw.prospective import load_prospective, prospective_outcomes, prospective_splits
-from hellofresh.releases.life.load import load_labels, load_public, load_release
-from hellofresh.releases.life.manifest import Manifest, calendar_of, read_manifest
+from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
+from hellofresh.releases.life.load import Published, load_labels
+from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.results.build import arranged_outputs, panel_of
 from hellofresh.results.entries import Entry
 from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, scan_kept
@@ -32,35 +31,7 @@ from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class SplitPlace:
-    """A split's place: quarter, task, and `main` or `prospective`; the folder of its public files; its manifest."""
-
-    edition: Edition
-    task: str
-    split: str
-    folder: Path = field(compare=False)
-    manifest: Manifest = field(compare=False, repr=False)
-
-    def texts(self, workspace: Workspace) -> list[Path]:
-        """Files that may hold the unpublished texts of a split."""
-        private = workspace.private(self.edition, self.task)
-        if self.split == PROSPECTIVE:
-            return [private / PROSPECTIVE / "samples.jsonl"]
-        return [private / "samples.jsonl", workspace.hydrated(self.edition, self.task)]
-
-    def has_opened(self, moment: datetime) -> bool:
-        """Whether its samples are public at a moment; a quarter without a calendar never opens."""
-        known = self.manifest.calendar is not None
-        return not self.edition.is_living or (known and moment >= calendar_of(self.manifest, self.folder).opens)
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """Its key columns in every table."""
-        return {"edition": str(self.edition), "task": self.task, "split": self.split}
-
-
-def places(workspace: Workspace) -> list[SplitPlace]:
+def places(workspace: Workspace) -> list[Published]:
     """All splits of a workspace, in order, each with its manifest, which is read only here.
 
     Raises:
@@ -69,8 +40,8 @@ def places(workspace: Workspace) -> list[SplitPlace]:
     found = []
     for split, known in ((MAIN, workspace.released()), (PROSPECTIVE, prospective_splits(workspace))):
         for edition, task in known:
-            folder = workspace.release(edition, task) / ("" if split == MAIN else split)
-            found.append(SplitPlace(edition, task, split, folder, read_manifest(folder)))
+            folder = workspace.release(edition, task, split)
+            found.append(Published(edition, task, split, folder, read_manifest(folder)))
     return sorted(found)
 
 
@@ -95,7 +66,7 @@ class BoardSplit:
     """
 
     workspace: Workspace
-    place: SplitPlace
+    place: Published
     systems: Sequence[Mapping[str, Any]] = field(repr=False)
     said: pl.LazyFrame = field(repr=False)
     numbers: pl.DataFrame = field(repr=False)
@@ -131,7 +102,7 @@ class BoardSplit:
 
 
 def open_split(
-    workspace: Workspace, place: SplitPlace, scores: pl.LazyFrame, moment: datetime, *, private: bool = False
+    workspace: Workspace, place: Published, scores: pl.LazyFrame, moment: datetime, *, private: bool = False
 ) -> BoardSplit:
     """Read a split.
 
@@ -162,12 +133,12 @@ def open_split(
         if not private and not place.has_opened(moment):
             return bare
         labels = load_labels(workspace, edition, task) if shown else {}
-        samples, withheld = load_public(workspace, edition, task)
-        full = load_release(workspace, edition, task).samples if withheld else samples
+        samples, withheld = place.samples(task), manifest.withheld
+        full = place.release(workspace, task).samples if withheld else samples
     else:
         labels = prospective_outcomes(workspace, edition, task)
         shown, withheld = manifest.resolved is not None, manifest.withheld
-        drawn = load_prospective(workspace, edition, task).samples
+        drawn = place.release(workspace, task).samples
         samples = full = [sample for sample in drawn if sample.id in labels or not shown]
         published = task.public_type or task.sample_type  # as it is already where texts are not at hand
         if withheld:
@@ -214,7 +185,7 @@ def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
     return [(split, path) for split, paths in both for path in sorted(paths, key=lambda path: (path.name, path))]
 
 
-def scan_scores(workspace: Workspace, splits: Sequence[SplitPlace] = ()) -> pl.LazyFrame:
+def scan_scores(workspace: Workspace, splits: Sequence[Published] = ()) -> pl.LazyFrame:
     """All scores, with the columns `split` and `public`: whether labels of the row's split are, of these splits.
 
     Files are checked now; rows are read when they are asked for.
