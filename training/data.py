@@ -24,8 +24,8 @@ from hellofresh.core.files import as_model, sha256_text
 from hellofresh.core.strict import Strict
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import Query
-from hellofresh.evidence.retrieval.sources import json_rows
 from hellofresh.evidence.retrieval.sparse import SparseRetriever
+from hellofresh.tasks._datasets import json_rows
 from training.recipe import Recipe
 
 _Sample = TypeVar("_Sample")
@@ -60,8 +60,8 @@ def read_exchanges(path: Path, *, responses: bool) -> list[Exchange]:
         DataError: if the file is missing or empty, or a line is malformed, repeats an id, or lacks a response.
     """
     found: dict[str, Exchange] = {}
-    for where, row in json_rows(path):
-        exchange = as_model(Exchange, row, where=where, code="bad-exchange")
+    for row in json_rows(path):
+        exchange, where = as_model(Exchange, row.fields, where=row.where, code="bad-exchange"), row.where
         if responses and not exchange.response.strip():
             raise DataError("no response", where=where, expected="one to learn from", code="no-response")
         if exchange.id in found:

@@ -119,7 +119,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
         if not item.skipped and item.left_out:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
-                "has their group: its labels would tell of theirs."
+                "has their group: its labels would give theirs away."
             )
         for name in item.withdrawn:
             output.say(f"note: {name} has samples of the same groups and has not opened: build it again.")

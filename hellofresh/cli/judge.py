@@ -193,7 +193,7 @@ def _show(output: CommandOutput, judged: JudgedSystems, cards: Sequence[RewardCa
         for (probe, measure), gain in judged.held.items()
     ]
     heads = ("response that says nothing", "measure", "systems are better by", "95%", "")
-    output.table("Held against responses that say nothing, by claim", heads, rows)
+    output.table("Compared with responses that say nothing, by claim", heads, rows)
     if judged.fooled_by:
         output.say(f"not validated: systems' responses are not rated higher than {', '.join(judged.fooled_by)}")
     if judged.weak:

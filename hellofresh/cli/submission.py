@@ -236,7 +236,7 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
     """Accept a submission or, with `--inbox`, arrivals; returns 1 if one has a fault."""
     if (options.folder is None) == (options.inbox is None):
         expected = "the folder of a submission, or --inbox"
-        raise UsageError("nothing to add, or two things", expected=expected, code="no-folder")
+        raise UsageError("neither a folder nor --inbox is given, or both are", expected=expected, code="no-folder")
     if options.inbox is not None:
         return _collect(options, output)
     edition = _edition_of(options, options.folder)

@@ -63,7 +63,7 @@ def _from_run(options: argparse.Namespace, output: CommandOutput, due: Due) -> i
     if silent := [name for name in ids if name not in run.rankings]:
         output.say(
             f"{len(silent)} of {len(ids)} queries have no line in {options.from_run}, the first is {silent[0]}: they "
-            "count as finding nothing. If that is not meant, the file may be cut."
+            "count as finding nothing. If that is unintended, the file may be cut short."
         )
     return _write(
         options, output, due, ranked, {name: {"id": name, "documents": found} for name, found in run.rankings.items()}

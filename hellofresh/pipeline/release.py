@@ -314,7 +314,7 @@ def resolve_split(
     if resolved is None:
         say(f"{what}: not resolved; it takes a later collection with --pending, after the deadline")
     elif resolved.waits_until:
-        say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split has its groups")
+        say(f"{what}: not resolved before {utc_text(resolved.waits_until)}: until then an open split shares its groups")
     elif resolved.waiting:
         say(f"{what}: {resolved.labels} decided, {resolved.waiting} may still be: collect again later")
     else:

@@ -72,7 +72,7 @@ def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> Evaluati
     if evaluated.failed:
         show.say(
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
-            f"{evaluated.folder / 'errors.jsonl'}. The same command asks again: of use after passing faults only."
+            f"{evaluated.folder / 'errors.jsonl'}. The same command asks again, which helps after passing faults only."
         )
     if evaluated.copies:
         *first, last = map(str, evaluated.copies)

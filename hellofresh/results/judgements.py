@@ -30,7 +30,7 @@ from hellofresh.results.tables import (
     ReceiptRow,
     WaitingRow,
 )
-from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, output_of
 from hellofresh.tasks.samples import MAIN
 
 Part = Literal["", "receipts", "numbers", "waiting"]
@@ -106,19 +106,8 @@ def entry_outputs(said: pl.DataFrame) -> dict[str, dict[str, Output]]:
     """The outputs of one entry from its rows, by prompt and sample id, the headline prompt first."""
     found: dict[str, dict[str, Output]] = {}
     for row in JUDGEMENTS.rows(said.sort("headline", descending=True, maintain_order=True)):
-        found.setdefault(row.prompt, {})[row.id] = _output(row)
+        found.setdefault(row.prompt, {})[row.id] = output_of(row)
     return found
-
-
-def _output(row: AnswerRow) -> Output:
-    prompt, status, rationale, sources = row.prompt, Status(row.status), row.rationale, row.sources
-    if row.text is not None:
-        return Response(prompt=prompt, status=status, rationale=rationale, sources=sources, text=row.text)
-    if row.documents is not None:
-        return Ranking(prompt=prompt, status=status, rationale=rationale, sources=sources, documents=row.documents,
-                       scores=row.scores or ())  # fmt: skip
-    return Choice(prompt=prompt, status=status, rationale=rationale, sources=sources, label=row.label,
-                  probabilities=row.probabilities, certainty=row.certainty)  # fmt: skip
 
 
 def entry_numbers(rows: pl.DataFrame) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:

@@ -36,7 +36,7 @@ from hellofresh.judging.study import (
     read_samples,
     read_study,
 )
-from hellofresh.releases.life.load import load_public
+from hellofresh.releases.life.load import Published
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import rated_entries
 from hellofresh.results.standings import Standing, standings_of
@@ -173,7 +173,10 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     paths = [folder / f"{task.name}.{end}" for end in ("parquet", "key.parquet", "rubric.toml", "standings.jsonl")]
     if not (files.key.is_file() and files.ratings.is_file()) or is_prediction_study(files):
         return []
-    study, samples = read_study(workspace, edition, task.name), load_public(workspace, edition, task)
+    study, samples = (
+        read_study(workspace, edition, task.name),
+        Published.open(workspace, edition, task.name).samples(task),
+    )
     of_people = main_ratings(study.ratings, JudgeKind.PERSON)
     rated = of_people.filter(pl.col("sample").is_in([sample.id for sample in samples]))
     if rated.is_empty():

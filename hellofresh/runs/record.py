@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,7 +19,7 @@ from hellofresh.core.systems import ModelFacts
 from hellofresh.models import ModelSpec
 from hellofresh.runs.plan import StoredEvaluation
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.outputs import Choice, Output, Status, output_of
 from hellofresh.tasks.samples import to_json
 
 RECORD, RESPONSES, PROMPTS = "run.json", "responses.jsonl", "prompts.json"
@@ -186,16 +185,6 @@ class PredictionRow(Strict):
     rationale: str = ""
     sources: tuple[str, ...] = Field(default=(), strict=False)
 
-    @property
-    def output(self) -> Output:
-        """The row as an output of the regime."""
-        output: Output = Choice(label=self.label, probabilities=self.probabilities, certainty=self.certainty)
-        if self.text is not None:
-            output = Response(text=self.text)
-        elif self.documents is not None:
-            output = Ranking(documents=self.documents, scores=self.scores or ())
-        return replace(output, prompt=self.prompt, status=self.status, rationale=self.rationale, sources=self.sources)
-
 
 def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
     """The outputs of a run, each with its sample's id and its repetition.
@@ -204,7 +193,7 @@ def read_outputs(folder: Path) -> Iterator[tuple[str, int, Output]]:
         RunError: if a row is damaged.
     """
     for row in read_predictions(folder):
-        yield row.id, row.repetition, row.output
+        yield row.id, row.repetition, output_of(row)
 
 
 def prediction_row(output: Output) -> dict[str, object]:

@@ -105,8 +105,8 @@ class DataSet:
         return next((file for file in self.files if file.name == name), None)
 
 
-_MOST_BYTES = 2 * 2**30
-_MOST_LINE = 4 * 2**20
+_MOST_BYTES, _MOST_ARRAY = 8 * 2**30, 2 * 2**30
+MOST_LINE = 4 * 2**20
 _MOST_DEPTH = 12
 _GZIP = b"\x1f\x8b"
 
@@ -120,10 +120,10 @@ class FileRow:
         fields: by name.
     """
 
-    __slots__ = ("_fields", "_line", "_path")
+    __slots__ = ("_line", "_path", "fields")
 
     def __init__(self, path: Path, line: int, fields: Mapping[str, object]) -> None:
-        self._path, self._line, self._fields = path, line, fields
+        self._path, self._line, self.fields = path, line, fields
 
     @property
     def where(self) -> str:
@@ -132,13 +132,13 @@ class FileRow:
 
     def __getitem__(self, name: str) -> object:
         try:
-            return self._fields[name]
+            return self.fields[name]
         except KeyError:
             raise self.fault(f"no field {name!r}", "missing-field") from None
 
     def get(self, name: str) -> object:
         """The field, or None."""
-        return self._fields.get(name)
+        return self.fields.get(name)
 
     def fault(self, what: str, code: str, expected: str = "") -> SourceError:
         """An error about this row."""
@@ -201,7 +201,7 @@ def json_rows(path: Path) -> Iterator[FileRow]:
     with unpacked(path) as file:
         start = file.peek(1)[:1] if isinstance(file, io.BufferedReader) else b""
         if start == b"[":
-            value = _parse(path, 1, file.read(_MOST_BYTES))
+            value = _parse(path, 1, file.read(_MOST_ARRAY))
             for number, item in enumerate(value if isinstance(value, list) else [value], start=1):
                 yield _object(path, number, item)
             return
@@ -225,16 +225,15 @@ def _object(path: Path, number: int, value: object) -> FileRow:
 
 def tsv_rows(path: Path, columns: Sequence[str], *, header: bool) -> Iterator[FileRow]:
     """The rows of a tab-separated file without quoting; quotes in it are part of the text."""
-    with unpacked(path) as file:
-        for number, line in _lines(path, file):
-            cells = _decoded(path, number, line).rstrip("\r\n").split("\t")
-            if not any(cells):
-                continue
-            _check_width(path, number, cells, columns)
-            if header and number == 1:
-                _check_header(path, cells, columns)
-                continue
-            yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
+    for number, line in text_lines(path):
+        cells = line.rstrip("\r\n").split("\t")
+        if not any(cells):
+            continue
+        _check_width(path, number, cells, columns)
+        if header and number == 1:
+            _check_header(path, cells, columns)
+            continue
+        yield FileRow(path, number, dict(zip(columns, cells, strict=True)))
 
 
 def table_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FileRow]:
@@ -260,9 +259,8 @@ def table_rows(path: Path, columns: Sequence[str] = ()) -> Iterator[FileRow]:
 def plain_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
     """The line number and cells of each row of a CSV file, or of a TSV file by its suffix."""
     tabs = path.name.removesuffix(".gz").endswith(".tsv")
-    with unpacked(path) as file:
-        texts = (_decoded(path, number, line) for number, line in _lines(path, file))
-        reader = csv.reader(texts, strict=True, delimiter="\t" if tabs else ",")
+    with closing(text_lines(path)) as lines:
+        reader = csv.reader((text for _, text in lines), strict=True, delimiter="\t" if tabs else ",")
         try:
             for cells in reader:
                 if cells:
@@ -283,23 +281,30 @@ def _check_header(path: Path, cells: Sequence[str], columns: Sequence[str]) -> N
         raise FileRow(path, 1, {}).fault("other columns", "bad-columns", ", ".join(columns))
 
 
-def _decoded(path: Path, number: int, line: bytes) -> str:
-    try:
-        text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise FileRow(path, number, {}).fault(f"byte {error.start} is not UTF-8", "not-utf8") from None
-    if "\0" in text:
-        raise FileRow(path, number, {}).fault("a NUL byte", "nul-byte", "text")
-    return text
+def text_lines(path: Path) -> Generator[tuple[int, str], None, None]:
+    """The lines of a plain or gzip file with their numbers, one at a time in memory.
+
+    Raises:
+        SourceError: not-utf8, nul-byte, too-long, bad-gzip, missing-source.
+    """
+    with unpacked(path) as file:
+        for number, line in _lines(path, file):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise FileRow(path, number, {}).fault(f"byte {error.start} is not UTF-8", "not-utf8") from None
+            if "\0" in text:
+                raise FileRow(path, number, {}).fault("a NUL byte", "nul-byte", "text")
+            yield number, text
 
 
 def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     read, number = 0, 0
-    while line := file.readline(_MOST_LINE + 1):
+    while line := file.readline(MOST_LINE + 1):
         number, read = number + 1, read + len(line)
-        if len(line) > _MOST_LINE or read > _MOST_BYTES:
+        if len(line) > MOST_LINE or read > _MOST_BYTES:
             raise FileRow(path, number, {}).fault(
-                "too long", "too-long", f"at most {_MOST_LINE:,} bytes a line and {_MOST_BYTES:,} in all"
+                "too long", "too-long", f"at most {MOST_LINE:,} bytes a line and {_MOST_BYTES:,} in all"
             )
         yield number, line
 

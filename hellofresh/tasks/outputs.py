@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Status(StrEnum):
@@ -63,3 +64,14 @@ class Ranking(Output):
 
     documents: tuple[str, ...]
     scores: tuple[float, ...]
+
+
+def output_of(row: Any) -> Output:
+    """The output in a flat row, such as of predictions: it has the fields of all types, None or empty but for one's."""
+    shared: dict[str, Any] = {name: getattr(row, name) for name in ("prompt", "rationale", "sources")}
+    shared["status"] = Status(row.status)
+    if row.text is not None:
+        return Response(**shared, text=row.text)
+    if row.documents is not None:
+        return Ranking(**shared, documents=row.documents, scores=row.scores or ())
+    return Choice(**shared, label=row.label, probabilities=row.probabilities, certainty=row.certainty)

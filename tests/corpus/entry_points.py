@@ -21,7 +21,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_labels, load_public
+from hellofresh.releases.life.load import Published, load_labels
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.submissions.format import Fault
 from hellofresh.submissions.receipts import read_receipt
@@ -203,7 +203,8 @@ def release(folder: Path, name: str, content: bytes) -> set[str]:
     for file, data in files.items():
         (public / file).write_bytes(data)
     task = get_task("x-notes")
-    return _codes(lambda: load_public(workspace, QUARTER, task)) | _codes(lambda: load_labels(workspace, QUARTER, task))
+    read = _codes(lambda: Published.open(workspace, QUARTER, task.name).samples(task))
+    return read | _codes(lambda: load_labels(workspace, QUARTER, task))
 
 
 def _line(value: object) -> bytes:

@@ -12,7 +12,7 @@ from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.load import load_public, load_release
+from hellofresh.releases.life.load import Published, load_release
 from hellofresh.releases.life.manifest import amend_manifest, read_manifest, write_manifest
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
@@ -52,7 +52,7 @@ def test_every_version_is_written_as_it_was_read(make, quarter, notes_task, fold
 
 READERS: dict[str, Any] = {
     "loaded": load_release,
-    "loaded as published": load_public,
+    "loaded as published": lambda work, quarter, task: Published.open(work, quarter, task.name).samples(task),
     "asked for its state": lambda work, quarter, task: state_of(work, quarter, task, REVEALS),
     "scored": lambda work, quarter, _: score_quarter(work, quarter, work.root / "none", REVEALS),
     "revealed": lambda work, quarter, task: reveal(work, quarter, task, REVEALS),

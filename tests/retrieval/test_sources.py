@@ -185,11 +185,11 @@ def broken(name: str, file: str, content: bytes, code: str) -> tuple[str, str, b
 
 BROKEN = [
     broken("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
-    broken("jsonl", "documents.jsonl", b"[1]\n", "bad-json"),
+    broken("jsonl", "documents.jsonl", b"[1]\n", "not-an-object"),
     broken("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
     broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
     broken("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "document-too-large"),
+    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "too-long"),
     broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
     broken("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
     broken("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
@@ -200,7 +200,7 @@ BROKEN = [
     broken("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
     broken(
         "cord-19", "metadata.csv",
-        b"cord_uid,title,abstract,doi,publish_time\nu,t," + b"x" * 5_000_000 + b",,\n", "document-too-large",
+        b"cord_uid,title,abstract,doi,publish_time\nu,t," + b"x" * 5_000_000 + b",,\n", "too-long",
     ),
     broken("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
     broken("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
@@ -225,7 +225,7 @@ def test_a_cut_archive_is_a_named_error(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b'{"id": "a", "text": "x"}\n' * 1000)[:-20])
     with pytest.raises(SourceError) as caught:
         list(open_source("jsonl", path).documents())
-    assert caught.value.code == "bad-archive"
+    assert caught.value.code == "bad-gzip"
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))

@@ -43,7 +43,7 @@ def test_what_cannot_be_learnt_from_is_named_by_its_line(tmp_path: Path, line: s
 
 def test_an_empty_or_missing_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("\n")
-    for name, code in (("empty.jsonl", "no-exchanges"), ("none.jsonl", "missing-file")):
+    for name, code in (("empty.jsonl", "no-exchanges"), ("none.jsonl", "missing-source")):
         with pytest.raises(DataError) as caught:
             read_exchanges(tmp_path / name, responses=False)
         assert caught.value.code == code

@@ -16,7 +16,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import get_task
-from hellofresh.tasks.outputs import Choice, Output
+from hellofresh.tasks.outputs import Choice, Output, output_of
 
 OUTPUTS = "hellofresh:outputs"
 """Key of the outputs in a sample's store, one row per prompt."""
@@ -32,7 +32,7 @@ def headline_of(rows: object, completion: str, answers: Sequence[str]) -> Choice
     """
     if not isinstance(rows, list):
         return read_choice("", Answer(completion, Finish.STOP), answers)
-    choices = [output for row in rows if isinstance(output := PredictionRow.model_validate(row).output, Choice)]
+    choices = [output for row in rows if isinstance(output := output_of(PredictionRow.model_validate(row)), Choice)]
     return choices[0] if len(choices) == 1 else plurality(choices)
 
 

@@ -6,24 +6,18 @@ Input is untrusted: lines and fields are bounded, and an unusable row is an erro
 from __future__ import annotations
 
 import csv
-import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from hellofresh.core.errors import SourceError, UnknownNameError
-from hellofresh.core.files import BadJsonError, strict_json, write_bytes, write_jsonl
+from hellofresh.core.files import write_bytes, write_jsonl
 from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
-
-MOST_LINE_BYTES = 4_000_000
-"""More than enough for the JSON of a document of a million characters."""
-_JSON_DEPTH = 12
-_Row = Mapping[str, object]
+from hellofresh.tasks._datasets import MOST_LINE, FileRow, json_rows, text_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,72 +50,26 @@ def _find_file(folder: Path, *names: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def _lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Lines with their places, one at a time in memory.
-
-    Raises:
-        SourceError: document-too-large for a line beyond the bound, missing-file, bad-archive.
-    """
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            number = 0
-            while line := cast(BinaryIO, file).readline(MOST_LINE_BYTES + 1):
-                number += 1
-                if len(line) > MOST_LINE_BYTES:
-                    raise SourceError(
-                        f"a line of more than {MOST_LINE_BYTES:,} bytes",
-                        where=f"{path} line {number}",
-                        expected="one row a line",
-                        fix="Split a long text into passages.",
-                        code="document-too-large",
-                    )
-                yield f"{path} line {number}", line
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise SourceError(f"a damaged archive ({error})", where=str(path), code="bad-archive") from None
-    except (FileNotFoundError, IsADirectoryError):
-        raise SourceError("no such file", where=str(path), code="missing-file") from None
-
-
-def json_rows(path: Path) -> Iterator[tuple[str, _Row]]:
-    """JSON objects, one per line, with their places.
-
-    Raises:
-        SourceError: if a line is not a JSON object; also like `_lines_of`.
-    """
-    for where, line in _lines_of(path):
-        if not line.strip():
-            continue
-        try:
-            row = strict_json(line.strip(), most_depth=_JSON_DEPTH)
-        except BadJsonError as error:
-            raise SourceError(str(error), where=where, expected="a JSON object a line", code=error.code) from None
-        if not isinstance(row, dict):
-            raise SourceError("not a JSON object", where=where, expected="one a line", code="bad-json")
-        yield where, row
-
-
 def _cells_of(path: Path, *, tabs: bool) -> Iterator[tuple[str, list[str]]]:
     """Rows of cells, separated by tabs or as CSV, with their places.
 
     Raises:
-        SourceError: not-utf8, bad-csv; also like `_lines_of`.
+        SourceError: bad-csv; also like `text_lines`.
     """
     where = str(path)
 
     def texts() -> Iterator[str]:
         nonlocal where
-        for where, line in _lines_of(path):
-            try:
-                yield line.decode()
-            except UnicodeDecodeError as error:
-                raise SourceError(f"byte {error.start} is not UTF-8", where=where, code="not-utf8") from None
+        for number, line in text_lines(path):
+            where = f"{path.name} line {number}"
+            yield line
 
-    csv.field_size_limit(MOST_LINE_BYTES)
+    csv.field_size_limit(MOST_LINE)
     rows = (text.rstrip("\r\n").split("\t") for text in texts()) if tabs else csv.reader(texts())
     try:
         yield from ((where, row) for row in rows if any(row))
     except csv.Error as error:
-        code = "document-too-large" if "field limit" in str(error) else "bad-csv"
+        code = "too-long" if "field limit" in str(error) else "bad-csv"
         raise SourceError(f"not a row ({error})", where=where, code=code) from None
 
 
@@ -152,7 +100,7 @@ def _records_of(path: Path, *needed: Sequence[str], tabs: bool) -> Iterator[tupl
                 raise SourceError(f"no column {names[0]}", where=where, expected=expected, code="missing-columns")
 
 
-def _text_of(row: _Row, where: str, *names: str) -> str:
+def _text_of(row: FileRow, *names: str) -> str:
     """The text of the first of these fields that exists; lists of sentences are joined, numbers converted.
 
     Raises:
@@ -166,12 +114,10 @@ def _text_of(row: _Row, where: str, *names: str) -> str:
             return str(value)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return " ".join(item.strip() for item in value)
-    raise SourceError(
-        f"no text in {' or '.join(names)}", where=where, expected=f"the field {names[0]}", code="missing-field"
-    )
+    raise row.fault(f"no text in {' or '.join(names)}", "missing-field", f"the field {names[0]}")
 
 
-def _words_of(row: _Row, where: str, name: str) -> list[str]:
+def _words_of(row: FileRow, name: str) -> list[str]:
     """The ids in a list field, each a text or a number.
 
     Raises:
@@ -179,11 +125,11 @@ def _words_of(row: _Row, where: str, name: str) -> list[str]:
     """
     value = row.get(name)
     if not isinstance(value, list) or any(isinstance(item, bool) or not isinstance(item, str | int) for item in value):
-        raise SourceError(f"{name} is not a list of ids", where=where, code="missing-field")
+        raise row.fault(f"{name} is not a list of ids", "missing-field")
     return [str(item) for item in value]
 
 
-def _query(where: str, *, id: str, text: str, split: str, group: str) -> Query:  # noqa: A002 - as the field
+def _query(row: FileRow, *, id: str, text: str, split: str, group: str) -> Query:  # noqa: A002 - as the field
     """Make a query.
 
     Raises:
@@ -192,12 +138,11 @@ def _query(where: str, *, id: str, text: str, split: str, group: str) -> Query: 
     try:
         return Query(id=id, text=text.strip(), split=split, group=group)
     except ValueError:
-        raise SourceError(
+        what, expected = (
             f"the query {id[:80]!r} cannot be used",
-            where=where,
-            expected="an id without a space, and a text of 1 to 20,000 characters without NUL",
-            code="bad-query",
-        ) from None
+            "an id without a space, and a text of 1 to 20,000 characters without NUL",
+        )
+        raise row.fault(what, "bad-query", expected) from None
 
 
 def _day_or_none(text: str | None) -> date | None:
@@ -220,20 +165,20 @@ def _beir(folder: Path) -> CorpusSource:
         raise _missing("not in the layout of BEIR", folder, "corpus.jsonl, queries.jsonl and qrels/test.tsv")
 
     def documents() -> Iterator[FoundDocument]:
-        for where, row in json_rows(corpus):
+        for row in json_rows(corpus):
             title = value if isinstance(value := row.get("title"), str) else ""
-            name, text = _text_of(row, where, "_id"), _text_of(row, where, "text")
-            yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, "beir"), where)
+            name, text = _text_of(row, "_id"), _text_of(row, "text")
+            yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, "beir"), row.where)
 
     judged = cache(partial(_judged, qrels, str(asked)))
 
     def queries() -> Iterator[Query]:
         splits, known = judged()[0], set()
-        for where, row in json_rows(asked):
-            name = _text_of(row, where, "_id")
+        for row in json_rows(asked):
+            name = _text_of(row, "_id")
             if name in splits:
                 known.add(name)
-                yield _query(where, id=name, text=_text_of(row, where, "text"), split=splits[name], group=name)
+                yield _query(row, id=name, text=_text_of(row, "text"), split=splits[name], group=name)
         if missing := sorted(splits.keys() - known):
             what = f"a judgement of the unknown query {missing[0][:80]!r}"
             raise SourceError(what, where=str(asked), code="unknown-query")
@@ -288,9 +233,9 @@ def write_beir(corpus: RetrievalCorpus, folder: Path) -> None:
 
 def _abstracts(path: Path, source: str, ids: Sequence[str], texts: Sequence[str]) -> Iterator[FoundDocument]:
     """Documents as JSON lines; id and text are in the first of these fields that exists."""
-    for where, row in json_rows(path):
-        name, title, text = (_text_of(row, where, *fields) for fields in (ids, ("title",), texts))
-        yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, source), where)
+    for row in json_rows(path):
+        name, title, text = (_text_of(row, *fields) for fields in (ids, ("title",), texts))
+        yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, source), row.where)
 
 
 def _of_claims(
@@ -298,7 +243,7 @@ def _of_claims(
     license: str,  # noqa: A002 - as the field
     documents: Callable[[], Iterator[FoundDocument]],
     files: Sequence[tuple[str, Path]],
-    cited: Callable[[_Row, str], list[str]],
+    cited: Callable[[FileRow], list[str]],
 ) -> CorpusSource:
     """A source of claims, one per line, with the documents that they cite as relevant; claims without any are left out.
 
@@ -309,18 +254,18 @@ def _of_claims(
     """
 
     @cache
-    def rows() -> list[tuple[str, str, _Row, list[str]]]:
-        found = [(split, where, row) for split, path in files for where, row in json_rows(path)]
-        return [(*one, names) for one in found if (names := cited(one[2], one[1]))]
+    def rows() -> list[tuple[str, FileRow, list[str]]]:
+        found = ((split, row) for split, path in files for row in json_rows(path))
+        return [(split, row, names) for split, row in found if (names := cited(row))]
 
     def queries() -> Iterator[Query]:
-        for split, where, row, names in rows():
-            text, group = _text_of(row, where, "claim"), "+".join(sorted(names))[:200]
-            yield _query(where, id=_text_of(row, where, "id"), text=text, split=split, group=group)
+        for split, row, names in rows():
+            text, group = _text_of(row, "claim"), "+".join(sorted(names))[:200]
+            yield _query(row, id=_text_of(row, "id"), text=text, split=split, group=group)
 
     def judgements() -> Iterator[Judgement]:
-        for _, where, row, names in rows():
-            yield from (Judgement(_text_of(row, where, "id"), document, 1) for document in names)
+        for _, row, names in rows():
+            yield from (Judgement(_text_of(row, "id"), document, 1) for document in names)
 
     return CorpusSource(name, license, documents, queries, judgements)
 
@@ -343,7 +288,7 @@ def _check_covid(folder: Path) -> CorpusSource:
         raise _missing("not a folder of Check-COVID", folder, expected)
 
     documents = partial(_abstracts, corpus, "check-covid", ("cord_id",), ("abstract",))
-    return _of_claims("check-covid", "MIT", documents, claims, lambda row, where: [_text_of(row, where, "cord_id")])
+    return _of_claims("check-covid", "MIT", documents, claims, lambda row: [_text_of(row, "cord_id")])
 
 
 _CLAIMS = re.compile(r"claims_([a-z0-9_-]+)\.jsonl(?:\.gz)?")
@@ -362,8 +307,8 @@ def _scifact(folder: Path) -> CorpusSource:
 
     documents = partial(_abstracts, corpus, "scifact", ("doc_id", "_id"), ("text", "abstract"))
 
-    def cited(row: _Row, where: str) -> list[str]:
-        return _words_of(row, where, "cited_doc_ids") if row.get("cited_doc_ids") else []
+    def cited(row: FileRow) -> list[str]:
+        return _words_of(row, "cited_doc_ids") if row.get("cited_doc_ids") else []
 
     return _of_claims("scifact", "CC-BY-4.0 AND ODC-By-1.0", documents, claims, cited)
 
@@ -417,12 +362,12 @@ def _json_lines(path: Path) -> CorpusSource:
     asked, qrels = (found.parent / name for name in ("queries.jsonl", "qrels"))
 
     def documents() -> Iterator[FoundDocument]:
-        for where, row in json_rows(found):
+        for row in json_rows(found):
             title, doi, source, day = (
                 value if isinstance(value := row.get(name), str) else "" for name in ("title", "doi", "source", "date")
             )
-            name, text = _text_of(row, where, "id"), _text_of(row, where, "text")
-            yield FoundDocument(CorpusDocument(name, title, text, _day_or_none(day), source or "jsonl"), where, doi)
+            name, text = _text_of(row, "id"), _text_of(row, "text")
+            yield FoundDocument(CorpusDocument(name, title, text, _day_or_none(day), source or "jsonl"), row.where, doi)
 
     return CorpusSource(
         "jsonl",

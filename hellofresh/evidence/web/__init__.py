@@ -83,8 +83,8 @@ class WebPage:
 class Web(Protocol):
     """Web access of a regime. Errors of searches and pages are part of the results.
 
-    Neither call fails for what is out there; a RunError says that no further call makes sense (the memory is damaged,
-    the provider of searches refuses every one).
+    Neither call fails because of a page or a provider; a RunError means that no further call makes sense (the memory
+    is damaged, the provider of searches refuses every one).
     """
 
     @property
@@ -119,8 +119,8 @@ class ImageSearch(Protocol):
     async def search_image(self, address: str, query: str = "") -> Found:
         """The pages that show the picture at an address; errors are part of the result.
 
-        A query narrows it where the service takes one.
+        A query narrows the search, if the service takes one.
         """
 
     async def pictures(self, url: str) -> Sequence[bytes]:
-        """The first pictures of a page that was read, as the decoder wrote them again; none where none can be had."""
+        """The first pictures of a page that was read, as the decoder wrote them again, if they can be fetched."""

@@ -24,12 +24,12 @@ _SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": 
 
 
 class UnfitPictureError(Exception):
-    """A picture that is not looked at; says why."""
+    """A picture that is refused, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedPicture:
-    """A picture as it was written again: a JPEG of so many pixels."""
+    """A picture written again as a JPEG, with its size in pixels."""
 
     width: int
     height: int
@@ -88,7 +88,7 @@ def _decoded(content: bytes, kind: str) -> DecodedPicture:
 
 
 def _plain(picture: Image.Image) -> Image.Image:
-    """Its colours on white, in a picture that knows nothing else."""
+    """The picture on white, in colours only: without alpha and metadata."""
     if picture.mode.startswith("I;16"):
         picture = picture.point(lambda value: value / 256).convert("L")
     clear = picture.has_transparency_data

@@ -98,7 +98,7 @@ class Workers:
 
 
 async def _stop(worker: asyncio.subprocess.Process) -> None:
-    """End the worker; one that has closed its output is dying, and says by its end why."""
+    """Kill the worker, unless it has closed its output: then it is ending, and its exit status says why."""
     if worker.stdout is not None and not worker.stdout.at_eof():
         with suppress(ProcessLookupError):
             worker.kill()
@@ -110,7 +110,7 @@ async def _stop(worker: asyncio.subprocess.Process) -> None:
 
 
 class Extraction(Workers):
-    """Takes out main texts off the event loop, a few pages at once."""
+    """Extracts main texts outside the event loop, a few pages at once."""
 
     async def main_text(self, body: bytes, content_type: str) -> MainText:
         """Title and main text.
@@ -127,7 +127,7 @@ V = TypeVar("V")
 
 
 class Once(Generic[K, V]):
-    """Work in progress by key: who asks for what is being done waits for it. An asker who leaves does not stop it."""
+    """Work in progress by key: a second request waits for the first. Cancelling a request does not stop the work."""
 
     def __init__(self, work: Callable[[K], Awaitable[V]]) -> None:
         self._work = work

@@ -69,7 +69,7 @@ _UNREAD = ("script", "style", "template")
 
 
 def end_of(text: str) -> datetime | None:
-    """The moment by which all that is dated so was there: of a day its end (UTC); None for what is not a date."""
+    """The latest moment that a date allows: of a day its end (UTC); None for anything but a date."""
     try:
         if len(text) == 10:
             return datetime.combine(date.fromisoformat(text), time(), UTC) + timedelta(days=1)
@@ -80,7 +80,7 @@ def end_of(text: str) -> datetime | None:
 
 
 def youngest(claims: Iterable[str]) -> str:
-    """The latest of several dates, empty without one. A day says nothing beside a moment of the same day."""
+    """The latest of several dates, empty without one. A moment takes precedence over its own day."""
     known = {claim: end for claim in claims if (end := end_of(claim)) is not None}
     timed = {claim[:10] for claim in known if len(claim) > 10}
     left = [claim for claim in known if len(claim) > 10 or claim not in timed]
@@ -99,7 +99,7 @@ def url_date(url: str) -> str:
 
 
 def page_date(tree: HtmlElement, *, is_tame: bool = True) -> str:
-    """The latest date that a page names, empty where it names none; htmldate searches only a tame tree."""
+    """The latest date that a page names, empty where it names none; htmldate searches it if `is_tame`."""
     marked = dict.fromkeys(text.strip() for text in _marked(tree))
     return youngest([*map(read_date, marked), text_date(_lines(tree)), *(_searched(tree) if is_tame else ())])
 
@@ -188,7 +188,7 @@ def _years_and_days(line: str, before: list[_Number], behind: list[_Number]) -> 
 
 
 def _near(line: str, tokens: list[tuple[int, int, str]]) -> Iterator[_Number]:
-    """The numbers beside the first of some words, as far as nothing but spaces and marks stands between them."""
+    """The numbers beside the first of some words, if only spaces and punctuation stand between them."""
     for one, other in pairwise(tokens):
         between = line[min(one[1], other[1]) : max(one[0], other[0])]
         if _BETWEEN.fullmatch(between) is None:
@@ -278,7 +278,7 @@ def _day(year: int, month: int, day: int) -> date | None:
 
 
 def _plausible(when: date | datetime | None) -> str:
-    """As text; empty for nothing, for the future (a day more, for time zones) and for what is absurdly early."""
+    """A date as text; empty for none, for the future (but for a day, for time zones) and for absurdly early ones."""
     try:
         moment = when.astimezone(UTC) if isinstance(when, datetime) else None
     except OverflowError:
@@ -290,7 +290,7 @@ def _plausible(when: date | datetime | None) -> str:
 
 
 def _marked(tree: HtmlElement) -> Iterator[str]:
-    """What elements say that are marked as a date, and what JSON in scripts says."""
+    """The dates in elements that are marked as dates, and in the JSON of scripts."""
     for element in tree.iter():
         if not isinstance(element.tag, str):
             continue
@@ -317,7 +317,7 @@ def _is_dating(name: str, *, in_any_name: bool = False) -> bool:
 
 
 def _lines(tree: HtmlElement) -> Iterator[str]:
-    """The texts of a page, one a block."""
+    """The texts of a page's blocks."""
     from lxml import etree
 
     line: list[str] = []

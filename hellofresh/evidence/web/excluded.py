@@ -94,7 +94,7 @@ class ExcludedSources:
         return sha256_text(canonical_json([sorted(self.domains), sorted(self.names)]))
 
     def reason(self, url: str) -> str:
-        """Why a URL may not be read, empty if it may; what is not a URL is left to the fetcher."""
+        """Why a URL may not be read, empty if it may; the fetcher refuses malformed ones."""
         try:
             address = PageAddress.parse(url)
         except AddressError:

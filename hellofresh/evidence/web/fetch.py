@@ -33,7 +33,7 @@ class PageLimits:
     Attributes:
         total_s: seconds for all of it, redirects and robots.txt among it; waiting for one's turn at a host is not.
         most_bytes: of a body, unpacked.
-        redirects: at most so many.
+        redirects: most redirects.
         robots_bytes: of a robots.txt; what comes after is not read.
         pause_s: seconds between two requests to one host.
         longest_pause_s: most seconds that a host's own Crawl-delay is heeded.
@@ -89,7 +89,7 @@ class _Clock:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Counts; raises TimeoutError when nothing is left."""
+        """Count the time of a block; raises TimeoutError when nothing is left."""
         now = asyncio.get_running_loop().time
         start = now()
         try:
@@ -110,7 +110,7 @@ class _Manners:
 
     @asynccontextmanager
     async def turn(self, host: str) -> AsyncIterator[None]:
-        """Wait for one's turn."""
+        """Wait for a turn at a host."""
         now = asyncio.get_running_loop().time
         async with self._locks[host]:
             await asyncio.sleep(max(0.0, self._free_at.get(host, 0.0) - now()))
@@ -148,7 +148,7 @@ class PageFetcher:
         self._robots_readers = Workers("robots", at_once=1)
 
     async def fetch(self, url: str) -> FetchResult:
-        """Fetch a page; what went wrong with it is in what this gives.
+        """Fetch a page; its fault, if any, is in the result.
 
         Raises:
             RunError: if a worker process hangs.
@@ -217,7 +217,7 @@ class PageFetcher:
         self._robots[file.origin] = await self._robots_body(file)
 
     async def _robots_body(self, address: PageAddress) -> bytes | None:
-        """The file: empty if the site has none, None if it cannot be had."""
+        """The robots.txt: empty if the site has none, None if it cannot be fetched."""
         try:
             async with asyncio.timeout(self._limits.total_s):
                 for _ in range(self._limits.redirects + 1):

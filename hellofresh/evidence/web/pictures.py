@@ -53,7 +53,7 @@ _FAILED_FOR = timedelta(days=7)
 
 
 class PictureCache:
-    """All pictures of a workspace. The file is made by the first picture. Use it as a context manager.
+    """All pictures of a workspace, in a file that the first picture creates. Use it as a context manager.
 
     Args:
         folder: `pictures` in the workspace.
@@ -96,7 +96,7 @@ class PictureCache:
         return None if row is None else (str(row[0]), int(row[1]))
 
     def problem(self, address: str) -> str:
-        """Why the picture at an address could not be had lately, empty where it is worth asking for."""
+        """Why the picture at an address could not be fetched recently; empty if it should be tried."""
         if not self._path.is_file():
             return ""
         row = self._run("SELECT problem, at FROM addresses WHERE address = ?", address).fetchone()
@@ -127,11 +127,11 @@ class PictureCache:
         return known or image
 
     def add_problem(self, address: str, problem: str) -> None:
-        """Keep that the picture at an address cannot be had, and why."""
+        """Record why the picture at an address cannot be fetched."""
         self._note(address, "", problem[:200])
 
     def forget(self, media: Iterable[Media]) -> int:
-        """Delete pictures, as their post is gone; returns how many there were."""
+        """Delete the pictures of a deleted post; return how many there were."""
         forgotten = 0
         for item in media if self._path.is_file() else ():
             sha256 = item.sha256 or self._hash_of(item.address)
@@ -183,11 +183,11 @@ class PictureCache:
 
 
 class PictureError(Exception):
-    """A picture that is not looked at; says why."""
+    """A picture that is refused, with the reason."""
 
 
 class _Reply(Strict):
-    """What a worker says of a picture: its size and content in base 64, or what is wrong with it."""
+    """A worker's reply about a picture: its size and content in base 64, or its fault."""
 
     problem: str = ""
     width: PositiveInt = 1
@@ -280,7 +280,7 @@ class PictureFetcher:
 
 
 class MediaPictures:
-    """Finds the pictures of samples. What cannot be had is passed over, and why is kept in the cache.
+    """Finds the pictures of samples. Those that cannot be fetched are left out, with the reason in the cache.
 
     Args:
         cache: of the workspace.
@@ -294,7 +294,7 @@ class MediaPictures:
 
     @property
     def fetches(self) -> bool:
-        """Whether a picture that is not at hand is fetched."""
+        """Whether missing pictures are fetched."""
         return self._fetcher is not None
 
     def at_hand(self, media: Media) -> Image | None:
@@ -302,7 +302,7 @@ class MediaPictures:
         return self._cache.find(media, use=False)
 
     async def images(self, media: Sequence[Media]) -> tuple[Image, ...]:
-        """The pictures that are to be had, in the order of the media; each says by its address which one it is.
+        """The available pictures, in the order of the media, each with its address.
 
         Raises:
             DataError: if the cache is damaged or cannot be written.
@@ -312,7 +312,7 @@ class MediaPictures:
         return tuple(image for image in found if image is not None)
 
     async def identified(self, media: Sequence[Media]) -> tuple[Media, ...]:
-        """The media with hash and number of the bytes of each picture that is to be had, as it came.
+        """The media, with hash and number of the original bytes of each available picture.
 
         Raises:
             DataError, RunError: as `images`.

@@ -85,14 +85,14 @@ class WebStore:
         return str(self._path)
 
     async def search(self, key: str, others: Sequence[WebStore] = ()) -> Found | None:
-        """What a search found when it was made; one that another memory has is kept here from then on."""
+        """The stored result of a search; one from another run's memory is copied into this one."""
         row = await self._kept("searches", "key", key, others)
         return None if row is None else _found(row[6])
 
     async def keep_search(
         self, key: str, provider: SearchProvider, query: str, before: date | None, searched: ProviderAnswer
     ) -> Found:
-        """Keep a search; it is on disk when this returns. Gives it as it will be played back."""
+        """Store a search, on disk when this returns; return it as it will be replayed."""
         content = _writable(canonical_json(asdict(searched.found)))
         parameters, day = canonical_json(dict(provider.parameters)), before.isoformat() if before else ""
         row = (key, provider.name, parameters, _writable(query), day, self._at(), content, zlib.compress(searched.raw))
@@ -100,9 +100,9 @@ class WebStore:
         return _found(content)
 
     async def page(self, url: str, others: Sequence[WebStore] = ()) -> WebPage | None:
-        """A page as it was when it was read.
+        """The page as it was read.
 
-        One that another memory has, and that leads nowhere else, is kept here from then on.
+        A page from another run's memory is copied into this one, unless it redirects.
         """
         row = await self._kept("pages", "url", _writable(url), others)
         return None if row is None else _page(row[5])
@@ -113,7 +113,7 @@ class WebStore:
         return None if row is None else (_page(row[5]), row[4], zlib.decompress(row[6]))
 
     async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
-        """Keep a page; it is on disk when this returns. Gives it as it will be played back."""
+        """Store a page, on disk when this returns; return it as it will be replayed."""
         text = _writable(canonical_json(asdict(page)))
         url, final_url, kind = map(_writable, (page.url, page.final_url, content_type))
         row = (url, final_url, self._at(), page.status.value, kind, text, zlib.compress(body))
@@ -169,7 +169,7 @@ class WebStore:
 
 
 def _writable(text: str) -> str:
-    """Without halves of surrogate pairs, which no file can hold."""
+    """A text without lone surrogates, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -257,7 +257,7 @@ class StoredWeb:
         return self._images is not None
 
     async def search_image(self, address: str, query: str = "") -> Found:
-        """The pages on which a picture stands and a query fits, or what was found of them before."""
+        """The pages that show a picture and match a query, or their stored list."""
         self._watch(f"search for the picture: {address[:80]}")
         if self._images is None:
             return Found((), "no service for reverse image search is configured")
@@ -282,7 +282,7 @@ class StoredWeb:
         return list(filter(None, found))
 
     async def _picture(self, address: str) -> bytes:
-        """A picture as the decoder wrote it again, empty where it cannot be had."""
+        """A picture as the decoder wrote it again, empty if it cannot be fetched."""
         name = f"picture {address}"
         kept = await self._store.body(name, self._others)
         if kept is not None:

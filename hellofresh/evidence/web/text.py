@@ -33,7 +33,7 @@ _HEADER = re.compile(r"(?i);\s*charset\s*=\s*[\"']?([a-z0-9_:.-]{1,40})")
 
 
 def decode(body: bytes, content_type: str) -> str:
-    """The characters of a body; bytes that fit nowhere become U+FFFD."""
+    """A body as text; undecodable bytes become U+FFFD."""
     for mark, codec in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(codec, "replace")
@@ -129,7 +129,7 @@ _LEAST_SIDE = 100
 
 
 def picture_addresses(body: bytes, content_type: str, most: int) -> list[str]:
-    """The addresses of a page's first pictures as they are written: what it names as its own, then those in it."""
+    """The addresses of a page's first pictures as written: those of its metadata, then those in its text."""
     tree = _tree(decode(body, content_type).replace("\0", "").encode("utf-8", "replace"))
     if tree is None:
         return []
@@ -160,7 +160,7 @@ def _tree(document: bytes) -> HtmlElement | None:
 
 
 def _is_beside(element: HtmlElement) -> bool:
-    """Whether an element stands beside the text, as its tag or its names say."""
+    """Whether an element is no part of the main text, by its tag, class or id."""
     named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
     return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
 

@@ -229,15 +229,6 @@ def _full_samples(
     return found
 
 
-def load_public(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> Sequence[Sample]:
-    """The published samples of a release.
-
-    Raises:
-        ReleaseError: as `load_release`.
-    """
-    return Published.open(workspace, edition, task.name, split).samples(task)
-
-
 def _check_hash(path: Path, manifest: Manifest) -> None:
     entry = manifest.file(path.name)
     stated = entry.sha256 if entry else None

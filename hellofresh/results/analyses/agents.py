@@ -193,13 +193,13 @@ def _means(
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    """Of what is known; nan where nothing is."""
+    """The mean of the known values; nan without any."""
     known = [value for value in values if value is not None]
     return float(np.mean(known)) if known else float("nan")
 
 
 def _floats(values: Iterable[float | None]) -> NDArray[np.float64]:
-    """As an array, nan where not known."""
+    """An array with nan for unknown values."""
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
@@ -415,7 +415,7 @@ def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisRes
 
 
 def _behaviour(given: AgentPanel, system: System) -> dict[str, Cell]:
-    """What a system did, and of responses mean words, links, links that were not given, and pages that refute."""
+    """A system's behaviour; for responses mean words, links, invented links, and refuting pages."""
     asked = system.headline.asked
     traces = [trace for trace in given.traces.get(system.origin, ()) if trace is not None]
     made = np.array([float(len(trace.queries)) for trace in traces] or [float("nan")])

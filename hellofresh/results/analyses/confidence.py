@@ -110,7 +110,7 @@ def certainty(panel: Panel) -> AnalysisResult:
 
 
 def _certainty(system: System) -> NDArray[np.float64]:
-    """Of the answers of the headline, of a vote that of its only prompt; nan where it is missing."""
+    """Certainty of the headline's answers, for a vote that of its only prompt; nan where it is missing."""
     own = system.headline.certainty
     stated = own if np.isfinite(own).any() or len(system.prompts) != 1 else system.prompts[0].certainty
     return np.where(system.headline.answers >= 0, stated, np.nan)
@@ -123,7 +123,7 @@ def _stated(panel: Panel, system: System, where: Where) -> _Stated:
 
 
 def _measures(found: Mapping[int, Calibration] | Mapping[int, CalibrationGap], n: int) -> list[dict[str, Cell]]:
-    """Both ECEs by the number of bins; the Brier score, which knows no bins, with the first of them."""
+    """Both ECEs by the number of bins; the Brier score, which has no bins, is in the first row."""
     cells: list[dict[str, Cell]] = []
     for bins, one in found.items():
         titles = {name: f"ECE, {bins} bins of {kind}" for name, kind in _KINDS.items()}

@@ -110,7 +110,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     "search before the cutoff. The table has both gains.",
 )
 def memory(panel: Panel) -> AnalysisResult:
-    """The gain by search before and after the cutoff, and how far they are apart."""
+    """The gain by search before and after the cutoff, and their difference."""
     result, metric = Findings(panel), panel.task.headline
     for systems in panel.models:
         base = next((one for one in systems if one.regime == _BASE and not one.settings), None)
@@ -141,7 +141,7 @@ def memory(panel: Panel) -> AnalysisResult:
 
 
 def _add_instants(result: Findings, panel: Panel, its: Mapping[str, System], steps: int) -> None:
-    """A system by what could be known, each step against the one before; `steps` are tested together."""
+    """Add a system at each moment, compared with the previous one; `steps` comparisons are adjusted together."""
     common = np.logical_and.reduce([system.headline.asked for system in its.values()])
     name = list(its.values())[-1].label.split(f", {_SETTING}")[0]
     for earlier, (instant, system) in zip([None, *its.values()], its.items(), strict=False):

@@ -44,7 +44,7 @@ _REGIMES = ("zero-shot", "web-search", "placebo")
     version=2,
 )
 def ranking(panel: Panel) -> AnalysisResult:
-    """The standings, with what is to be known of them over periods and quarters."""
+    """The standings, and how they hold over periods and quarters."""
     standings = standings_of(panel)
     ranked, compared = fields_of(panel)
     found = Findings(panel, notes=list(standings.notes))
@@ -79,7 +79,7 @@ def ranking(panel: Panel) -> AnalysisResult:
 def _standing(
     panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: AdjustedScore | None
 ) -> dict[str, Cell]:
-    """A ranked system, or what is compared with them, on the samples on which it is compared."""
+    """A row for a ranked system or a compared entry, on the samples of its comparison."""
     found = measure(panel, system.headline, field.where)
     place: dict[str, Cell] = dict.fromkeys(("rank", "rank_low", "rank_high", "probability_first", "tie_group"))
     if standing is not None:
@@ -119,7 +119,7 @@ def _over_periods(panel: Panel, field: Field) -> list[str]:
 
 
 def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
-    """What is to be known of scores over quarters."""
+    """Notes on scores over quarters."""
     if not panel.past:
         return ["There is no earlier quarter to compare with."]
     if not over.effects:
@@ -230,7 +230,7 @@ def cost(panel: Panel) -> AnalysisResult:
     "raw agreement, and intervals for both.",
 )
 def agreement(panel: Panel) -> AnalysisResult:
-    """Which systems say the same."""
+    """Which systems give the same answers."""
     if len(panel.systems) < 2:
         return missing("Two systems are needed to compare their answers.")
     result = Findings(panel)

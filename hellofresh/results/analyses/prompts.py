@@ -143,7 +143,7 @@ def _wording_marks(panel: Panel, system: System, share: WordingShare) -> list[Ma
 
 
 def _wording(panel: Panel, system: System) -> WordingShare | None:
-    """By the samples that were asked with every prompt."""
+    """The share due to the wording, on the samples asked with every prompt."""
     if len(system.prompts) < 2:
         return None
     common = np.logical_and.reduce([said.asked for said in system.prompts])

@@ -128,7 +128,7 @@ def slices(panel: Panel) -> AnalysisResult:
 
 
 def _enough(panel: Panel, where: Where) -> bool:
-    """Whether a slice has some samples of two classes: without, its score would be about its balance alone."""
+    """Whether a slice has some samples of two classes; otherwise its score would only show its balance."""
     enough = int(where.sum()) >= _LEAST_OF_SLICE
     return enough and (not panel.task.classes or sorted(_sizes(panel, where))[-2] >= _LEAST_OF_CLASS)
 
@@ -198,7 +198,7 @@ def _writer(facts: Mapping[str, object]) -> str | None:
 
 
 def _sources(text: str) -> str:
-    """By the addresses alone: a country's ending or another edition of Wikipedia counts as another language."""
+    """Sources by address alone: a country's domain or another edition of Wikipedia counts as another language."""
     hosts = [host.lower() for host in _HOST.findall(text)]
     if not hosts:
         return "none"
@@ -211,7 +211,7 @@ def _words(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Factor:
-    """A number known of samples, and how a system is measured by its quarters.
+    """A number known for samples, and the metric for its quarters.
 
     Attributes:
         name: what the number is.
@@ -428,7 +428,7 @@ def _folds(panel: Panel, known: Where) -> NDArray[np.int64]:
 
 
 def _cross_fitted(panel: Panel, texts: Sequence[str], folds: NDArray[np.int64]) -> NDArray[np.int8] | None:
-    """What is predicted for each sample by those of other folds; None where nothing can be learnt from a fold."""
+    """The prediction for each sample, learnt from the other folds; None if a fold cannot be learnt from."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

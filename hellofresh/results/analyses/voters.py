@@ -108,7 +108,7 @@ def difficulty(panel: Panel) -> AnalysisResult:
 
 
 def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
-    """What ratings say of samples by which they may be hard, each of shape (n,), nan where it is not known.
+    """Facts from ratings that may make samples hard, each of shape (n,), nan where unknown.
 
     Clearness is how far the intercept is on the label's side.
     """

@@ -136,7 +136,7 @@ def _record(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -> 
 
 
 def _contents(result: AnalysisResult, question: str, *, png: bool) -> dict[str, bytes]:
-    """Table and figure as files hold them, by ending; what there is none of is left out."""
+    """The contents of the files by extension: table and, if there is one, figure."""
     contents: dict[str, bytes] = {}
     if result.table.height:
         contents["parquet"] = _parquet(result.table)

@@ -50,7 +50,7 @@ def cut_words(text: str, limit: int) -> Cut:
 
 
 def web_of(case: Case) -> Web:
-    """The case's way to the web.
+    """The case's web access.
 
     Raises:
         RunError: if it has none.
@@ -120,12 +120,12 @@ async def _safely(call: Awaitable[_T], instead: Callable[[str], _T]) -> _T:
 
 
 async def search_safely(web: Web, query: str, before: date | None) -> Found:
-    """Search; whatever a provider's answer does to its reader is a problem of the search."""
+    """Search; an answer that breaks its reader counts as a failed search."""
     return await _safely(web.search(query, before=before), lambda why: Found((), f"the search {why}"))
 
 
 async def search_image_safely(web: Web, picture: str, query: str = "") -> Found:
-    """Search for the pages on which a picture stands, and a query fits; nothing where the web cannot."""
+    """Search for the pages that show a picture and match a query; empty without reverse image search."""
     if not isinstance(web, ImageSearch):
         return Found(())
     return await _safely(
@@ -141,7 +141,7 @@ async def read_safely(web: Web, url: str) -> WebPage:
 
 @dataclass(slots=True)
 class PageVisit:
-    """A result of a search, and what became of it.
+    """A search result and its outcome.
 
     Attributes:
         place: its place among the results, from 1.
@@ -158,7 +158,7 @@ class PageVisit:
     cut: Cut | None = None
 
     def fields(self, *, hidden: bool = False) -> dict[str, Any]:
-        """What every transcript says of it; `hidden` leaves out what the search showed of the page."""
+        """Its fields in transcripts; `hidden` leaves out title and snippet."""
         found, page, cut = self.result, self.page, self.cut
         return {
             "place": self.place,
@@ -178,9 +178,9 @@ class PageVisit:
 
 
 async def visit_first(visits: Sequence[_V], most: int, visit: Callable[[_V], Coroutine[None, None, bool]]) -> None:
-    """Visit results with different addresses in their order, until so many are used.
+    """Visit results with different addresses in their order, until enough are used.
 
-    As many at once as are still missing, so that which ones are used does not depend on who is faster. Results that are
+    As many at once as are still missing, so that speed does not decide which ones are used. Results that are
     not visited are marked as `twice` or `not-needed`.
     """
     seen: set[str] = set()
@@ -199,7 +199,7 @@ async def visit_first(visits: Sequence[_V], most: int, visit: Callable[[_V], Cor
 
 
 async def visited(web: Web, visit: PageVisit, words: int, carries_item: Callable[[str], bool]) -> bool:
-    """Read a result's page, its first words; whether it can be used."""
+    """Read the first words of a result's page; return whether it can be used."""
     visit.page = page = await read_safely(web, visit.result.url)
     text = clean(page.text)
     if page.status is not PageStatus.OK:

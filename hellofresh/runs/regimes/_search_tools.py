@@ -33,7 +33,7 @@ _HIDING_HOSTS = frozenset({"vertexaisearch.cloud.google.com"})
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a search brought.
+    """The outcome of a search.
 
     Attributes:
         text: what the main model gets to read.
@@ -50,7 +50,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class SearchSide:
-    """Makes one search; what goes wrong is in what it gives.
+    """Makes one search; errors are part of the result.
 
     Attributes:
         web: searches and reads; for a model that searches by itself, it knows what is excluded.
@@ -146,7 +146,7 @@ class SearchSide:
         )
 
     async def _report(self, request: Request) -> Finding:
-        """What the model makes of a request, in so many words; or why it makes nothing of it."""
+        """The model's report, cut to its most words; or why there is none."""
         try:
             answer = await self.ask(f"search-{self.number}", request)
         except RunError as error:

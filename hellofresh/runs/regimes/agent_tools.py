@@ -118,7 +118,7 @@ class AgentTools:
     async def endpoint(self, role: str = MAIN) -> EndpointAddress:
         """Open an OpenAI-compatible endpoint on this machine for any framework's client; open for this sample only.
 
-        What is asked there is kept, bounded and replayed like what `ask` asks. The client calls the model by a role,
+        Requests there are kept, bounded and replayed like those of `ask`. The client calls the model by a role,
         and may name any role that there is. A framework that blocks belongs into a thread: `await
         asyncio.to_thread(...)`.
         """
@@ -212,7 +212,7 @@ class AgentTools:
         return tuple(ordered)
 
     def note(self, name: str, **values: object) -> None:
-        """Put something into the transcript."""
+        """Add an entry to the transcript."""
         self._events.append(NotedEvent(name=name, values=values))
 
     async def _put(self, step: str, role: str, request: Request) -> Answer:
@@ -254,7 +254,7 @@ def _message(role: str, text: str) -> Message:
 
 
 class AgentSession:
-    """What is asked at an endpoint about one sample; `handed` gets what another program hands back, if any."""
+    """The requests at an endpoint about one sample; `handed` receives another program's output, if any."""
 
     def __init__(self, tools: AgentTools, handed: asyncio.Future[Output] | None = None) -> None:
         self._tools, self._handed = tools, handed
@@ -341,7 +341,7 @@ class AgentSession:
             self._handed.set_result(output)
 
     async def settle(self) -> None:
-        """Wait for what is under way; where the sample is cancelled, cancel it."""
+        """Wait for requests under way; cancel them if the sample is cancelled."""
         current = asyncio.current_task()
         if current is not None and current.cancelling():
             for task in self._asked.values():
@@ -349,7 +349,7 @@ class AgentSession:
         await asyncio.gather(*self._asked.values(), return_exceptions=True)
 
     def _signed(self, request: Request) -> Request:
-        """The request with what its provider wants back with calls that it made, which clients do not hand on."""
+        """The request with what its provider expects back with tool calls, which clients do not pass on."""
         messages = []
         for message in request.messages:
             calls = [replace(call, token=self._tokens.get(call.id, "")) for call in calls_of(message)]

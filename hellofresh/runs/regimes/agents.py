@@ -200,7 +200,7 @@ def load_agent(place: str) -> AgentRegime:
 def _regime(name: str, sha256: str, agent: object, defined: Mapping[str, object], *, where: str) -> AgentRegime:
     """An agent as a regime, by its name in the system's identity and the hash of its source.
 
-    What is defined beside it may hold `ROLES` and `USES_WEB`; `where` names its place in errors.
+    Its module may define `ROLES` and `USES_WEB`; `where` names its place in errors.
     """
     solver = getattr(agent(), "solve", None) if inspect.isclass(agent) else agent
     if not inspect.iscoroutinefunction(solver):
@@ -258,7 +258,7 @@ class Proxy:
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Have runs that begin meanwhile ask over it."""
+        """Make runs that begin in this block use it."""
         token = _CURRENT.set(self)
         try:
             yield

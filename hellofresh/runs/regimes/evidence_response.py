@@ -193,7 +193,7 @@ class EvidenceResponse(BaseRegime):
         return responses[chosen], (*asked, best, _noted(responses[chosen]))
 
     def _scores(self, claim: str, evidence: tuple[str, ...], responses: Sequence[Response]) -> list[float]:
-        """The reward of each; one that says nothing stands below all others."""
+        """The reward of each response; an empty one is below all others."""
         reward = self.reward or _opened(self.settings.folders, self.settings.alpha)
         cases = [RewardCase(claim, evidence, response.text) for response in responses if response.text]
         found = iter(reward.score(cases).tolist() if cases else [])
@@ -231,7 +231,7 @@ async def _evidence(case: Case, settings: EvidenceResponseSettings) -> list[Foun
 
 
 def _read(prompt: str, answer: Answer, found: Sequence[FoundEvidence]) -> Response:
-    """A response without its marks of citation; its sources are the documents that it cites, else all it was given."""
+    """A response without citation marks; its sources are the documents that it cites, or else all that were shown."""
     if is_refusal(answer):
         return Response(prompt=prompt, status=Status.BLOCKED, text="")
     text = _LABEL.sub("", clean(answer.text)).strip()

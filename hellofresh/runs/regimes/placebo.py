@@ -53,7 +53,7 @@ def choose_texts(
 ) -> Sequence[PlaceboText]:
     """Texts for a sample, in the order of SHA-256 of `placebo:<sample>:<text>`.
 
-    Fewer than `number` where fewer share no topic word with what the prompt shows of the sample.
+    Fewer than `number` if too many share a topic word with the sample's texts in the prompt.
     """
     words = {word.casefold() for text in shown for word in _WORD.findall(text)}
     unrelated = [text for text in texts if not text.topic_words & words]

@@ -47,7 +47,7 @@ _AROUND = " \t*_`"
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What a model wrote, as far as it counts.
+    """The part of a model's answer that counts.
 
     Attributes:
         text: up to the end of the first line that searches; what comes after it was written without a result.
@@ -160,7 +160,7 @@ class SearchAgentSettings(LookUpSettings):
     @model_validator(mode="before")
     @classmethod
     def _one_name(cls, said: dict[str, object]) -> dict[str, object]:
-        """Settings that ask the same are one system: without searches, their number says nothing."""
+        """Make equal systems equal: without searches, `searches` has no effect."""
         if str(said.get("searches")) == "0" and said.get("mode", "agent") == "agent":
             said = {**said, "mode": "offline"}
         if said.get("mode", "agent") != "agent":
@@ -261,7 +261,7 @@ async def look_up(case: Case, settings: LookUpSettings, query: str, prompt: str,
 
 
 def read_rationale(text: str) -> str:
-    """What a text says after its last `Summary: `, else its end."""
+    """The text after the last `Summary: `, or else the end of the text."""
     summaries = list(_SUMMARY.finditer(text))
     return clean(text[summaries[-1].end() :] if summaries else text).strip()[-_RATIONALE_CHARACTERS:]
 
@@ -340,7 +340,7 @@ class _Conversation:
         return Message("user", (frame, "\n\n".join([*given, instruction])))
 
     async def _turn(self, step: str = "") -> tuple[Answer, Turn]:
-        """Let the model speak; what it writes after a line that searches is forgotten."""
+        """Ask the model for its next turn; text after a search line is dropped."""
         step = step or f"turn-{1 + sum(message.role == 'assistant' for message in self.messages)}"
         tools = (_TOOL,) if self._calls_tools else ()
         try:
@@ -366,7 +366,7 @@ class _Conversation:
         return answer
 
     async def _follow(self, query: str, left: int) -> tuple[str, int]:
-        """What the model reads after a query, and how many searches are left."""
+        """The message that follows a query: the finding, and how many searches are left."""
         if normalised(query) in self.queries:
             values = {"query": one_line(query, _QUERY_CHARACTERS)}
             self.events.append(NotedEvent(prompt=self.prompt.id, name="repeated-query", values=values))

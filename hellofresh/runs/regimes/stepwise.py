@@ -54,7 +54,7 @@ class StepwiseSettings(LookUpSettings):
 
 @dataclass(slots=True)
 class _Checking:
-    """One prompt's way: what happened, and the addresses that findings rest on."""
+    """The state of one prompt: events, and addresses of sources."""
 
     case: Case
     prompt: Prompt
@@ -87,7 +87,7 @@ class _Checking:
         return finding.text
 
     async def decide(self, notes: Sequence[str]) -> Choice:
-        """The decision by what was found out, asked for once more where the answer holds none."""
+        """The decision by these notes; asked for once more if the answer has none."""
         frame, instruction = self.case.question(self.prompt).parts
         block = fence(notes)
         given = self.case.prompt_set.step("notes", {}, notes=block.text, mark=block.mark).text
@@ -118,7 +118,7 @@ class _Checking:
 
 @dataclass(frozen=True, slots=True)
 class Stepwise(LookUpRegime):
-    """What both have in common; a subclass finds the notes that the decision is made by."""
+    """The common part of both regimes; a subclass finds the notes for the decision."""
 
     version: ClassVar[int] = 2
     roles: ClassVar[Mapping[str, str]] = {SUMMARISER: "answers the queries; it never sees the sample"}

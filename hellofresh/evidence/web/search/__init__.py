@@ -29,7 +29,7 @@ class ProviderAnswer:
 class SearchProvider(Protocol):
     """A way to search for at most `count` results.
 
-    With `before`, only for what was there before that day if `dated`. What goes wrong is in what it gives; a RunError
+    With `before`, only for pages from before that day if `dated`. Errors are part of the result; a RunError
     says that no search at all would be answered: nothing of it is kept, so that a run can go on later.
 
     `name` is as in the settings. `parameters` are all that decides what is found; `dated` says whether it can search as
@@ -70,7 +70,7 @@ class Hit(BaseModel):
 def ranked(hits: Sequence[Hit], count: int, before: date | None) -> Found:
     """The first `count` hits with an address on the web, without those known to be from `before` or later.
 
-    Providers' own filters let later pages through, so that what they say of a page's day is looked at again.
+    Providers' own filters let later pages through, so the stated days are checked again.
     """
     results: list[SearchResult] = []
     for hit in hits:

@@ -147,7 +147,7 @@ def _read(path: Path) -> Document:
 
 
 class _AtHand:
-    """Reads the pages that it searches."""
+    """Reads pages of the corpus that is searched."""
 
     def text_at(self, address: PageAddress) -> MainText | None:
         raise NotImplementedError

@@ -48,7 +48,7 @@ _SHUT_OUT = frozenset({401, 402, 403})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """How a service is asked over HTTP, and where its results stand in the JSON that it answers with.
+    """How to ask a service over HTTP, and where its JSON answer has the results.
 
     Attributes:
         name: as in the settings.
@@ -138,7 +138,7 @@ class HttpProvider:
             return ProviderAnswer(Found((), "not the provider's format"), outcome)
 
     async def _try(self, ask: Mapping[str, str | int]) -> bytes | str | TryAgain:
-        """The body, or why not to try again, or why to."""
+        """The body, or the reason to stop, or the reason to try again."""
         is_posted = self._service.is_posted
         body, method = (json.dumps(ask).encode(), "POST") if is_posted else (None, "GET")
         query = {**({} if is_posted else {name: str(value) for name, value in ask.items()}), **self._secret_query}
@@ -157,7 +157,7 @@ class HttpProvider:
         return self._judged(reply.status, reply.wait_s) or reply.body
 
     def _judged(self, status: int, wait_s: float | None) -> str | TryAgain | None:
-        """What a status says against an answer, None for an answer."""
+        """The error that an HTTP status means; None for an answer."""
         if status == 429 or status >= 500:
             return TryAgain(f"HTTP {status}", wait_s)
         if status in _SHUT_OUT or (status != 200 and not self._answered):
@@ -175,7 +175,7 @@ class HttpProvider:
 
 
 def _until(before: date | None, name: str, form: str) -> dict[str, str]:
-    """The field that asks for what was there before a day, with the day before it in a form; nothing without a day."""
+    """The field that asks for pages from before a day, holding the previous day in this format; empty without a day."""
     return {} if before is None else {name: form.format(before - timedelta(days=1))}
 
 
@@ -317,7 +317,7 @@ class Ddgs:
         }
 
     async def search(self, query: str, count: int, before: date | None) -> ProviderAnswer:
-        """Search once: whoever asks such a page again at once is shut out for longer."""
+        """Search once: an immediate retry would be blocked for longer."""
         raw = b""
         try:
             async with asyncio.timeout(_DDGS_DEADLINE_S):
@@ -405,7 +405,7 @@ def open_image_provider(
 
 
 def _place(service: Service, said: WebProviderSettings, *, replay: bool) -> tuple[str, str]:
-    """Where a service is asked, and with which key; without one where nothing will be asked."""
+    """Address and key of a service; without a key where nothing will be requested."""
     base_url, variable = said.base_url or service.base_url, said.key_variable or service.key_variable
     if not base_url:
         raise ConfigError(

@@ -96,9 +96,9 @@ async def write_queries(
 
 
 def read_queries(text: str, most: int, words: int) -> tuple[tuple[str, ...], str]:
-    """The first so many queries in an answer, each cut to so many words; or why there are none.
+    """The first queries in an answer, each cut to its most words; or why there are none.
 
-    `none` alone says that nothing is to be searched for.
+    `none` alone means that nothing needs a search.
     """
     found: dict[str, str] = {}
     for line in query_lines(clean(text)):
@@ -157,7 +157,7 @@ async def respond(
     evidence: Sequence[PageEvidence] | None,
     pictures: DescribedPictures,
 ) -> tuple[Response, Sequence[Event]]:
-    """Have the model respond by the evidence, which is None where nothing was looked for."""
+    """Ask for a response by the evidence; None means that nothing was searched for."""
     pages = [page for page in evidence or () if page.quotes]
     rules = {"words": str(settings.words), "misleading": OPENINGS[0], "accurate": OPENINGS[1]}
     if pages:
@@ -215,7 +215,7 @@ def read_response(answer: Answer, given: Sequence[str]) -> WrittenResponse:
 
 
 def _without_gaps(line: str) -> str:
-    """A line as if no address had stood in it: what only led to one goes; one that is spoken of is `a website`."""
+    """A line without its addresses: words that only introduce one go; one within a sentence becomes `a website`."""
     kept = []
     for sentence in re.split(r"(?<=[.!?])\s+", " ".join(line.split())):
         if _GAP in sentence and all(_POINTING.fullmatch(word) for word in re.findall(r"[^\W_]+", sentence)):
@@ -301,7 +301,7 @@ class Correction(BaseRegime):
         return f"{OPENINGS[0]}: {'word ' * self.settings.words}"
 
     def prolong(self, step: str, turn: int) -> str:
-        """Nothing that refutes, so that every page is asked."""
+        """An answer that refutes nothing, so that every page is read."""
         return "CONTEXT: none" if step.startswith("evidence") else self.rehearse(step, turn)
 
     async def solve(self, case: Case) -> Outcome:
@@ -381,7 +381,7 @@ async def _gather(
 async def _search_pictures(
     case: Case, settings: CorrectionSettings, web: Web, query: str = ""
 ) -> tuple[list[Found], list[Event]]:
-    """What a search by each picture and a query finds, and what happened; nothing where no service is configured.
+    """The pages found by each picture with a query, and the events; nothing if no service is configured.
 
     Only pictures with an address on the web are searched for: the service has to fetch them, and takes no upload.
     """

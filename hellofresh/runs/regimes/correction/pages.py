@@ -42,12 +42,12 @@ from hellofresh.tasks.transcripts import STANCES, AskedEvent, Event, NotedEvent,
 
 @dataclass(frozen=True, slots=True)
 class TextRelevance:
-    """By an encoder of texts, in a thread of its own."""
+    """Relevance by an encoder of texts, in its own thread."""
 
     encoder: Encoder
 
     async def of(self, post: str, pages: Sequence[str]) -> Sequence[float]:
-        """Cosines, to four decimals, so that the order does not hang on the last bit of a float."""
+        """Cosines to four decimals, so that the order does not depend on rounding errors."""
         return await asyncio.to_thread(self.of_pairs, [(post, page) for page in pages]) if pages else ()
 
     def of_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -66,7 +66,7 @@ _LIMITED_CHARACTERS = 150
 
 @dataclass(slots=True, kw_only=True)
 class Link(PageVisit):
-    """A result, and what became of it.
+    """A search result and its outcome.
 
     Attributes:
         number: the search, from 1.
@@ -108,7 +108,7 @@ class Link(PageVisit):
 
 @dataclass(frozen=True, slots=True)
 class FoundPages:
-    """What the search came to.
+    """The outcome of all searches.
 
     Attributes:
         used: links that evidence is looked for in, the best first: by priority, then by relevance.
@@ -123,7 +123,7 @@ class FoundPages:
     similarities: Sequence[float] = ()
 
     def events(self) -> Iterator[Event]:
-        """The searches, each with its links after it, and how many links became of what.
+        """The searches, each followed by its links, and the number of links by outcome.
 
         Links that were not looked at, since there were enough, are only counted.
         """
@@ -204,7 +204,7 @@ class PageSearch:
         return [f"{query[:_LIMITED_CHARACTERS]} ({group})" for query in queries for group in groups] or queries
 
     def _choose(self, links: Sequence[Link]) -> list[Link]:
-        """The first links of each priority; what is left out says why."""
+        """The first links of each priority; others get the reason for leaving them out."""
         seen: set[str] = set()
         count = Counter[Priority]()
         for link in links:
@@ -230,7 +230,7 @@ class PageSearch:
         return "" if link.priority else "unrated"
 
     async def _read(self, link: Link) -> None:
-        """Read a page and look at where it really is, and at its date."""
+        """Read a page, and check its final address and its date."""
         link.page = page = await read_safely(self.web, link.result.url)
         if page.status is not PageStatus.OK:
             link.dropped = str(page.status)
@@ -240,7 +240,7 @@ class PageSearch:
             link.dropped = self._sort(link, page.final_url) or self._late(page, link.result.date)
 
     async def _compare(self, link: Link) -> float | None:
-        """Look whether a page that a picture led to shows that picture; None where its pictures cannot be compared."""
+        """Check whether a page found by a picture shows that picture; None if its pictures cannot be compared."""
         if self.pictures is None or not isinstance(self.web, ImageSearch):
             return None
         contents = await self.web.pictures(link.result.url)
@@ -304,7 +304,7 @@ _STRAIGHT = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class PageEvidence:
-    """What a page has to say.
+    """The evidence from one page.
 
     Attributes:
         link: the page.
@@ -319,7 +319,7 @@ class PageEvidence:
     problem: str = ""
 
     def events(self, number: int) -> Iterator[Event]:
-        """The request to the page, and what came of it."""
+        """The request about the page, and its outcome."""
         if not self.problem:
             yield AskedEvent(step=f"evidence-{number}", role=EXTRACTOR)
         yield QuotedEvent(
@@ -374,7 +374,7 @@ async def _ask(
 
 
 def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings) -> PageEvidence:
-    """The quotes in an answer that stand in the page, the first so many of each kind, widened to whole sentences."""
+    """The first quotes of each kind in an answer that are in the page, widened to whole sentences."""
     kept: dict[str, str] = {}
     missing = 0
     for kind, quote in _quotes(said):
@@ -392,7 +392,7 @@ def read_evidence(link: Link, text: str, said: str, settings: CorrectionSettings
 
 
 def _quotes(said: str) -> Iterator[tuple[str, str]]:
-    """What an answer quotes, with its kind; a quote goes on until the next label."""
+    """The quotes in an answer with their kinds; a quote ends at the next label."""
     kind, lines = "", list[str]()
     for line in [*said.split("\n"), "NONE"]:
         label = _LABEL.match(line)

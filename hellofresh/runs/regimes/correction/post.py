@@ -142,7 +142,7 @@ class Unlinked:
 
 
 def without_links(text: str, *, instead: str = "", spare: Callable[[str], bool] = lambda _: False) -> Unlinked:
-    """Take every address out of a text; of a Markdown link its words stay, of any other a space.
+    """Remove every address from a text; a Markdown link keeps its words, any other becomes a space.
 
     Args:
         text: any text.
@@ -213,7 +213,7 @@ class DescribedPictures:
     doubtful: Sequence[str] = ()
 
     def with_named(self, pages: Sequence[str]) -> DescribedPictures:
-        """The same with the doubtful people whom a page names in full."""
+        """These descriptions, with the doubtful people whom a page names in full."""
         named = [name for name in self.doubtful if any(names_person(page, name) for page in pages)]
         said = [f"The pictures show {', '.join(named)}, whom pages about the post name too."] if named else []
         return replace(self, texts=(*self.texts, *said), doubtful=())
@@ -221,7 +221,7 @@ class DescribedPictures:
 
 @dataclass(frozen=True, slots=True)
 class PictureTools:
-    """What looks at pictures besides models: a reader of text and a source of known people, each None for none."""
+    """Tools for pictures besides models: a reader of text and a source of known people, either may be None."""
 
     reader: RapidOcr | None = None
     people: People | None = None
@@ -229,7 +229,7 @@ class PictureTools:
 
 @dataclass(slots=True)
 class _Findings:
-    """What is known of one picture before it is described."""
+    """The findings about one picture, before its description."""
 
     caption: str = ""
     people: tuple[str, ...] = ()
@@ -248,7 +248,7 @@ def most_requests(settings: CorrectionSettings) -> int:
 
 
 def description_parameters(settings: CorrectionSettings) -> Parameters:
-    """What decides descriptions besides the settings: the reader's weights, and who the source of people knows."""
+    """The parameters of descriptions besides the settings: the reader's weights, and the known people."""
     if not settings.vision or settings.describe != "merged":
         return {}
     people = _people(settings)
@@ -302,7 +302,7 @@ class _Describer:
     tools: PictureTools
 
     async def look(self, number: int, media: Media, image: Image | None) -> tuple[str, Sequence[str], Sequence[Event]]:
-        """One picture in words, the people in it who are doubtful, and what happened."""
+        """One picture in words, its doubtful people, and the events."""
         given = one_line(media.description, _CHARACTERS)
         if image is None or self.settings.describe == "given":
             return given, (), ()
@@ -333,7 +333,7 @@ class _Describer:
         return found
 
     async def _agrees(self, number: int, caption: str, image: Image, found: _Findings) -> bool:
-        """Whether the model says of a caption that the picture shows it, and does not say that it adds anything."""
+        """Whether the model confirms that the picture shows the caption, and denies that the caption adds anything."""
         block = fence([caption])
         slots, answers = {"caption": block.text, "mark": block.mark}, []
         for question in _EXAM:
@@ -345,7 +345,7 @@ class _Describer:
         return not found.problem
 
     async def _merge(self, number: int, found: _Findings) -> tuple[str, str]:
-        """One description, and where its words come from; a caption alone is one already."""
+        """One merged description and the source of its words; a caption alone needs no merging."""
         if not (found.people or found.lines):
             return found.caption, _CAPTION if found.events else _GIVEN
         parts = {"Caption": found.caption, "People": ", ".join(found.people), "Text": " / ".join(found.lines)}
@@ -372,7 +372,7 @@ async def _read(reader: RapidOcr, settings: CorrectionSettings, image: Image, fo
 
 
 async def _ask(case: Case, step: str, text: str, most: int, image: Image | None, **slots: str) -> tuple[Event, str]:
-    """What the describer says to a step's text, on one line; empty where it refuses."""
+    """The describer's answer to a step, on one line; empty if it refuses."""
     message = case.step(text, **slots)
     shown = message if image is None else Message("user", message.parts, images=(image,))
     answer = await case.ask(step, "", Request((shown,), most, sample=case.sample), role=DESCRIBER)
@@ -381,7 +381,7 @@ async def _ask(case: Case, step: str, text: str, most: int, image: Image | None,
 
 
 def _noted(number: int, text: str, source: str, image: Image, found: _Findings) -> NotedEvent:
-    """What became of a picture, with all numbers, and where its words come from.
+    """The outcome for a picture, with all numbers and the source of its words.
 
     The source is `alternative text` (it came with the post), `caption` (by a model), `merged`, `direct`, or `unmerged`
     where the model that should have merged gave nothing.
@@ -433,7 +433,7 @@ def relative_days(text: str, posted: date) -> Mapping[str, str]:
 
 
 def _moved(posted: date, unit: str, number: int, *, whole: bool) -> str:
-    """So many units from a day on; of weeks all days if `whole`, of weekdays the nearest one in that direction."""
+    """The day that many units later; for weeks all days if `whole`, for weekdays the nearest one in that direction."""
     months = 12 * posted.year + posted.month - 1 + number
     if unit == "year" or (unit == "month" and months < 12):
         return f"{max(1, posted.year + number)}"

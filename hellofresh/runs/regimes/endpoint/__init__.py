@@ -97,7 +97,7 @@ class Question:
 
 
 class _Loose(BaseModel):
-    """What else stands there is looked at by name, or says nothing."""
+    """Further fields are checked by name or ignored."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
@@ -219,7 +219,7 @@ def read_question(body: bytes, form: QuestionForm) -> Question:
 
 
 def digest(request: Request) -> str:
-    """What names a request among others: all that is asked, without what it is about."""
+    """A request as canonical JSON: its whole content, but not its sample."""
     plain = replace(request, sample=None, messages=())
     messages = [
         [
@@ -277,7 +277,7 @@ def _from_responses(body: _ResponsesBody) -> Question:
 
 
 def _options(given: Mapping[str, JsonValue]) -> str:
-    """What is passed on as it is, as JSON; empty without any."""
+    """The options that are passed on unchanged, as JSON; empty without any."""
     said = {
         name: value
         for name, value in given.items()

@@ -109,7 +109,7 @@ class EndpointServer:
         self.port = int(self._runner.addresses[0][1])
 
     async def close(self) -> None:
-        """Stop listening; what is under way is waited for, for a second."""
+        """Stop listening; wait up to a second for requests under way."""
         runner, self._runner = self._runner, None
         if runner is not None:
             await runner.cleanup()
@@ -194,7 +194,7 @@ class EndpointServer:
 
 
 def _failed(status: int, code: str, what: str) -> web.Response:
-    """An error as clients read it; none of them is to ask again: whoever answers has done that."""
+    """An error in the clients' form, never retryable: the run has retried already."""
     error = {"message": what, "type": "hellofresh_error", "param": None, "code": _WIRE_CODES.get(code, code)}
     return web.json_response({"error": error}, status=status, headers={"x-should-retry": "false"})
 
