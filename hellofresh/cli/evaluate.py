@@ -28,7 +28,7 @@ from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.record import read_predictions
 from hellofresh.runs.regimes import agent_regime, get_regime, usual_regime
 from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.outputs import Choice, Output, Status
+from hellofresh.tasks.outputs import Choice, Output, Status, output_of
 from hellofresh.tasks.samples import to_json
 
 _SHOWN = 300
@@ -221,7 +221,7 @@ def _show_examples(
             said[row["sample"], row["prompt"]] = row["text"]
     left, prompt = {"wrong": False, "right": True}, ""
     for row in read_predictions(report.folder):
-        given, prompt = row.output, prompt or row.prompt
+        given, prompt = output_of(row), prompt or row.prompt
         if not isinstance(given, Choice) or row.prompt != prompt or row.id not in labels or row.id not in samples:
             continue
         right = given.label == labels[row.id].label

@@ -103,7 +103,7 @@ def cost_chart(scale: Scale, values: Values, costs: Sequence[float | None]) -> C
     low, high = decades([cost for cost, _ in known.values()])
     drawn = scale.zoomed(MetricValue("", score, score, score) for _, score in known.values())
     systems = [at for at in priced if values["kind"][at] == "Systems"]
-    best = frontier(*zip(*(known[at] for at in systems), strict=True), scale) if systems else []
+    best = frontier([known[at][0] for at in systems], [known[at][1] for at in systems], scale)
     places = [((math.log10(cost) - low) / (high - low), drawn.share(score)) for cost, score in known.values()]
     names = {priced.index(systems[at]): str(values["name"][systems[at]]) for at in reversed(best)}
     sides = {priced[at]: side for at, side in label_sides(places, names).items()}

@@ -320,7 +320,15 @@ _INSTEAD = (
     .when(pl.col("documents").is_not_null()).then(pl.lit("a ranking")).otherwise(pl.lit("no answer"))
 )  # fmt: skip
 """Words for a missing class."""
-_BARE = ["id", "origin", "prompt", "headline", "label", _INSTEAD.alias("instead"), CHANCE.alias("chance")]
+_BARE: list[pl.Expr | str] = [
+    "id",
+    "origin",
+    "prompt",
+    "headline",
+    "label",
+    _INSTEAD.alias("instead"),
+    CHANCE.alias("chance"),
+]
 """An answer without its texts."""
 
 
