@@ -311,13 +311,13 @@ def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit:
     row = page.locator(".hf-system tr:not(.hf-group)").first
     height = row.bounding_box()
     assert height is not None and height["height"] < 50
-    cutoff = row.locator("td").nth(5)
-    expect(cutoff).to_be_hidden()
+    provenance = row.locator("td").nth(6)
+    expect(provenance).to_be_hidden()
     row.locator("td").nth(2).click()
-    expect(cutoff).to_be_visible()
-    assert cutoff.evaluate("cell => getComputedStyle(cell, '::before').content") == '"Cutoff"'
+    expect(provenance).to_be_visible()
+    assert provenance.evaluate("cell => getComputedStyle(cell, '::before').content") == '"Provenance"'
     row.locator("td").nth(2).click()
-    expect(cutoff).to_be_hidden()
+    expect(provenance).to_be_hidden()
     page.get_by_role("button", name="Filters").click()
     page.get_by_role("combobox", name="Order").select_option("System")
     assert seen.fragment == "sort=system"
