@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -20,6 +22,8 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from verifier.checks import Check, beside_checks, find_releases, repeat_checks, report_lines, verify_release
 from verifier.publication import publication_checks, publications_above
+from verifier.scores import table_of
+from verifier.statistics import Metric
 
 
 @pytest.fixture
@@ -155,3 +159,11 @@ def test_a_file_that_no_account_of_a_publication_lists_is_found(
     assert any("names.txt" in fault for fault in by_name(publication_checks(root))["publication"].faults)
     (tmp_path / "README.md").write_text("of the repository that the publication lies in")
     assert publications_above(find_releases(root)) == [root]
+
+
+def test_a_missing_number_counts_as_the_worst_one_with_a_weight_of_one() -> None:
+    numbers = {("e", "p", "overall"): np.array([[7.0, 1.0], [np.nan, 1.0], [9.0, 1.0]])}
+    content: Any = SimpleNamespace(numbers=numbers, groups=np.array([0, 1, 2]))
+    metric = Metric("overall", (), (2.0, 10.0))
+    table = table_of(content, "e", "p", metric, np.array([True, True, False]))
+    assert metric.value(table.sum(axis=0)) == (7 + 2) / 2
