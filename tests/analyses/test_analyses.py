@@ -324,7 +324,7 @@ def test_ranks_without_labels_that_few_could_flip_are_those_on_the_labels_that_a
         assert rows["n"].unique().to_list() == [int((costs >= least).sum())]
         assert dict(rows.select("system", "rank").iter_rows()) == {"alpha": 1, "beta": 2}
     without = replace(panel, facts=[{**facts, "flip_cost": None} for facts in panel.facts])
-    assert "not known" in answer("robustness", without).missing
+    assert "unknown" in answer("robustness", without).missing
 
 
 def test_probabilities_that_follow_the_intercepts_are_told_from_choices_that_are_as_good(build) -> None:
