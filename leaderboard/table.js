@@ -1,7 +1,8 @@
 "use strict";
 
-/* Sorts, searches, filters and narrows the tables of systems, and ticks those to compare. What is chosen stands in the address after "#", so that a
-   link keeps it; everything is read from the table itself, and nothing is fetched or stored. */
+/* Sorts, searches, filters and narrows the tables of systems, and ticks those to compare. What is chosen stands in the
+   address after "#", so that a link keeps it; everything is read from the table itself, and nothing is fetched or
+   stored. */
 (() => {
   let update = () => {};
   const replace = history.replaceState.bind(history);
@@ -177,7 +178,8 @@
         select.value = "";
         // The menu has one direction of each column, heads have both.
         if (key === "sort" && sortable.some((at) => keyOf(titles[at]) === state.sort.replace("-", ""))) continue;
-        dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
+        // "All sources" of another board is what this one shows anyway.
+        if (state[key] !== "all") dropped += ` The address asked for ${key} “${state[key].slice(0, 60)}”, which is not here: left out.`;
         state[key] = "";
         write(false);
       }
