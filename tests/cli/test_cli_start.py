@@ -60,7 +60,7 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     modules = loaded(after(*arguments))
     assert [name for name in HEAVY if name in modules] == []
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
-    core = {f"hellofresh.core{name}" for name in ("", ".children", ".editions", ".errors", ".quarters")}
+    core = {f"hellofresh.core{name}" for name in ("", ".children", ".editions", ".errors", ".plugins", ".quarters")}
     assert own <= core | {"hellofresh", "collectors", "hellofresh.runs", "hellofresh.runs.evaluation"}
     assert len(modules) < 150
 
