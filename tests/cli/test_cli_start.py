@@ -62,7 +62,7 @@ def test_help_and_wrong_use_load_nothing_of_what_carries_commands_out(arguments:
     own = of(modules, "hellofresh") - of(modules, "hellofresh.cli")
     core = {f"hellofresh.core{name}" for name in ("", ".children", ".editions", ".errors", ".plugins", ".quarters")}
     assert own <= core | {"hellofresh", "collectors", "hellofresh.runs", "hellofresh.runs.evaluation"}
-    assert len(modules) < 150
+    assert len(modules) < 200  # some 50 of them read the entry points of other packages
 
 
 def test_the_package_alone_loads_nothing() -> None:
