@@ -102,7 +102,7 @@
       const left = every.filter((row) => !row.hidden).length;
       const counted = every.some((row) => row.hidden && number(upper(row, 0)) > 0) ? "; ranks count the hidden too" : "";
       status.textContent = left < every.length ? `${left} of ${every.length} systems shown${counted}` : "";
-      if (dropped) status.textContent += dropped;
+      if (dropped) status.textContent += (status.textContent && ".") + dropped;
       if (!left) offerButton(status, "Clear search and filters", { find: "", ...none, provenance: "" });
       if (left === every.length || !narrow || state.provenance || state.find) return;
       offerButton(status, "Show uploaded systems", { provenance: "all" });

@@ -260,7 +260,9 @@ def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: C
     seen = visit()
     page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
-    expect(page.get_by_role("status")).to_contain_text("asked for regime “<b>”, which is not here: left out.")
+    expect(page.locator(".hf-tools [role=status]")).to_contain_text(
+        "systems shown. The address asked for regime “<b>”, which is not here: left out."
+    )
     assert "regime" not in seen.fragment
     page.goto(f"{seen.address}about.html")
     seen.go("x-notes/2024Q1/index.html#provenance=uploaded&sort=nothing&hide=f1,rank,nothing")
