@@ -21,7 +21,8 @@ from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from verifier.checks import Check, beside_checks, find_releases, repeat_checks, report_lines, verify_release
-from verifier.publication import publication_checks, publications_above
+from verifier.publication import ACCOUNT, publication_checks, publications_above
+from verifier.reading import misfit
 from verifier.scores import table_of
 from verifier.statistics import Metric
 
@@ -167,3 +168,31 @@ def test_a_missing_number_counts_as_the_worst_one_with_a_weight_of_one() -> None
     metric = Metric("overall", (), (2.0, 10.0))
     table = table_of(content, "e", "p", metric, np.array([True, True, False]))
     assert metric.value(table.sum(axis=0)) == (7 + 2) / 2
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "fault"),
+    [
+        ([1, 2], [int], ""),
+        ([1, "2"], [int], '[1]: "2" does not belong here'),
+        ({"a": [{"b": 1}, {"b": None}]}, {"a": [{"b": int}]}, "a[1].b: null does not belong here"),
+        ({"a": 1}, {"a": int, "b?": str}, ""),
+        ({}, {"a": int}, "a: missing"),
+        ({"a": 1, "c": 2}, {"a": int}, '"c": not a field'),
+        ({"a": 1, "c": "x"}, {"a": int, "*": str}, ""),
+        ("x", (int, None, str), ""),
+        (True, (int, None), "the line: true does not belong here"),
+        (3, range(3), "the line: 3 does not belong here"),
+        (2, float, ""),
+        ([], {"a": int}, "the line: not an object"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_form_is_named_with_its_place(value: object, form: Any, fault: str) -> None:
+    assert misfit(value, form).replace('"', "") == fault.replace('"', "")
+
+
+@pytest.mark.parametrize("content", ["{}", "[", '{"files": 3}'])
+def test_a_publication_without_a_readable_account_fails_its_one_check(tmp_path: Path, content: str) -> None:
+    (tmp_path / ACCOUNT).write_text(content)
+    (check,) = publication_checks(tmp_path)
+    assert not check.ok and ACCOUNT in "".join(check.faults)
