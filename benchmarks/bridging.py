@@ -1,7 +1,7 @@
 """Quality of the fit of ratings, coverage of its intervals, and its costs.
 
     python benchmarks/bridging.py [--only oracle|coverage|writers|rings|polis|cost] [--oracle DIR] [--ratings N]
-                                  [--samples N] [--json] [--picture SVG]
+                                  [--samples N] [--cluster ADDRESS] [--json] [--picture SVG]
 
 - oracle: beside X's own scorer on an invented world (DIR holds the dump's tables as .tsv.gz, x_scorer_notes.csv.gz and
   x_scorer_flips.csv): correlation and mean absolute difference of intercepts, share of equal statuses, with and without
@@ -15,7 +15,8 @@
   several sizes, whose honest raters share interests and hours or do not; and a pushed note's loss without the ring.
 - polis: how stable intercepts of real votes are for resampled raters, if the tables are beside DIR.
 - cost: CPU and wall seconds and peak memory for a made dump of N ratings, from its files to the table, with two
-  reading processes; and for the fit alone. The dump is made by a process of its own.
+  reading processes (or the workers of a Dask cluster, whose costs are not counted); and for the fit alone. The dump is
+  made by a process of its own.
 
 --picture draws the ratings of invented notes by either camp, for docs/voters.md.
 """

@@ -138,11 +138,8 @@ def _query(row: FileRow, *, id: str, text: str, split: str, group: str) -> Query
     try:
         return Query(id=id, text=text.strip(), split=split, group=group)
     except ValueError:
-        what, expected = (
-            f"the query {id[:80]!r} cannot be used",
-            "an id without a space, and a text of 1 to 20,000 characters without NUL",
-        )
-        raise row.fault(what, "bad-query", expected) from None
+        expected = "an id without a space, and a text of 1 to 20,000 characters without NUL"
+        raise row.fault(f"the query {id[:80]!r} cannot be used", "bad-query", expected) from None
 
 
 def _day_or_none(text: str | None) -> date | None:
