@@ -30,7 +30,6 @@ class Noun(NamedTuple):
 
 NOUNS = {
     "evaluate": Noun("evaluate", "evaluate a model on a released edition", "evaluating"),
-    "sweep": Noun("evaluate", "evaluate variants of a system and compare them", "evaluating"),
     "respond": Noun("evaluate", "respond to one post", "evaluating"),
     "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "evaluating"),
     "runs": Noun("evaluate", "show, resume and export runs", "evaluating"),

@@ -1,4 +1,4 @@
-"""Commands for evaluation: `evaluate`, `sweep`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
+"""Commands for evaluation: `evaluate`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
 
 from __future__ import annotations
 
@@ -45,29 +45,6 @@ COMMANDS = (
         "hellofresh evaluate --model coin\n"
         "hellofresh evaluate --model openai:NAME --base-url http://localhost:8000/v1 --limit 20\n"
         "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
-    ),
-    command(
-        "sweep",
-        "Run variants of an evaluation, share what is equal between them, and compare them in one table.",
-        "sweep:run",
-        EDITION,
-        *fields("task", task="a task with classes, or of responses"),
-        *fields("prompts", "limit", "budget_usd", budget_usd="stop before all runs together cost more than this"),
-        option("--model M[,M]", "main models", required=True, dest="models"),
-        BASE_URL,
-        option("--regime R", "the regime (default: search-agent)", default="search-agent"),
-        option("--set NAME=V[,V]", "values of a setting, such as k=10,5,2", many=True),
-        option("--role ROLE=M[,M]", "models for a role, such as summariser=A,B", many=True),
-        option(
-            "--block [D],[D+D]",
-            "domains that are not read: alternatives, one may be empty; + joins domains",
-            default="",
-        ),
-        option("--provider P[,P]", "search providers (default: as configured)", default="", dest="providers"),
-        DRY_RUN,
-        PRIVATE,
-        timed=True,
-        epilog="Example: hellofresh sweep --edition 2026Q2 --task x-notes --model scripted --set k=10,5,2",
     ),
     command(
         "respond",
