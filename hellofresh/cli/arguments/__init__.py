@@ -51,7 +51,6 @@ NOUNS = {
     "dataset": Noun("maintain", "show and import frozen data sets", "maintaining"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
-    "completion": Noun("maintain", "print the completion script of a shell", "maintaining"),
 }
 """All nouns by name, in the order of the help."""
 
