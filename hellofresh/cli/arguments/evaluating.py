@@ -191,17 +191,13 @@ COMMANDS = (
     ),
     command(
         "prompts",
-        "List prompts; show those of a task and regime, as templates or filled from a sample; or have models rephrase "
-        "the manual instruction, check the results, and write a prompt set.",
+        "List prompts, or show those of a task and regime, as templates or filled from a sample.",
         "prompts:run",
         option("task TASK", "such as x-notes (default: list all prompts)", nargs="?"),
         option("regime REGIME", "such as zero-shot (default: list the task's)", nargs="?"),
         option("--prompt-set FILE", "your own prompt set (TOML)"),
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
-        option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (regime: zero-shot if left out)"),
-        BASE_URL,
-        option("--out FILE", "with --rephrase: TOML file to write"),
     ),
     command(
         "web",
