@@ -103,12 +103,11 @@ COMMANDS = (
         _RUN,
         option(
             "--format",
-            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
-            "settings, score, cost, and samples with transcripts to search",
-            choices=("jsonl", "parquet", "inspect", "html"),
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect)",
+            choices=("jsonl", "parquet", "inspect"),
             required=True,
         ),
-        option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
+        option("--to PATH", "output folder, or file of a log (default: named after the run)"),
     ),
     command(
         "score",
@@ -198,12 +197,5 @@ COMMANDS = (
         option("--prompt-set FILE", "your own prompt set (TOML)"),
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
-    ),
-    command(
-        "web",
-        "Search the web, or print a page's main text, as regimes do, with the settings of [web] in hellofresh.toml.",
-        "web:run",
-        option("what QUERY|URL", "what to look for, or the page: https://..."),
-        option("--before DAY", "only results from before this day, such as 2023-04-03"),
     ),
 )
