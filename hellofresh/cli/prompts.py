@@ -1,4 +1,4 @@
-"""`hellofresh prompts`: the prompts of models."""
+"""`hellofresh prompts`: the prompts of models, and rephrasings of them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ import asyncio
 from hellofresh.cli._output import CommandOutput
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
+from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message
+from hellofresh.models.catalogue import ModelContext, models_at, open_model
 from hellofresh.releases.life.load import load_release
 from hellofresh.runs.dry_run import OutsideCall, preview
-from hellofresh.runs.prompts import PromptSet, load_prompt_set
+from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
+from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
 from hellofresh.runs.regimes import MAIN, REGIMES, Regime, get_regime, regimes_for
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.samples import Sample
 
+_ATTEMPTS, _NAME = 4, "rephrased"
+"""Attempts for each rephrasing, and the name of the new prompt set."""
+
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
-    """List prompts, or show those of a task and regime."""
+    """List prompts, show those of a task and regime, or have them rephrased."""
+    if options.rephrase is not None:
+        return _write_rephrasings(options, output)
+    if options.out is not None:
+        raise UsageError("--out without --rephrase", fix="Name the models after --rephrase.", code="no-rephrasing")
     if (options.sample is None) != (options.edition is None):
         raise UsageError(
             "only one of --sample and --edition is given", expected="both or neither", code="half-a-sample"
@@ -114,3 +124,34 @@ def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output:
         output.text(f"---- answered, for example: {step.answer} ----\n")
         if step.role == MAIN:
             shown[step.prompt] = step.messages
+
+
+def _write_rephrasings(options: argparse.Namespace, output: CommandOutput) -> int:
+    if options.task is None or options.out is None:
+        fix = "hellofresh prompts TASK [REGIME] --rephrase MODEL --out FILE"
+        raise UsageError("no task or no file to write", fix=fix, code="half-a-rephrasing")
+    if options.sample is not None or options.edition is not None:
+        raise UsageError("--sample with --rephrase", fix="Leave --sample and --edition out.", code="half-a-sample")
+    task, regime = get_task(options.task), get_regime(options.regime or "zero-shot")
+    prompt_set = regime.prompt_set(task.name, options.prompt_set)
+    if options.out.exists():
+        raise UsageError("already exists", where=str(options.out), fix="Name another file.", code="file-exists")
+    how = Rephrasing(1, _ATTEMPTS, _NAME, output.say)
+    named = models_at(options.base_url, *map(str.strip, options.rephrase.split(",")))
+    models = [open_model(name, ModelContext(task.name, tuple)) for name in named]
+
+    async def ask() -> PromptSet:
+        try:
+            return await rephrase(prompt_set, models, how)
+        finally:
+            for model in models:
+                await model.close()
+
+    made = asyncio.run(ask())
+    about = f"Instructions of {made.task}, {made.regime}, rephrased by {options.rephrase}; read before use."
+    content = prompt_set_toml(made, about=about).encode()
+    parse_prompt_set(content, made.task, made.regime, str(options.out))  # checks that the set is valid
+    write_bytes(options.out, content)
+    output.result({"file": str(options.out), "prompts": [prompt.id for prompt in made.prompts]})
+    output.text(f"{len(made.prompts)} instructions in {options.out}. Read them, then: --prompt-set {options.out}")
+    return 0

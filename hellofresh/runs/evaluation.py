@@ -100,7 +100,8 @@ class Evaluation:
     """The settings of an evaluation, and how this process runs it.
 
     Fields with an `Option` are explained there. The others are for code: `resumes` is the id of the run that this must
-    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again.
+    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again;
+    `earlier` are folders of runs whose answers and pages are reused for the same requests.
     """
 
     edition: Edition
@@ -158,6 +159,7 @@ class Evaluation:
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False
     )
+    earlier: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:

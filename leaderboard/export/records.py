@@ -1,7 +1,7 @@
-"""Results in external formats: `.eval_results` of model repositories, Every Eval Ever.
+"""Results in external formats: a feed, badges, `.eval_results` of model repositories, Every Eval Ever.
 
 Only ranked results are exported: none of the bundled sample, whose scores are for demonstration, and none of
-a split whose labels are not revealed. Sources of the formats:
+a split whose labels are not revealed. Sources of the formats: https://datatracker.ietf.org/doc/html/rfc4287,
 https://huggingface.co/docs/hub/eval-results and https://github.com/evaleval/every_eval_ever (schema 0.3.0, with its
 file of samples).
 """
@@ -12,6 +12,7 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from xml.sax.saxutils import escape, quoteattr
 
 import polars as pl
 
@@ -19,14 +20,17 @@ from hellofresh import __version__
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SampleRow, SystemFacts
+from hellofresh.results.standings import Standing
 from hellofresh.results.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
+from leaderboard.components.labels import day, task_title
 from leaderboard.components.markup import visible
 from leaderboard.components.scale import class_names, figure, plain_scale
 from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey, table_of
-from leaderboard.export.copy import Site, file_names
+from leaderboard.export.copy import FEED, Site, file_names
 
+_WIDTHS = {**dict.fromkeys("fijlt.,()I1|", 0.35), **dict.fromkeys("mwMW@", 0.95)}
 _SCHEMA = "0.3.0"
 _RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "first_party"}
 """Every Eval Ever's term for the source of a score, by the entry's provenance."""
@@ -39,6 +43,7 @@ def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, 
         site: of the results.
         instances: whether each record of Every Eval Ever also has the system's answers to the samples.
     """
+    yield FEED, feed(site)
     for split in dict.fromkeys(split for _, split, _ in site.paths):
         if not _is_passed_on(site.board, split):
             continue
@@ -47,6 +52,9 @@ def record_files(site: Site, *, instances: bool = False) -> Iterator[tuple[str, 
         names = file_names(result.entry for result in ranked)
         for result in ranked:
             origin = result.entry.origin
+            page = site.paths.get(("system", split, (("system", origin),)), "")
+            if page:
+                yield f"{page.removesuffix('.html')}.svg", badge(split, result, standings[origin], len(standings))
             if site.board.addresses.dataset:
                 place = f".eval_results/{benchmark_task(split.task, split.edition, split.kind)}-{names[origin]}.yaml"
                 yield place, eval_results(site.board, split, result, facts.get(origin))
@@ -75,6 +83,44 @@ def _is_passed_on(board: Board, split: SplitKey) -> bool:
     return not board.is_bundled(split) and not (board.is_open(split) and split.kind == MAIN)
 
 
+def feed(site: Site) -> str:
+    """The feed of deadlines and results as Atom, the latest first; addresses are relative to the feed's."""
+    board, entries = site.board, list[tuple[str, str]]()
+    for split in dict.fromkeys(split for _, split, _ in site.paths):
+        if board.is_bundled(split):
+            continue
+        days, name = board.days(split), f"{task_title(split.task)}, {_dated(split)}"
+        page = site.paths.get(("leaderboard", split, ())) or site.paths.get(("quarter", split, ())) or "index.html"
+        if days is not None:
+            about = f"Predictions are accepted until {day(days.deadline)}; labels are revealed on {day(days.reveals)}."
+            entries.append(_feed_entry((*split, "opens"), days.opens, (f"{name}: open for predictions", about), page))
+        if _is_passed_on(board, split) and (ranked := board.standings(split)):
+            results = board.headlines(split)
+            first = min(
+                (one for one in results if one.entry.origin in ranked), key=lambda one: ranked[one.entry.origin].rank
+            )
+            entered = [one.entered for one in board.systems(split).values() if one.entered]
+            latest = max([*map(_moment, entered), *([days.reveals] if days is not None else [])], default=_EPOCH)
+            title = plain_scale(split.task, split.kind).title
+            about = f"{len(ranked)} ranked systems; first by {title}: {visible(first.entry.name, 80)}, "
+            value, low, high = _figures(first.headline)
+            about += f"{value} (95%: {low} to {high})."
+            entries.append(_feed_entry((*split, "results"), latest, (f"{name}: results", about), page))
+    entries.sort(reverse=True)
+    updated = entries[0][0] if entries else _spell_time(_EPOCH)
+    head = f"<id>urn:hellofresh:feed:{site.fingerprint}</id><title>HelloFresh</title><updated>{updated}</updated>"
+    body = "\n".join(text for _, text in entries)
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
+        f'{head}<author><name>HelloFresh</name></author><link rel="self" href="{FEED}"/>\n{body}\n</feed>\n'
+    )
+
+
+def _dated(split: SplitKey) -> str:
+    """The edition, and the split unless it is the main one."""
+    return split.edition if split.kind == MAIN else f"{split.edition}, {split.kind}"
+
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -82,10 +128,43 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
+def _spell_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def _figures(score: MetricValue) -> tuple[str, str, str]:
     """A value and the limits of its interval."""
     value, low, high = (figure(part, score.name) for part in (score.value, score.low, score.high))
     return value, low, high
+
+
+def _feed_entry(parts: tuple[str, ...], at: datetime, said: tuple[str, str], page: str) -> tuple[str, str]:
+    """The time and the element; `parts` make its id, and `said` is its title and its summary."""
+    updated, (title, about) = _spell_time(at), map(escape, said)
+    return updated, (
+        f"<entry><id>{escape(':'.join(('urn:hellofresh', *parts)))}</id><title>{title}</title>"
+        f"<updated>{updated}</updated><link href={quoteattr(page)}/><summary>{about}</summary></entry>"
+    )
+
+
+def badge(split: SplitKey, result: ScoreCell, standing: Standing, ranked: int) -> str:
+    """A badge for a system's own page: the split, the rank with its limits, and the score."""
+    between = f" ({standing.low} to {standing.high})" if standing.low < standing.high else ""
+    named = f"HelloFresh {split.task} {_dated(split)}"
+    title = plain_scale(split.task, split.kind).title
+    said = f"rank {standing.rank}{between} of {ranked}, {title} {_figures(result.headline)[0]}"
+    left, right = (round(12 + 7 * sum(_WIDTHS.get(char, 0.85) for char in text)) for text in (named, said))
+    label = escape(f"{named}: {said}")
+    texts = "".join(
+        f'<text x="{x}" y="14" textLength="{width - 12}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>'
+        for x, width, text in ((6, left, named), (left + 6, right, said))
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img">'
+        f'<title>{label}</title><rect width="{left + right}" height="20" rx="3" fill="#24303c"/>'
+        f'<path d="M{left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right - 3}z" fill="#0a6b5c"/>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{texts}</g></svg>\n'
+    )
 
 
 def eval_results(board: Board, split: SplitKey, result: ScoreCell, facts: SystemFacts | None) -> str:

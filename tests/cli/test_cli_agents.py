@@ -41,10 +41,10 @@ def test_every_table_comes_from_one_command_on_real_statements_and_a_script(cli,
     ratings = place / "ratings.csv"
     ratings.write_text("domain,bias,quality\ncounty-gazette.example,1,0.9\nquizhelp.example,-2,0.2\n")
     cli("dataset", "import", "publishers", ratings)
-    settings = ("--set", "certainty=true", "--set", "leaning=true", "--set", "k=2", "--regime", "search-agent")
+    settings = ("--set", "mode=agent,offline", "--set", "certainty=true", "--set", "leaning=true", "--set", "k=2")
     where = ("--edition", "liar-new@t", "--task", "liar-new")
-    for mode in ("agent", "offline"):
-        cli("evaluate", *where, "--model", "scripted", "--set", f"mode={mode}", *settings, "--limit", "24")
+    done = cli.json("sweep", *where, "--model", "scripted", *settings, "--limit", "24")
+    assert [row["variant"] for row in done[-1]["comparison"]] == ["mode=agent", "mode=offline"]
     tables = cli.json("analyse", "agents", *where)
     filled = {table["analysis"]: bool(table["rows"]) for table in tables}
     assert filled.pop("result-certainty") is False  # nobody asked for it

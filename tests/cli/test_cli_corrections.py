@@ -34,13 +34,16 @@ def posts(make, place: Path) -> Workspace:
     return workspace
 
 
-def test_ablations_run_without_ratings_and_each_step_is_accounted_for(posts, cli, tmp_path: Path) -> None:
+def test_ablations_are_swept_without_ratings_and_each_step_is_accounted_for(posts, cli, tmp_path: Path) -> None:
     (tmp_path / "low.txt").write_text("skywatch.example\nplain-page.example\n")
     imported = cli.json("dataset", "import", "publishers", "--priority", f"low={tmp_path / 'low.txt'}")
     assert imported["priorities"] == {"high": 0, "medium": 0, "low": 2}
-    asked = ["evaluate", "--edition", "posts@1", "--task", "corrections", "--model", "scripted", "--prompts", "manual"]
-    for retrieval in ("true", "false"):
-        cli(*asked, "--regime", "correction", "--set", f"retrieval={retrieval}")
+    sweep = ["sweep", "--edition", "posts@1", "--task", "corrections", "--regime", "correction", "--model", "scripted"]
+    found = cli.json(*sweep, "--prompts", "manual", "--set", "retrieval=true,false")
+    rows = next(item["comparison"] for item in found if "comparison" in item)
+    assert [row["variant"] for row in rows] == ["retrieval=true", "retrieval=false"]
+    assert [row["refuting_pages"] > 0 for row in rows] == [True, False]
+    assert [row["links"] for row in rows] == [1.0, 0.0] and all("value" not in row for row in rows)
     runs = {folder.name: cli.json("runs", "show", folder.name)["steps"] for folder in posts.runs.iterdir()}
     steps = sorted([step["step"] for step in found] for found in runs.values())
     assert steps == [["queries", "evidence", "respond"], ["respond"]]

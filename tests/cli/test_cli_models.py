@@ -160,16 +160,18 @@ def test_every_command_that_asks_a_model_takes_the_address_of_an_endpoint(chat: 
     tables = {import_module(f"hellofresh.cli.arguments.{noun.table}") for noun in NOUNS.values()}
     commands = [one for table in tables for one in table.COMMANDS]
     flags = {one.name: {flag for option in one.options for flag in option.names} for one in commands}
-    asking = {name for name, own in flags.items() if own & {"--model", "--models"}} | {"models"}
+    asking = {name for name, own in flags.items() if own & {"--model", "--models", "--rephrase"}} | {"models"}
     asking = {name for name in asking if not name.startswith(tuple(_NO_ENDPOINT))}
-    assert {"evaluate", "respond", "proxy", "judge", "release run"} < asking
+    assert {"evaluate", "sweep", "respond", "proxy", "judge", "prompts", "release run"} < asking
     assert all("--base-url" in flags[name] for name in asking)
     at, split = ("--base-url", chat.base_url), ("--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
-    cli("evaluate", *split, "--model", "openai:m", *at)
+    cli("sweep", *split, "--model", "coin,openai:m", "--regime", "zero-shot", *at)
     assert len(chat.bodies) == 4
     roles = ("--regime", "web-search", "--provider", "offline", "--role", "summariser=openai/s")
     cli("evaluate", *split, "--model", "scripted", *roles, "--limit", "1", *at, "--dry-run")
     assert "no-endpoint-model" in cli("respond", "--text", "A post.", *at, code=2)
+    assert "no-rephrasing" in cli("prompts", "x-notes", "--rephrase", "openai/m", "--out", "own.toml", *at, code=1)
+    assert len(chat.bodies) == 8
 
 
 def test_an_address_without_a_scheme_is_completed_on_this_machine_and_refused_elsewhere(

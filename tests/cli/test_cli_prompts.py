@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Ranking, Response
@@ -81,6 +85,31 @@ def test_show_walks_through_an_agents_whole_conversation_with_its_searches(cli, 
     assert "---- search: query turn-2 ----" in shown and "(about 200 words)" in shown
 
 
+def test_rephrase_writes_a_set_that_evaluate_takes(cli, make, place, writer) -> None:
+    out = place / "own.toml"
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
+    done = cli.json(*arguments)
+    assert (done["prompts"], writer.closed) == (["manual", "rephrased-1"], 1)
+    assert "attempt 1: taken" in cli.err
+    assert load_prompt_set("x-notes", "zero-shot", out).prompts[1].instruction == GOOD
+    make.release(make.notes(2, 2))
+    writer.text = "Yes"
+    done = cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", out)
+    assert set(done["verdicts"]) == {"manual", "rephrased-1"}
+    asked = writer.asked
+    assert "file-exists" in cli(*arguments, code=2)
+    assert writer.asked == asked
+
+
+def test_rephrase_leaves_nothing_where_it_fails(cli, place, writer) -> None:
+    out = place / "own.toml"
+    arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
+    writer.text = "Is it?"
+    assert "no-rephrasing" in cli(*arguments, code=1)
+    assert (writer.asked, writer.closed) == (4, 1)
+    assert not list(place.iterdir())
+
+
 def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(cli, make) -> None:
     make.release(make.notes(2, 2))
     for regime in set(regimes_for(TASKS["x-notes"])) - {"zero-shot"}:
@@ -92,3 +121,17 @@ def test_placebo_runs_from_the_command_line_without_a_web(cli, make, writer) -> 
     make.release(make.notes(2, 2))
     done = cli.json("evaluate", *HERE, "--model", "writer", "--regime", "placebo")
     assert (done["judged"], writer.asked) == (12, 60)
+
+
+@pytest.mark.slow
+@pytest.mark.integration
+def test_the_embedded_model_rephrases_well_or_is_refused_clearly(capsys, place) -> None:
+    out = place / "own.toml"
+    code = main(["prompts", "x-notes", "--rephrase", "smollm2-135m", "--out", str(out), "--json"])
+    said = capsys.readouterr()
+    if code == 0:
+        made = [prompt.id for prompt in load_prompt_set("x-notes", "zero-shot", out).prompts]
+        assert made == json.loads(said.out)["prompts"]
+    else:
+        assert (code, out.exists()) == (1, False)
+        assert "smollm2-135m: no usable rephrasing in 4 attempts (at last: " in said.err

@@ -30,6 +30,7 @@ class Noun(NamedTuple):
 
 NOUNS = {
     "evaluate": Noun("evaluate", "evaluate a model on a released edition", "evaluating"),
+    "sweep": Noun("evaluate", "evaluate variants of a system and compare them", "evaluating"),
     "respond": Noun("evaluate", "respond to one post", "evaluating"),
     "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "evaluating"),
     "runs": Noun("evaluate", "show, resume and export runs", "evaluating"),
@@ -38,7 +39,8 @@ NOUNS = {
     "analyse": Noun("evaluate", "make tables and figures of a scored edition", "evaluating"),
     "board": Noun("evaluate", "build, open or export the leaderboard", "evaluating"),
     "models": Noun("evaluate", "list models, or try one", "evaluating"),
-    "prompts": Noun("evaluate", "show prompts", "evaluating"),
+    "prompts": Noun("evaluate", "show or rephrase prompts", "evaluating"),
+    "web": Noun("evaluate", "search the web or read a page as regimes do", "evaluating"),
     "submission": Noun("submit", "create, check, add and list submissions", "submitting"),
     "hydrate": Noun("submit", "fill in texts that a release must leave out", "submitting"),
     "judge": Noun("judge", "have a model judge responses", "judging"),
@@ -50,6 +52,7 @@ NOUNS = {
     "dataset": Noun("maintain", "show and import frozen data sets", "maintaining"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
+    "completion": Noun("maintain", "print the completion script of a shell", "maintaining"),
 }
 """All nouns by name, in the order of the help."""
 

@@ -1,4 +1,4 @@
-"""Commands for evaluation: `evaluate`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
+"""Commands for evaluation: `evaluate`, `sweep`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
 
 from __future__ import annotations
 
@@ -45,6 +45,29 @@ COMMANDS = (
         "hellofresh evaluate --model coin\n"
         "hellofresh evaluate --model openai:NAME --base-url http://localhost:8000/v1 --limit 20\n"
         "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
+    ),
+    command(
+        "sweep",
+        "Run variants of an evaluation, share what is equal between them, and compare them in one table.",
+        "sweep:run",
+        EDITION,
+        *fields("task", task="a task with classes, or of responses"),
+        *fields("prompts", "limit", "budget_usd", budget_usd="stop before all runs together cost more than this"),
+        option("--model M[,M]", "main models", required=True, dest="models"),
+        BASE_URL,
+        option("--regime R", "the regime (default: search-agent)", default="search-agent"),
+        option("--set NAME=V[,V]", "values of a setting, such as k=10,5,2", many=True),
+        option("--role ROLE=M[,M]", "models for a role, such as summariser=A,B", many=True),
+        option(
+            "--block [D],[D+D]",
+            "domains that are not read: alternatives, one may be empty; + joins domains",
+            default="",
+        ),
+        option("--provider P[,P]", "search providers (default: as configured)", default="", dest="providers"),
+        DRY_RUN,
+        PRIVATE,
+        timed=True,
+        epilog="Example: hellofresh sweep --edition 2026Q2 --task x-notes --model scripted --set k=10,5,2",
     ),
     command(
         "respond",
@@ -103,11 +126,12 @@ COMMANDS = (
         _RUN,
         option(
             "--format",
-            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect)",
-            choices=("jsonl", "parquet", "inspect"),
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
+            "settings, score, cost, and samples with transcripts to search",
+            choices=("jsonl", "parquet", "inspect", "html"),
             required=True,
         ),
-        option("--to PATH", "output folder, or file of a log (default: named after the run)"),
+        option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
     ),
     command(
         "score",
@@ -190,12 +214,23 @@ COMMANDS = (
     ),
     command(
         "prompts",
-        "List prompts, or show those of a task and regime, as templates or filled from a sample.",
+        "List prompts; show those of a task and regime, as templates or filled from a sample; or have models rephrase "
+        "the manual instruction, check the results, and write a prompt set.",
         "prompts:run",
         option("task TASK", "such as x-notes (default: list all prompts)", nargs="?"),
         option("regime REGIME", "such as zero-shot (default: list the task's)", nargs="?"),
         option("--prompt-set FILE", "your own prompt set (TOML)"),
         option("--sample ID", "fill them from this sample (with --edition)"),
         edition("the sample's edition, such as 2023Q2"),
+        option("--rephrase MODEL[,MODEL]", "models that rephrase, once each (regime: zero-shot if left out)"),
+        BASE_URL,
+        option("--out FILE", "with --rephrase: TOML file to write"),
+    ),
+    command(
+        "web",
+        "Search the web, or print a page's main text, as regimes do, with the settings of [web] in hellofresh.toml.",
+        "web:run",
+        option("what QUERY|URL", "what to look for, or the page: https://..."),
+        option("--before DAY", "only results from before this day, such as 2023-04-03"),
     ),
 )

@@ -79,7 +79,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     swept = _swept(panel)
     if not swept:
         return missing(
-            "No system has searched up to several instants; evaluate one with --set before=post and with before=note."
+            "No system has searched up to several instants; run a sweep with --set before=post,note,decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
     if any(system.headline.too_early.any() for its in swept for system in its.values()):

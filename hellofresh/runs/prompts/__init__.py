@@ -12,8 +12,9 @@ The texts of a regime's other steps stand in `steps`. `answers = "none"` in a ta
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -82,6 +83,7 @@ class PromptSet:
         frame: the text before the instruction, with slots.
         prompts: the wordings, the manual one first.
         steps: texts of the regime's other steps by name, with slots, and with `{cut}` where a shared beginning ends.
+        criteria: words by name of a criterion; a rephrasing must contain one word of each.
         answers: the answers that instructions ask for, by label.
         early: whether they also offer `TOO_EARLY`.
     """
@@ -92,6 +94,7 @@ class PromptSet:
     frame: str
     prompts: tuple[Prompt, ...]
     steps: Mapping[str, str] = field(default_factory=dict)
+    criteria: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     answers: tuple[str, ...] = YES_OR_NO
     early: bool = False
 
@@ -259,6 +262,7 @@ class _SetFile(Strict):
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     task: str
     answers: Literal["yes or no", "classes", "none"] = "yes or no"
+    criteria: dict[str, list[str]] = Field(default_factory=dict)
     regimes: dict[str, _RegimeFile]
 
 
@@ -391,7 +395,8 @@ def _prompt_set(parsed: _SetFile, regime: str, where: str) -> PromptSet:
             )
     steps = {name: text.removesuffix("\n") for name, text in table.steps.items()}
     _refuse_inline({"frame": frame.removesuffix(_END), **steps}, regime, where)
-    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, answers)
+    criteria = {name: tuple(words) for name, words in parsed.criteria.items()}
+    return PromptSet(parsed.name, parsed.task, regime, frame.removesuffix(_END), prompts, steps, criteria, answers)
 
 
 def _refuse_inline(texts: Mapping[str, str], regime: str, where: str) -> None:
@@ -425,3 +430,41 @@ def _bad_reference(regime: str, name: str | None, where: str) -> PromptError:
         expected="the name of a regime in the same file that stands by itself",
         code="bad-reference",
     )
+
+
+def prompt_set_toml(prompt_set: PromptSet, *, about: str) -> str:
+    """A prompt set as a file that `parse_prompt_set` reads as the same set, with a first comment about it."""
+    return "\n".join([f"# {' '.join(about.split())}", *_lines(prompt_set)]) + "\n"
+
+
+def _lines(prompt_set: PromptSet) -> Iterator[str]:
+    yield from (f"name = {_quoted(prompt_set.name)}", f"task = {_quoted(prompt_set.task)}")
+    if prompt_set.answers != YES_OR_NO:
+        yield f'answers = "{"classes" if prompt_set.answers else "none"}"'
+    yield ""
+    if prompt_set.criteria:
+        yield "[criteria]"
+        for name, words in prompt_set.criteria.items():
+            yield f"{_quoted(name)} = [{', '.join(map(_quoted, words))}]"
+        yield ""
+    key = _quoted(prompt_set.regime)
+    yield from (f"[regimes.{key}]", f"frame = {_block(prompt_set.frame + _END)}")
+    if prompt_set.steps:
+        yield from ("", f"[regimes.{key}.steps]")
+        yield from (f"{_quoted(name)} = {_block(text)}" for name, text in prompt_set.steps.items())
+    for prompt in prompt_set.prompts:
+        yield from ("", f"[[regimes.{key}.prompts]]", f"id = {_quoted(prompt.id)}")
+        yield from (f"author = {_quoted(prompt.author)}", f"instruction = {_quoted(prompt.instruction)}")
+        if not prompt.usual:
+            yield "usual = false"
+
+
+def _quoted(text: str) -> str:
+    """A TOML string on one line: JSON's escapes are among TOML's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _block(text: str) -> str:
+    """A TOML string over several lines."""
+    lines = [_quoted(line)[1:-1] for line in text.split("\n")]
+    return '"""\n' + "\n".join(lines) + '"""'
