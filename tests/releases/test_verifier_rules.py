@@ -15,6 +15,7 @@ from hellofresh.core.files import canonical_json, sha256_text, write_json, write
 from verifier.checks import Check, _figure_check, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
 from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
+from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
 
 FUNNEL = {
@@ -580,3 +581,119 @@ def test_a_report_says_figures_and_faults_and_is_safe_to_print() -> None:
         f"ok    r figure: {good.said}", "WRONG r\\x1b files: 2 fault(s)", "      - a\\nb", "      - c",
         "2 checks, 1 failed.",
     ]  # fmt: skip
+
+
+CRITERIA = {"overall": _Criterion((0, 10), False, None), "link": _Criterion((0, 1), True, 0.0)}
+RATED = {
+    name: {"response": name, "sample": key, "system": system, "text_sha256": name}
+    for name, key, system in (("r1", "a", "x"), ("r2", "b", "x"), ("r3", "gone", "y"))
+}
+RATING = dict(zip(("response", "sample", "link", "judge", "criterion", "value", "weight"),
+                  ("r1", "a", "", "j1", "overall", 5, 0.5), strict=True))  # fmt: skip
+RATINGS = [
+    RATING, {**RATING, "judge": "j2", "value": 8}, {**RATING, "response": "r2", "sample": "b", "weight": 1.0},
+    {**RATING, "response": "r3", "sample": "gone", "weight": 1.0},
+    {**RATING, "link": "l", "criterion": "link", "value": None},
+    {**RATING, "link": "l", "criterion": "link", "judge": "j2", "value": 1},
+]  # fmt: skip
+NOT_KEY, UNEQUAL = "which the key does not have for that sample", "are not equal shares of 1"
+
+
+def study(*system: str, texts: str = "included", entry: str = "e") -> StudyCheck:
+    content = Content(Manifest({"edition": "muse@1", "texts": texts}, ""), ())
+    content.places, content.tombstones = {"a": 0, "b": 1}, {"gone": {}}
+    content.answers, content.settings = {(entry, "single"): np.zeros(2, np.int8)}, {entry: "k=1"}
+    content.entries = {entry: EntryName(*system, "t", "uploaded", "r")} if system else {}
+    return StudyCheck(content, Path())
+
+
+@pytest.mark.parametrize(("at", "values", "key", "faults"), [
+    (0, {}, {}, ()), (0, {"value": 0}, {}, ()), (0, {"value": 10}, {}, ()), (0, {"value": None}, {}, ()),
+    *((0, {"value": value}, {}, ("not on the scale of overall",)) for value in (-1, 11, 2.5)),
+    (4, {"value": 2}, {}, ("that is not on the scale of link",)),
+    (0, {"response": "r9"}, {}, ("a rating of 'r9', which the key does", UNEQUAL, UNEQUAL)),
+    (2, {"sample": "a"}, {}, (NOT_KEY,)), (2, {"criterion": "x"}, {}, ("a rating of 'r2' on 'x', not asked",)),
+    (2, {"link": "l"}, {}, ("on 'overall', not asked",)), (2, {"criterion": "link"}, {}, ("on 'link', not asked",)),
+    (1, {"judge": "j1"}, {}, ("'r1' is rated twice on overall by one rater",)),
+    (1, {"weight": 0.51}, {}, ("'r1': the weights on overall are not equal shares of 1",)),
+    (0, {}, {"r4": {"sample": "a"}}, ("'r4' is in the key and has no rating",)),
+    (0, {}, {"r2": {**RATED["r2"], "sample": "z"}}, ("'r2' is of no sample", NOT_KEY)),
+])  # fmt: skip
+def test_a_rating_that_cannot_be_is_named(at: int, values: Any, key: dict[str, Any], faults: tuple[str, ...]) -> None:
+    ratings = [*RATINGS[:at], {**RATINGS[at], **values}, *RATINGS[at + 1 :]]
+    assert named(list(study()._odd_ratings(ratings, {**RATED, **key}, CRITERIA)), faults)
+
+
+def test_a_rating_counts_by_its_weight_and_a_skipped_one_as_its_criterion_says() -> None:
+    numbers = {name: study()._numbers(RATINGS, RATED, name, criterion) for name, criterion in CRITERIA.items()}
+    assert numbers["overall"]["x"].tolist() == [[6.5, 1], [5, 1]] and numbers["overall"].keys() == {"x"}
+    assert numbers["link"]["x"][0].tolist() == [0.5, 1] and np.isnan(numbers["link"]["x"][1, 0])
+
+
+@pytest.mark.parametrize(("system", "entry", "texts", "names", "found"), [
+    ("s", "e", {}, ("s", "s r"), "s r"), ("s", "e", {}, ("s r", "s r (k=1)"), "s r (k=1)"), ("s", "e", {}, ("s",), "s"),
+    ("s r", "muse@1/s", {}, ("s r", "s r r"), "s r"), ("s", "muse@1/s", {}, ("s r",), ""), ("s", "e", {}, ("x",), ""),
+    ("s", "e", {"a": "r1"}, ("x", "y"), "x"), ("s", "e", {"a": "r1", "b": "other"}, ("x", "y"), ""),
+])  # fmt: skip
+def test_an_entry_is_rated_by_its_name_or_its_texts(
+    system: str, entry: str, texts: dict[str, str], names: tuple[str, ...], found: str
+) -> None:
+    check = study(system, entry=entry)
+    check.content.responses = {(entry, key): text for key, text in texts.items()}
+    rows = {f"r{k}": {"system": name, "sample": "a", "text_sha256": f"r{k}"} for k, name in enumerate(names, 1)}
+    assert check._entries(rows) == ({(entry, "single"): found} if found else {})
+
+
+@pytest.mark.parametrize(("texts", "published", "faults"), [
+    ("included", {"a": "r1", "b": "r2"}, ()), ("withheld", {"a": "x"}, ()),
+    ("included", {"a": "r1", "b": "x"}, ("'b' has another response of e than was rated",)),
+    ("included", {"a": "r1"}, ("'b' has no response of e, and one is rated",)),
+])  # fmt: skip
+def test_a_response_that_is_not_the_rated_one_is_named(
+    texts: str, published: dict[str, str], faults: tuple[str, ...]
+) -> None:
+    check = study("x", texts=texts)
+    check.content.responses = {("e", key): text for key, text in published.items()} | {("f", "a"): "x"}
+    assert named(list(check._other_texts(RATED)), faults)
+    assert check.unchecked == (["texts of rated responses, which are withheld"] if texts == "withheld" else [])
+
+
+def people() -> PeopleCheck:
+    content = Content(Manifest({}, ""), ("x", "y"))
+    content.places, content.tombstones = {f"xn-{k}": k for k in range(6)}, {"gone": {}}
+    return PeopleCheck(content, Path())
+
+
+def test_the_samples_for_people_are_the_first_by_a_public_order() -> None:
+    order = sorted([*people().content.places, "gone"], key=lambda name: sha256_text(f"people:{name}"))
+    for number in range(2, 8):
+        asked = order[:number]
+        for good in (asked, [name for name in asked if name != "gone"]):
+            assert not [*people()._otherwise_drawn(good)]
+        for bad in (asked[::-1], [*asked, "xn-9"], asked[1:]):
+            assert len([*people()._otherwise_drawn(bad)]) == 1
+
+
+ANSWER = {"judge": "rater-1", "sample": "xn-1", "label": 1, "certainty": 100, "known": False, "asked_label": None}
+NOT_ASKED = "rater-1 on {}: not a sample that people were asked about"
+
+
+@pytest.mark.parametrize(("values", "faults"), [
+    ({}, ()), ({"certainty": 0, "label": 0, "known": True}, ()), ({"sample": "gone"}, ()),
+    ({"sample": "check-1", "asked_label": 0}, ()), ({"sample": "xn-2"}, (NOT_ASKED.format("xn-2"),)),
+    ({"asked_label": 0}, (NOT_ASKED.format("xn-1"),)), ({"sample": "check-1"}, (NOT_ASKED.format("check-1"),)),
+    *((values, ("rater-1 on xn-1: not an answer",)) for values in (
+        {"label": 2}, {"label": -1}, {"certainty": 101}, {"certainty": -1}, {"known": None})),
+    ({"judge": "rater-2"}, ("rater-2 on xn-1: answered twice",) * 2),
+])  # fmt: skip
+def test_an_answer_of_a_person_that_cannot_be_is_named(values: dict[str, Any], faults: tuple[str, ...]) -> None:
+    answers = [{**ANSWER, **values}, {**ANSWER, "judge": "rater-2"}]
+    assert named([*people()._odd_answers(answers, {"xn-1", "gone"})], faults)
+
+
+@pytest.mark.parametrize(("labels", "units", "alpha"), [
+    ([0, 1, 0, 1], [0, 0, 1, 1], -0.5), ([0, 0, 1, 1], [0, 0, 1, 1], 1.0), ([1, 1], [0, 0], None),
+    ([0, 0, 1, 1, 0, 1, 1], [0, 0, 1, 1, 2, 2, 3], 4 / 9), ([0, 1], [0, 1], None),
+])  # fmt: skip
+def test_alpha_of_a_few_answers_is_that_of_a_hand_computation(labels: Any, units: Any, alpha: float | None) -> None:
+    assert _alpha(labels, units) == (alpha if alpha is None else pytest.approx(alpha))
