@@ -93,7 +93,7 @@ class _Look:
         legend: Specification = {
             "title": None, "orient": "bottom", "columns": columns, "symbolOpacity": 1,
             "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
-            "columnPadding": 28 if self.narrow else 10,
+            "columnPadding": 28,
         }  # fmt: skip
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
