@@ -241,7 +241,7 @@ class StoredWeb:
     @property
     def blocked(self) -> Sequence[str]:
         """Domains of the task's own answers, and those that the settings exclude."""
-        return self._excluded.told
+        return self._excluded.passed_on
 
     def reason(self, url: str) -> str:
         """Why a page may not be used, empty if it may."""
