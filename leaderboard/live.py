@@ -22,7 +22,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
-from leaderboard.components.markup import Html, el, inline_picture, join, problem
+from leaderboard.components.markup import Html, el, inline_picture, join, problem, sized
 from leaderboard.components.parts import ChartPart, DataTable, File, Offer, Part, UploadForm
 from leaderboard.components.tables import Row
 from leaderboard.data.board import Board, SplitKey, load_board
@@ -64,9 +64,13 @@ class LiveVisit(Visit):
         """Offer a file."""
         self.body.append(File(name.rpartition("/")[2], content))
 
-    def picture(self, name: str, svg: bytes) -> str:
-        """A picture embedded in the page."""
-        return inline_picture(svg)
+    def picture(self, name: str, wide: bytes, narrow: bytes, said: str) -> Html:
+        """A picture embedded in the page; the style hides one of two, since Streamlit drops embedded sources."""
+        both = {"hf-narrow": narrow, "hf-broad": wide} if narrow else {None: wide}
+        return join(
+            sized("img", svg, src=inline_picture(svg), alt=said, loading="lazy", class_=name)
+            for name, svg in both.items()
+        )
 
 
 def edition_key(split: SplitKey) -> str:

@@ -401,7 +401,7 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
 }
 """The tables that are made from single splits, with the functions that make their rows."""
 
-_COPIED = ("parquet", "points.parquet", "svg")
+_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 
 
 @dataclass(frozen=True, slots=True)
