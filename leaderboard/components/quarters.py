@@ -47,7 +47,7 @@ def next_days(board: Board, task: str) -> Html | None:
     following = f"The next quarter, {Quarter.parse(split.edition).next()}, "
     if board.is_revealed(split):
         return el("p", following, f"was due on {day(days.reveals)} and is late.", class_="hf-days")
-    accepts = f"{split.edition} accepts predictions until "
+    accepts = f"{split.edition} accepts predictions from {day(days.opens)} until "
     return el(
         "p", accepts, until(days.deadline), ". ", following, "opens on ", until(days.reveals), ".", class_="hf-days"
     )
