@@ -18,6 +18,7 @@ from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels
+from hellofresh.releases.life.manifest import FileEntry
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
@@ -33,7 +34,6 @@ from hellofresh.results.board.schema import (
     Mistakes,
     PeriodDates,
     ReleaseFacts,
-    ReleaseFile,
     ReliabilityBin,
     SampleRow,
 )
@@ -168,7 +168,7 @@ def test_data_tables_add_up_and_say_what_the_manifest_says(
     assert (release.sha256, release.version) == (sha256_file(path), manifest["version"])
     assert json.loads(release.parameters) == manifest["collection"]["parameters"]
     listed = [(entry["path"], entry["size"], entry["sha256"], entry["rows"]) for entry in manifest["files"]]
-    assert [(row.path, row.size, row.sha256, row.rows) for row in board.rows(ReleaseFile, split)] == listed
+    assert [(row.path, row.size, row.sha256, row.rows) for row in board.rows(FileEntry, split)] == listed
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])
