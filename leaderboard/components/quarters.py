@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.core.editions import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.releases.life.manifest import DatasetFacts
 from hellofresh.results.board.schema import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS

@@ -15,10 +15,10 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels
-from hellofresh.releases.life.manifest import FileEntry
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hellofresh.core.editions import DatasetFacts
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
-from hellofresh.releases.candidates import SourceFile
-from hellofresh.releases.life.manifest import DatasetFacts, FileEntry
 from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.standings import Pair, Standing
@@ -451,6 +451,15 @@ class ReleaseFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A file that a release was made from; `size` is in bytes."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prospect:
     """The outcome of a prospective split.
 
@@ -587,7 +596,7 @@ TABLES: Mapping[str, Table[Any]] = {
     "licenses": Table(License, _SPLIT),
     "releases": Table(ReleaseFacts, _SPLIT),
     "files": Table(FileEntry, _SPLIT),
-    "sources": Table(SourceFile, _SPLIT),
+    "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
     "datasets": Table(DatasetFacts, _SPLIT),
     "ratings": Table(RatedRow, _SPLIT),
