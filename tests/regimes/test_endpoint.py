@@ -306,7 +306,7 @@ def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
 
     async def ask() -> EndpointServer:
         server = EndpointServer(socket=tmp_path / "endpoint")
-        server.sessions["one"] = SimpleNamespace()  # type: ignore[assignment]
+        server.sessions["one"] = SimpleNamespace(hand_in=None)  # type: ignore[assignment]
         await server.start()
         host = f"127.0.0.1:{server.port}"
         head = f"POST /v1/output HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.token}\r\n"
@@ -315,10 +315,13 @@ def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
         await writer.drain()
         await asyncio.sleep(0.1)
         writer.close()
+        await writer.wait_closed()
         for number in range(20):
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
             writer.write(f"GET / HTTP/1.1\r\nHost: h{number}\r\n\r\n".encode())
             await reader.read()
+            writer.close()
+            await writer.wait_closed()
         await server.close()
         return server
 
