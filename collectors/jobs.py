@@ -20,7 +20,7 @@ from collectors.claims.feed import ADDRESS, daily_copies, feed_name, fetch_feed,
 from collectors.notes.bridging import TABLES, BridgingReport, collect_bridging
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import PUBLIC_URL, newest_snapshot
-from collectors.settings import NotesAsked, told
+from collectors.settings import NotesAsked, settings_from
 from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
 from hellofresh.config import PostsSettings, Settings, WikiSourceSettings
 from hellofresh.core.clock import now
@@ -207,7 +207,7 @@ def asked_notes(
     workspace: Workspace, settings: Settings, options: argparse.Namespace, aside: Path | None, _: Progress
 ) -> CollectionJob:
     """Community Notes, or posts with notes, from the options of a command."""
-    task, pending, asked = options.task, options.pending, told(NotesAsked, options)
+    task, pending, asked = options.task, options.pending, settings_from(NotesAsked, options)
     if pending and task == "x-posts":
         raise UsageError(
             "x-posts has no undecided samples",
@@ -218,7 +218,7 @@ def asked_notes(
     pictures = None
     if not options.explain and getattr(options, "pictures", False):
         pictures = open_pictures(workspace.pictures, user_agent=user_agent(settings.web.contact))
-    chosen = told(notes.NotesSettings, options)
+    chosen = settings_from(notes.NotesSettings, options)
     dump = _only(asked.dump, "--dump", "one folder of TSV files, or --download")
     source = notes_source(workspace, settings.posts, dump, asked.posts, asked.posts_from)
     if options.explain and source.online is not None:
@@ -345,7 +345,7 @@ def asked_edits(
 ) -> CollectionJob:
     """Paragraph edits from the options of a command."""
     configured, dumps = settings.sources.wikipedia_edits, options.dump
-    quarter, pending, rule = options.quarter, options.pending, told(wikipedia.EditsSettings, options)
+    quarter, pending, rule = options.quarter, options.pending, settings_from(wikipedia.EditsSettings, options)
     if options.api is not None:
         options.api = _only(options.api, "--api", "one wiki's api.php")
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
@@ -430,7 +430,7 @@ def asked_claims(
         *(fetch_feed(place, folder, progress=progress) for place in options.feed),
         *(fetch_reviews(site, options.quarter, folder, progress=progress) for site in options.api),
     ]
-    return claims_job(options.quarter, feeds, told(claims.ClaimsSettings, options), pending=options.pending)
+    return claims_job(options.quarter, feeds, settings_from(claims.ClaimsSettings, options), pending=options.pending)
 
 
 def configured_claims(

@@ -1,7 +1,7 @@
 """Settings of collections, by source: each setting once, as a field with its option.
 
-`hellofresh collect TASK` accepts the options of the classes that `collectors.LIVING` names for the task, and `told`
-makes values from an argument object. Only the standard library and modules needed for help are imported here.
+`hellofresh collect TASK` accepts the options of the classes that `collectors.LIVING` names for the task;
+`settings_from` reads them. Only the standard library and modules needed for help are imported here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def defaults_of(kind: type[Any]) -> dict[str, object]:
     return {field.name: field.default for field in fields(kind)}
 
 
-def told(kind: type[_Settings], given: object) -> _Settings:
+def settings_from(kind: type[_Settings], given: object) -> _Settings:
     """Settings from a command line: an object with an attribute for each option."""
     return kind(**{name: option.read(getattr(given, name)) for name, option in options_of(kind).items()})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collectors.labelled import IMPORTERS, JudgedFile, read_judged
-from collectors.settings import told
+from collectors.settings import settings_from
 from hellofresh.cli._output import CommandOutput, duration, interval
 from hellofresh.cli.arguments.training import RerankerSettings, RewardedSettings, RewardSettings, TuningSettings
 from hellofresh.core.errors import UnknownNameError, UsageError
@@ -74,7 +74,7 @@ class _Trained:
 
 
 def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
-    workspace, asked = Workspace.from_environment(), told(RerankerSettings, options)
+    workspace, asked = Workspace.from_environment(), settings_from(RerankerSettings, options)
     corpus, model = open_corpus(workspace, asked.corpus), _model_name(asked.model)
     for split in filter(None, (asked.split, asked.test)):
         corpus.queries(split)
@@ -178,7 +178,7 @@ _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")
 
 
 def train_reward(options: argparse.Namespace, output: CommandOutput) -> int:
-    asked = told(RewardSettings, options)
+    asked = settings_from(RewardSettings, options)
     files = _judged_files(asked)
     recipe = load_recipe(asked.recipe or ("head" if asked.model == MINILM else "encoder"), RewardRecipe)
     recipe = changed_recipe(recipe, asked.changes)
@@ -266,13 +266,13 @@ _RECIPES: dict[str, type[TuningRecipe]] = {
 def tune_by(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by one method."""
     kind = TuningSettings if options.method == "sft" else RewardedSettings
-    _tune(told(kind, options), options.method, f"train {options.method}", output)
+    _tune(settings_from(kind, options), options.method, f"train {options.method}", output)
     return 0
 
 
 def tune_rarg(options: argparse.Namespace, output: CommandOutput) -> int:
     """Tune by written responses, then continue by rewards with PPO."""
-    asked = told(RewardedSettings, options)
+    asked = settings_from(RewardedSettings, options)
     need_libraries("train rarg", online=asked.model.startswith(HUB))
     _watched(asked, load_recipe(asked.recipe, PpoRecipe), output)  # reports now what PPO would refuse after hours
     for method in ("sft", "ppo"):

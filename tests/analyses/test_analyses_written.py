@@ -91,7 +91,14 @@ def test_the_same_panel_gives_the_same_bytes_and_is_not_made_twice(make, small_p
 def test_a_png_is_left_out_on_request_and_made_when_it_is_wanted(make, small_panel) -> None:
     workspace = make.workspace()
     (first,) = make_analyses(workspace, small_panel, get_analyses("cost"), png=False)
-    assert sorted(path.suffix for path in first.folder.iterdir()) == [".csv", ".json", ".parquet", ".parquet", ".svg"]
+    assert sorted(path.suffix for path in first.folder.iterdir()) == [
+        ".csv",
+        ".json",
+        ".parquet",
+        ".parquet",
+        ".svg",
+        ".svg",
+    ]
     svg = (first.folder / "cost.svg").read_bytes()
     (second,) = make_analyses(workspace, small_panel, get_analyses("cost"))
     assert not second.skipped
@@ -222,7 +229,9 @@ def test_the_board_has_copies_and_an_index(workspace) -> None:
     assert not built.skipped
     folder = built.folder / "analyses" / "2023Q2" / "x-notes"
     index = {one["name"]: one for one in read_json(folder / "index.json")["analyses"]}
-    assert index["agreement"]["files"] == ["agreement.parquet", "agreement.points.parquet", "agreement.svg"]
+    assert index["agreement"]["files"] == [
+        f"agreement.{end}" for end in ("parquet", "points.parquet", "svg", "narrow.svg")
+    ]
     assert index["placebo"]["files"] == [] and index["placebo"]["missing"]
     listed = {entry["path"]: entry for entry in read_json(built.folder / "manifest.json")["analyses"]}
     assert set(listed) == {f"analyses/2023Q2/x-notes/{path.name}" for path in folder.iterdir()}

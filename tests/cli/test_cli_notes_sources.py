@@ -11,7 +11,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from collectors.settings import told
+from collectors.settings import settings_from
 from collectors.wikipedia import EditsSettings, Kind
 from hellofresh.cli.arguments import command_line
 from hellofresh.core.files import read_json, write_json
@@ -131,16 +131,16 @@ def parsed(*words: str) -> argparse.Namespace:
 
 
 def test_with_nothing_chosen_the_settings_are_the_defaults() -> None:
-    assert told(EditsSettings, parsed()) == EditsSettings()
+    assert settings_from(EditsSettings, parsed()) == EditsSettings()
     assert (parsed().jobs, parsed().cluster) == (None, "")
 
 
 @pytest.mark.parametrize("name", ["whole_paragraphs", "keep_bots", "keep_restored", "collapse_runs"])
 def test_each_switch_turns_on_its_own_setting(name: str) -> None:
-    assert told(EditsSettings, parsed(f"--{name.replace('_', '-')}")) == EditsSettings(**{name: True})
+    assert settings_from(EditsSettings, parsed(f"--{name.replace('_', '-')}")) == EditsSettings(**{name: True})
 
 
 def test_kinds_are_the_same_in_any_order_and_number() -> None:
-    chosen = told(EditsSettings, parsed("--kinds", "quote", "prose", "quote"))
-    assert chosen == told(EditsSettings, parsed("--kinds", "prose", "quote"))
+    chosen = settings_from(EditsSettings, parsed("--kinds", "quote", "prose", "quote"))
+    assert chosen == settings_from(EditsSettings, parsed("--kinds", "prose", "quote"))
     assert chosen.kinds == (Kind.PROSE, Kind.QUOTE)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.submissions.check import Due, blank_info, blank_predictions, inspect_submission, zipped
 from hellofresh.submissions.format import MAX_BYTES, Fault
 from hellofresh.tasks.samples import PROSPECTIVE
@@ -166,13 +167,17 @@ def test_teams_that_are_there_are_recognised() -> None:
     assert mine.submission is not None
 
 
-FIELDS = ("name", "team", "contact", "regime", "models", "knowledge_cutoff", "url", "notes")
+FIELDS = ("name", "team", "contact", "regime", "models", "knowledge_cutoff", "url", "notes", *MODEL_FACTS)
 
 
 def test_a_form_says_the_same_as_a_file() -> None:
     said = ("My system", "My team", "me@team.example", "zero-shot", "model\n\n", " 2022-12-31 ", "", "")
-    form = dict(zip(FIELDS, said, strict=True))
+    form = dict(zip(FIELDS, (*said, "", "", "", ""), strict=True))
     assert uploaded(system=said_toml(form)).submission == uploaded().submission
+    facts = {"maker": "Them", "weights": "open", "size_billions": "0.135", "released": "2022-11"}
+    stated = uploaded(system=said_toml(form | facts)).submission
+    assert stated is not None
+    assert stated.info.model_dump(include=set(MODEL_FACTS)) == facts | {"size_billions": 0.135}
 
 
 @settings(max_examples=150)

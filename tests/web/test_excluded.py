@@ -96,10 +96,10 @@ def test_a_task_blocks_its_own_answers_and_ways_around_and_nothing_else() -> Non
 
 
 def test_a_search_by_others_is_told_the_domains_of_the_task_and_of_the_settings() -> None:
-    told = ExcludedSources.load(["Own.example"], groups=["x"]).told
-    assert {"own.example", "x.com", "twitter.com"} <= set(told)
-    assert not any("archive" in domain for domain in told)
-    assert ExcludedSources.load(["own.example"]).told == ("own.example",)
+    passed_on = ExcludedSources.load(["Own.example"], groups=["x"]).passed_on
+    assert {"own.example", "x.com", "twitter.com"} <= set(passed_on)
+    assert not any("archive" in domain for domain in passed_on)
+    assert ExcludedSources.load(["own.example"]).passed_on == ("own.example",)
 
 
 def test_hubs_and_the_projects_own_addresses_are_blocked_for_every_task() -> None:

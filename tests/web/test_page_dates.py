@@ -133,6 +133,54 @@ def test_dates_of_comments_and_other_stories_are_not_the_pages() -> None:
         assert found.date == "2019-01-01T08:00:00Z" and "words of others" not in found.text
 
 
+OTHERS = {
+    "cards": "".join(f'<div><a href="/{n}"><h3>News {n}</h3></a><i>{n} March 2025</i></div>' for n in (7, 8, 9)),
+    "times": "".join(
+        f'<li><a href="/{n}">News of {n} boats</a><time datetime="2025-03-0{n}"></time></li>' for n in (7, 8, 9)
+    ),
+    "excerpts": "".join(
+        f'<article><h2><a href="/{n}">News</a></h2><p>{n} March 2025 - A tale of boats that go by.</p></article>'
+        for n in (7, 8, 9)
+    ),
+    "rows": "".join(f'<tr><td>0{n}.03.2025</td><td><a href="/{n}">News {n}</a></td></tr>' for n in (7, 8, 9)),
+    "block": '<a href="/7"><h3>News</h3><p>9 March 2025</p></a>',
+    "archive": '<li><a href="/2025/03/">March 2025</a> (3)</li><li><a href="/2025/02/">February 2025</a> (4)</li>',
+}
+OF_THE_PAGE = {
+    "list of changes": "".join(f"<li>{n} March 2025: paragraph {n} reworded</li>" for n in (7, 8, 9)),
+    "live": "".join(
+        f'<div><time datetime="2025-03-0{n}"></time><p>The crane is at <a href="/t">pillar</a> {n} of ten.</p></div>'
+        for n in (7, 8, 9)
+    ),
+    "permalink": f'<a href="/self"><time datetime="{LATE}">9 March</time></a>',
+    "headline": f'<a href="/self"><h1>Bridge</h1><time datetime="{LATE}"></time></a>',
+}
+
+
+@pytest.mark.parametrize("kind", [*OTHERS, *OF_THE_PAGE])
+def test_dated_links_to_other_pages_are_not_read_and_what_the_page_adds_is(kind: str) -> None:
+    beside = OTHERS.get(kind) or OF_THE_PAGE[kind]
+    page = f"<html><head>{EARLY}</head><body><article>{BODY}</article><div>{beside}</div></body></html>"
+    found = main_text(page.encode(), "text/html", "trafilatura")
+    assert found.date[:10] == ("2019-01-01" if kind in OTHERS else LATE)
+    assert "News" not in found.text
+
+
+def test_an_index_of_dated_links_keeps_its_text() -> None:
+    page = f"<html><head></head><body><div>{OTHERS['excerpts']}</div></body></html>"
+    found = main_text(page.encode(), "text/html", "trafilatura")
+    assert "boats" in found.text and found.date == LATE
+
+
+def test_prose_about_something_else_does_not_date_a_page_and_makes_a_dated_one_younger() -> None:
+    event = "<p>The bank was led by a man from Rome until 1 November 2021, when a woman came to lead it.</p>"
+    for head, is_dated in (("", False), (EARLY, True)):
+        page = f"<html><head>{head}</head><body>{BODY}{event}</body></html>".encode()
+        for extractor in ("trafilatura", "beautifulsoup"):
+            found = main_text(page, "text/html", extractor)
+            assert (found.date, found.is_dated) == ("2021-11-01", is_dated)
+
+
 @pytest.mark.parametrize(
     "absurd", ["2999-01-01", "0", "0001-01-01", "1970-01-01", "99999999999", "March 40, 2025", "13/13/2020"]
 )
@@ -144,7 +192,10 @@ def test_a_date_in_the_future_or_before_the_web_is_not_taken(absurd: str) -> Non
 def test_no_reading_of_a_day_makes_it_older(day: date) -> None:
     forms = ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%Y%m%d", "%B %d, %Y", "%d %b %Y", "%Y/%m/%d", "%d.%m.%Y"]
     assert all(read_date(day.strftime(form)) >= day.isoformat() for form in forms)
-    assert text_date([f"The council met. Updated {day:%B} {day.day}, {day.year}. It rained."]) == day.isoformat()
+    assert text_date([f"The council met. Updated {day:%B} {day.day}, {day.year}. It rained."]) == (
+        day.isoformat(),
+        True,
+    )
 
 
 def test_tomorrow_is_taken_since_it_has_begun_somewhere_and_the_day_after_is_not() -> None:

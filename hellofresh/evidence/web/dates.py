@@ -3,8 +3,10 @@
 Every date is a candidate: in meta elements, marked times, attributes, JSON in scripts, the address, and in each line
 that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it
 knows. One kind is left out: a date by which running prose cites something else ("a report published on ..."), which
-says when that was written; prose about the page itself, or about its correction, counts. Where the order of day and
-month is open, the later reading counts. A date in the future or before 1970 is an error of the page, and is not taken.
+says when that was written; prose about the page itself, or about its correction, counts. Other dates in prose make a
+page younger but do not date it: what happened in 2011 may be told today. A month without a day counts as its last day
+beside other words of a label ("as of March 2026"), not in prose about something else. Where the order of day and month
+is open, the later reading counts. A date in the future or before 1970 is an error of the page, and is not taken.
 A moment is written `2023-04-01T10:00:00Z`, a day without a time zone `2023-04-01`.
 """
 
@@ -46,11 +48,14 @@ _NUMBERS = re.compile(
 )
 _TOKEN = re.compile(r"\d+|[^\W\d_][^\s\d.,;:!?/|()<>\[\]{}\"\u201c\u201d\u201e«»'\u2018\u2019=&_、。،؛-]*")
 _BETWEEN = re.compile(r"[\s.,،、'\u2019/ºª\u2013-]{0,3}")
-_MONTH = re.compile(r"(\d{4})[-/](\d\d?)")
+_MONTH = re.compile(
+    r"(?<![\d.,/-])(?:(\d{4})(?:\s?[年년]\s?(\d\d?)\s?[月월]|[-/](\d\d))|(\d\d?)[/.](\d{4}))(?!\s?[\d%]|[-/.,]\d)"
+)
 _URL_DAY = re.compile(
     r"(?<!\d)(?:((?:19|20)\d\d)([/_.-]?)(\d\d?)\2(\d\d?)|(\d\d?)([/_.-])(\d\d?)\6((?:19|20)\d\d))(?!\d)"
 )
 
+_WORD = re.compile(r"[^\W\d_]{2}")
 _NAMES = r"dat(?:e|um)|publi|modif|updat|revis|review|verif|edited|issued|creat|posted|upload|lastmod|utime|timestamp"
 _DATING = re.compile(rf"(?i){_NAMES}")
 _NOT_DATING = re.compile(r"(?i)expir|valid|event|birth|death|found|start|end[-_]?date|until")
@@ -95,23 +100,38 @@ def url_date(url: str) -> str:
         for found in _URL_DAY.finditer(path)
         if found[8] or found[2] or len(found[0]) == 8
     )
-    return youngest([*map(_plausible, numbered), *(day for *_, day in _named(re.sub(r"[\W_]+", " ", path)))])
+    named = _named(re.sub(r"[\W_]+", " ", path))
+    return youngest([*map(_plausible, numbered), *(day for *_, day, is_month in named if not is_month)])
 
 
-def page_date(tree: HtmlElement, *, is_tame: bool = True) -> str:
-    """The latest date that a page names, empty where it names none; htmldate searches it if `is_tame`."""
-    marked = dict.fromkeys(text.strip() for text in _marked(tree))
-    return youngest([*map(read_date, marked), text_date(_lines(tree)), *(_searched(tree) if is_tame else ())])
+def page_date(tree: HtmlElement, *, is_tame: bool = True) -> tuple[str, bool]:
+    """The latest date that a page names, empty where it names none; htmldate searches it if `is_tame`.
+
+    And whether any date says when the page was written or changed; those in prose about something else do not.
+    """
+    marked = [read_date(text) for text in dict.fromkeys(text.strip() for text in _marked(tree))]
+    marked += _searched(tree) if is_tame else ()
+    shown, is_dated = text_date(_lines(tree))
+    return youngest([*marked, shown]), is_dated or any(marked)
 
 
-def text_date(lines: Iterable[str]) -> str:
-    """The latest date in whole lines of text, without those by which prose cites something else; empty if none."""
-    latest = ""
+def text_date(lines: Iterable[str]) -> tuple[str, bool]:
+    """As `page_date`, of whole lines of text."""
+    latest, is_dated = "", False
     for written in lines:
         line = _plain(written)
-        later = sorted({found for found in _days(line) if found[2] > latest}, key=lambda found: found[2], reverse=True)
-        latest = next((day for start, end, day in later if not _is_cited(line, start, end)), latest)
-    return latest
+        found = list(_days(line))
+        whole = {day[:7] for *_, day, is_month in found if not is_month}
+        for start, end, day, is_month in found:
+            if day <= latest and is_dated:
+                continue
+            before, prose = _prose(line, start, end)
+            is_own = not prose or _stems("own").search(before + prose) is not None
+            # A bare month is of a list of archives, and says nothing beside a day of it.
+            says = not is_month or (is_own and day[:7] not in whole and _WORD.search(f"{line[:start]} {line[end:]}"))
+            if says and (is_own or not _stems("cites").search(prose)):
+                latest, is_dated = max(latest, day), is_dated or is_own
+    return latest, is_dated
 
 
 def read_date(text: str) -> str:
@@ -125,9 +145,7 @@ def read_date(text: str) -> str:
         except (ValueError, TypeError, IndexError, OverflowError):
             continue
         return _plausible(moment if moment.tzinfo is not None else moment.date())
-    if found := _MONTH.fullmatch(text):  # as young as its last day, or as today
-        return _month_end(int(found[1]), int(found[2]))
-    return youngest(day for *_, day in _days(_plain(text)))
+    return youngest(day for *_, day, _ in _days(_plain(text)))
 
 
 def _plain(text: str) -> str:
@@ -136,8 +154,11 @@ def _plain(text: str) -> str:
     return _ERA_YEAR.sub(lambda era: f"{_ERAS[era[1]] + (1 if era[2] == '元' else int(era[2]))}年", line)
 
 
-def _days(line: str) -> Iterator[tuple[int, int, str]]:
-    """Each plausible day in a line, in numbers or with a month's name: its begin, its end, and the day."""
+def _days(line: str) -> Iterator[tuple[int, int, str, bool]]:
+    """Each plausible day in a line, in numbers or with a month's name: its begin, its end, and the day.
+
+    A month without a day is its last day, or today; whether it is one stands last.
+    """
     for found in _NUMBERS.finditer(line):
         year, month, day, first, mark, second, last = found.groups()
         if year:
@@ -147,25 +168,35 @@ def _days(line: str) -> Iterator[tuple[int, int, str]]:
             usual = _day(year, int(second), int(first))
             named = usual if usual and mark == "." else _ordered(year, int(first), int(second))
         if known := _plausible(named):
-            yield found.start(), found.end(), known
+            yield found.start(), found.end(), known, False
+    for found in _MONTH.finditer(line):
+        year, of_year, also, month, behind = found.groups()
+        if known := _month_end(_gregorian(int(year or behind)), int(of_year or also or month)):
+            yield found.start(), found.end(), known, True
     yield from _named(line)
 
 
-def _named(line: str) -> Iterator[tuple[int, int, str]]:
+def _named(line: str) -> Iterator[tuple[int, int, str, bool]]:
     """As `_days`, for days whose month has a name: a day of the month and a year stand at most three words from it."""
     tokens = [(found.start(), found.end(), found[0].lower()) for found in _TOKEN.finditer(line)] if line else []
     months = _month_names() if any(len(word) > 1 and word.isdecimal() for *_, word in tokens) else {}
     for at, (start, end, word) in enumerate(tokens if months else ()):
-        pair = f"{word} {tokens[at + 1][2]}" if at + 1 < len(tokens) else ""
+        pair = f"{word} {tokens[at + 1][2].lstrip('0')}" if at + 1 < len(tokens) else ""
         if not (known := months.get(pair) or months.get(word)):
             continue
         after = at + 1 + (pair in months)
         before = list(_near(line, tokens[max(0, at - 4) : at + 1][::-1]))
         behind = list(_near(line, tokens[after - 1 : after + 4]))
         read = (_in_year(year, month, day) for year, day in _years_and_days(line, before, behind) for month in known)
+        places = [start, end, *(place for _, *span in (*before, *behind) for place in span)]
         if best := max(map(_plausible, read), default=""):
-            places = [start, end, *(place for _, *span in (*before, *behind) for place in span)]
-            yield min(places), max(places), best
+            yield min(places), max(places), best, False
+        elif word not in _ROMAN and (
+            years := [int(found[0]) for found in (*behind[:1], *before[:1]) if len(found[0]) == 4]
+        ):
+            days = (_in_year(years[0], month, 28) for month in known)
+            if best := max((_month_end(day.year, day.month) for day in days if day), default=""):
+                yield min(places), max(places), best, True
 
 
 _Number = tuple[str, int, int]
@@ -181,6 +212,8 @@ def _years_and_days(line: str, before: list[_Number], behind: list[_Number]) -> 
             yield int(behind[year][0]), int(digits)
     elif before and len(before[0][0]) < 3 and behind and line[behind[0][1] - 1] in "'\u2019-":  # 9-Mar-26
         yield 2000 + int(behind[0][0]), int(before[0][0])
+    elif lengths[:2] in ([1, 2], [2, 2]) and line[behind[1][1] - 1] in "'\u2019":  # Mar 9 '26
+        yield 2000 + int(behind[1][0]), int(behind[0][0])
     else:
         years = [int(digits) for digits, _, _ in before if len(digits) == 4]
         for digits, _, _ in (*behind[:1], *before[:1]):
@@ -242,10 +275,10 @@ def _month_end(year: int, month: int) -> str:
     return min(next_month - timedelta(days=1), datetime.now(UTC).date()).isoformat()
 
 
-def _is_cited(line: str, start: int, end: int) -> bool:
-    """Whether a date stands in a sentence of prose that cites something else, and does not speak of its page."""
+def _prose(line: str, start: int, end: int) -> tuple[str, str]:
+    """The sentence of prose that a date stands in, after a little before it; empty where the date is in a label."""
     if re.match(r"[\])]?\s?:", line[end:]):  # "9 March 2025: the name was wrong."
-        return False
+        return "", ""
     near = line[max(0, start - _FAR) : end + _FAR]
     at = min(start, _FAR)
     begin, close = next(((begin, close) for begin, close in sentences(near) if begin <= at < close), (0, len(near)))
@@ -253,9 +286,8 @@ def _is_cited(line: str, start: int, end: int) -> bool:
     before, behind = word_count(near[begin:at]), word_count(near[at + end - start : close])
     goes_on = before > 2 and behind > 1  # a label ends with its date
     if (sentence[-1:].isalnum() and not goes_on) or before + behind < _LEAST_PROSE:
-        return False
-    is_citing = _stems("cites").search(sentence) is not None
-    return is_citing and _stems("own").search(near[max(0, begin - 60) : close]) is None
+        return "", ""
+    return near[max(0, begin - 60) : begin], sentence
 
 
 @cache

@@ -48,14 +48,14 @@ class ExcludedSources:
 
     Attributes:
         domains: a domain in ASCII and the reason; its subdomains are meant too.
-        told: domains that a search by a provider must leave out: of the task's groups and of the settings.
+        passed_on: domains that a provider's search must leave out: of the task's groups and of the settings.
         names: labels such as `nitter` that stand for a whole family: a host of that registered name under any public
             suffix, or with that name as its first label.
     """
 
     domains: Mapping[str, str]
     names: Mapping[str, str]
-    told: tuple[str, ...] = ()
+    passed_on: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, more: Iterable[str] = (), *, groups: Iterable[str] | None = None) -> ExcludedSources:

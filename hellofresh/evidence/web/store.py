@@ -241,7 +241,7 @@ class StoredWeb:
     @property
     def blocked(self) -> Sequence[str]:
         """Domains of the task's own answers, and those that the settings exclude."""
-        return self._excluded.told
+        return self._excluded.passed_on
 
     def reason(self, url: str) -> str:
         """Why a page may not be used, empty if it may."""
@@ -339,7 +339,8 @@ class StoredWeb:
             return replace(page, status=PageStatus.TIMEOUT, detail=f"no text could be extracted ({error})")
         if not found.text:
             return replace(page, status=PageStatus.EMPTY, detail="no text", title=found.title)
-        dated = youngest((found.date, url_date(page.url), url_date(page.final_url)))
+        addresses = (url_date(page.url), url_date(page.final_url))
+        dated = youngest((found.date, *addresses)) if found.is_dated or any(addresses) else ""
         return replace(page, title=found.title, text=found.text, date=dated)
 
     def _not_recorded(self, what: str) -> RunError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -63,9 +63,10 @@ _MOST_ELEMENTS = 20_000
 _AROUND = ("nav", "aside", "footer", "script", "style", "noscript", "template")
 _BESIDE_TAGS = ("nav", "aside", "div", "section", "ul", "ol", "li")
 _BESIDE = re.compile(
-    r"(?:comments?|replies|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
+    r"(?:comments?|repl(?:y|ies)|related|recommend(?:ed|ations?)|most-read|trending|teasers?|disqus)(?:[-_]\w+)*"
 )
 """Classes and ids of readers' comments and of links to other stories."""
+_LEAST_TEASERS = 3
 _WRAPPED = re.compile(r"(?<=[^\n]{50})[^\S\n]*\n(?=\S)")
 """A line break after a long line of plain text, which was wrapped at a width."""
 _MARKUP = ("<!doctype html", "<html", "<head", "<body")
@@ -73,11 +74,15 @@ _MARKUP = ("<!doctype html", "<html", "<head", "<body")
 
 @dataclass(frozen=True, slots=True)
 class MainText:
-    """A page's cleaned title and main text, and its date, empty if it has none."""
+    """A page's cleaned title and main text, and the latest date that it names, empty if it names none.
+
+    `is_dated` is false where all its dates stand in prose about something else.
+    """
 
     title: str
     text: str
     date: str = ""
+    is_dated: bool = True
 
 
 def first_words(text: str, n: int) -> str:
@@ -97,7 +102,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     text = decode(body, content_type).replace("\0", "")
     is_markup = text.lstrip()[:20].lower().startswith(_MARKUP)
     if content_type.partition(";")[0].strip().lower() == "text/plain" and not is_markup:
-        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), text_date(text.splitlines()))
+        return MainText("", clean(_WRAPPED.sub(" ", text.replace("\r\n", "\n"))), *text_date(text.splitlines()))
     # libxml2 gets the encoding, so that a wrong meta element is not believed.
     document = text.encode("utf-8", "replace")
     tree = _tree(document)
@@ -107,12 +112,15 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     title = clean(titles if isinstance(titles, str) else "").replace("\n", " ")
     if extractor == "beautifulsoup" or not _is_tame(tree):
         found = clean(_beautifulsoup(document, without=() if extractor == "beautifulsoup" else ("head", *_AROUND)))
-        return MainText(
-            title, found, youngest([page_date(tree, is_tame=_is_tame(tree)), text_date(found.splitlines())])
-        )
+        (dated, marks), (shown, says) = page_date(tree, is_tame=_is_tame(tree)), text_date(found.splitlines())
+        return MainText(title, found, youngest([dated, shown]), marks or says)
     # What is taken out is not read, and its dates are not the page's.
     _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
-    dated = page_date(tree)
+    teasers = dict.fromkeys(_teasers(tree))
+    # A page of little else is an index, whose text they are.
+    if 2 * sum(len(" ".join(teaser.itertext()).split()) for teaser in teasers) < len(" ".join(tree.itertext()).split()):
+        _drop(tree, list(teasers))
+    dated, is_dated = page_date(tree)
     _drop(tree, list(tree.iter(*_AROUND)))
     import trafilatura
     from lxml import etree
@@ -121,7 +129,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     found = trafilatura.extract(tree, fast=True, include_comments=False) or ""
     if not found:  # of very short pages
         found = _beautifulsoup(etree.tostring(tree, encoding="utf-8"), without=("head",))
-    return MainText(title, clean(found), dated)
+    return MainText(title, clean(found), dated, is_dated)
 
 
 _LEAST_SIDE = 100
@@ -163,6 +171,31 @@ def _is_beside(element: HtmlElement) -> bool:
     """Whether an element is no part of the main text, by its tag, class or id."""
     named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
     return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
+
+
+def _teasers(tree: HtmlElement) -> Iterator[HtmlElement]:
+    """Dated links to other pages: whole blocks that are links, and each of three or more siblings that are such."""
+    for link in tree.iter("a"):
+        blocks = [element.tag for element in link.iterdescendants() if element.tag not in INLINE]
+        if blocks and "h1" not in blocks and _is_teaser(link):
+            yield link
+    for parent in tree.iter():
+        alike: dict[tuple[object, str | None], list[HtmlElement]] = {}
+        for element in parent if len(parent) >= _LEAST_TEASERS else ():
+            alike.setdefault((element.tag, element.get("class")), []).append(element)
+        for items in alike.values():
+            if len(items) >= _LEAST_TEASERS and all(map(_is_teaser, items)):
+                yield from items
+
+
+def _is_teaser(item: HtmlElement) -> bool:
+    """Whether a dated element is a link to another page, most of its words are one, or its heading is."""
+    links = [link for link in item.iter("a") if not link.get("href", "#").startswith("#")]
+    lines = [" ".join(element.itertext()) for element in (item, *links)]
+    words, *linked = (len(line.split()) for line in lines)
+    is_headed = any(link.xpath("ancestor::h2|ancestor::h3|ancestor::h4|.//h2|.//h3|.//h4") for link in links)
+    is_dated = bool(text_date(lines[:1])[0]) or next(item.iter("time"), None) is not None
+    return bool(links) and is_dated and (is_headed or 2 * sum(linked) >= words)
 
 
 def _is_tame(tree: HtmlElement) -> bool:

@@ -408,7 +408,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(made: Path, tmp_path: 
     key = killed / "private" / "escrow.key"
     key.parent.mkdir(parents=True, mode=0o700)
     shutil.copy(tmp_path / "whole/private/escrow.key", key)
-    for share in random.uniform(0.3, 1, 8):
+    for share in random.uniform(0.3, 1, 5):
         process = start(killed)
         time.sleep(lasted * share)
         process.send_signal(signal.SIGKILL)
