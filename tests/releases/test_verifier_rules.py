@@ -24,6 +24,9 @@ from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
 from verifier.reading import MOST_FAULTS, by_id, first_of, strict_json
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
 from verifier.statistics import (
+    FISHER,
+    NONE,
+    WILSON,
     Metric,
     RankMetric,
     bootstrap_interval,
@@ -260,7 +263,8 @@ KEPT: dict[str, tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]] = {
     "revealed": ({**REVEALED, "draw": {"commitment": sha256_text("k"), "key": "k"}}, {
         "samples": SAMPLES, "labels": [released(number)[0] for number in range(1, 5)],
         "commitments": [released(number)[1] for number in range(1, 5)],
-        "predictions": [predicted(prompt, number, label, **({"probabilities": STATED[prompt]} if number == 1 else {}))
+        "predictions": [predicted(prompt, number, label, **({"probabilities": STATED[prompt]} if number == 1 else
+                                  {"certainty": 0.9} if prompt == "b" else {}))
                         for prompt, labels in VOTES.items() for number, label in enumerate(labels, 1)]}),
     "resolved": (RESOLVED, {
         "samples": SAMPLES, "outcomes": [
@@ -329,7 +333,18 @@ def test_what_is_read_of_a_release_is_what_it_holds(tmp_path: Path) -> None:
         False,
     ]
     assert revealed.answers["e", "b"].tolist() == [1, 0, 0, -1] and queries.answers["e", "single"].tolist() == [0, 0]
-    assert revealed.leaning("e", "a").tolist() == [0.8, 0, 1, 0] and np.isnan(revealed.leaning("e", "b")[3])
+    assert revealed.leaning("e", "a").tolist() == [0.8, 0, 1, 0] and revealed.chances == {}
+    assert revealed.leaning("e", "b")[:3] == pytest.approx([0.6, 0.1, 0.1]) and np.isnan(revealed.leaning("e", "b")[3])
+    revealed.facts[1:] = np.nan
+    assert revealed.fact_metrics == [] and revealed.has_labels
+    revealed.labels[0] = -1
+    assert not revealed.has_labels
+    for task, metrics in (("x-posts", ["overall", (0.0, 10.0)]), ("unknown", [])):
+        files = {"samples": [{**row, "task": task, "id": f"xp-{row['id']}"} for row in SAMPLES]}
+        write_jsonl(tmp_path / "samples.jsonl", files["samples"])
+        content = read_content(tmp_path, manifest(tmp_path, {**SPLIT, "task": task}, {}))
+        assert [part for metric in content.metrics for part in (metric.name, metric.limits)] == metrics
+        assert content.unchecked == ({} if metrics else {"samples.jsonl": ["the form of samples of 'unknown'"]})
     assert np.isnan(resolved.chances["e", "single"][2]).all() and resolved.chances["e", "single"][1].tolist() == [
         0.7,
         0.3,
@@ -367,6 +382,9 @@ WITHHELD, QUOTES = {"texts": "withheld"}, ("line 1: a text that may quote the sa
     ("revealed", "samples", lambda rows: rows.pop(0), {}, {
         "samples": MISSING, "commitments": ("'xn-1' has a commitment and is not a sample",), "labels": (FEWER,),
         "predictions": NO_SAMPLE}),
+    ("revealed", "", None, {"files": {"commitments": None}}, {}),
+    ("queries", "predictions", put(0, label=1), {},
+        {"predictions": ("line 1: the label 1, and the task has 1 classes",)}),
     ("revealed", "samples", put(0, task="claims"), {}, {"samples": ("'xn-1' is not a sample of x-notes 2023Q2",)}),
     ("revealed", "samples", put(0, edition="2023Q3"), {}, {"samples": ("'xn-1' is not a sample of x-notes 2023Q2",)}),
     ("revealed", "samples", put(0, date="2023-05-01T00:00:00Z"), {},
@@ -458,6 +476,25 @@ def test_a_date_is_in_its_period_and_quarter(
     said = manifest(tmp_path, QUARTER, {"edition": edition, **drawn(QUARTER, period=by)})
     row = sample(1, date=f"{date}T23:59:59Z", period=period, edition=edition)
     assert named(list(_odd_sample(row, said, TASKS["x-notes"], ({}, {}))), (fault,) if fault else ())
+
+
+@pytest.mark.parametrize(("task", "texts", "more", "fault"), [
+    ("x-notes", "withheld", {"note": {"text_sha256": ""}}, ""), ("x-notes", "included", {"note": {"text": ""}}, ""),
+    ("x-notes", "included", {"note": {"text_sha256": ""}},
+        "has the hash of a text in its place, and texts are included"),
+    ("x-notes", "withheld", {"license": "CC-BY-4.0", "text": ""}, "has the field text, and texts are withheld"),
+    ("claims", "withheld", {"license": "CC-BY-4.0", "text": ""}, ""),
+    ("claims", "withheld", {"license": "x", "text": "", "speaker": ""},
+        "has the field speaker, and texts are withheld"),
+    ("x-notes", "included", {"id": "cl-1"}, "is not a sample of x-notes 2023Q2"),
+    ("unknown", "included", {"id": "zz-1"}, ""),
+])  # fmt: skip
+def test_a_sample_has_its_tasks_prefix_and_no_texts_where_these_are_withheld(
+    tmp_path: Path, task: str, texts: str, more: dict[str, Any], fault: str
+) -> None:
+    said = manifest(tmp_path, QUARTER, {"task": task, "texts": texts})
+    row = {**sample(1, task=task, **{"id": "cl-1"} if task == "claims" else {}), **more}
+    assert named(list(_odd_sample(row, said, TASKS.get(task), ({}, {}))), (fault,) if fault else ())
 
 
 @pytest.mark.parametrize(("before", "after", "place"), [
@@ -816,3 +853,36 @@ def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
     )
     falling = [float(-place) for place in range(len(documents))]
     assert ranking_measures(documents, (), relevance) == ranking_measures(documents, falling, relevance)
+
+
+@pytest.mark.parametrize(("name", "known"), [
+    ("f1", (True, False)), ("f1:a", (True, True)), ("f1:c", (False, True)), ("accuracy", (True, True)),
+    ("accuracy:a", (False, False)), ("log_score", (True, True)), ("surprise", (False, False)),
+])  # fmt: skip
+def test_a_metric_is_known_by_its_name_and_classes(name: str, known: tuple[bool, bool]) -> None:
+    assert tuple(Metric.of_classes(name, classes).is_known for classes in (("a", "b"), ("a", "b", "c"))) == known
+    assert Metric(name).is_known and Metric.of_classes(name, ("a",)).is_known is (name == "f1:a")
+
+
+@pytest.mark.parametrize(("groups", "method", "fisher"), [
+    ([0, 0, 0], NONE, NONE), ([0, 0, 1], WILSON, FISHER), ([0, 1, 2], WILSON, FISHER),
+])  # fmt: skip
+def test_a_score_says_by_which_method_its_interval_is_and_what_was_not_answered(
+    groups: list[int], method: str, fisher: str
+) -> None:
+    content = Content(
+        Manifest({"task": "x-notes", "texts": "included"}, ""), ("a", "b"), places={"a": 0, "b": 1, "c": 2}
+    )
+    content.labels, content.groups = np.array([0, 1, 1], np.int8), np.array(groups, np.int32)
+    content.answers["e", "single"], content.facts = np.array([0, -1, 1], np.int8), np.array([0.1, 0.2, 0.3])
+    content.stated["e", "single"] = np.full((3, 2), np.nan)
+    check, where = ScoreCheck(content), np.ones(3, np.bool_)
+    found = {name: check._computed("e", "single", Metric.of_classes(name, ("a", "b")), where) for name in ("f1", "x")}
+    assert (found["f1"]["method"], found["f1"]["silent"], found["f1"]["clusters"]) == (method, 1, len(set(groups)))
+    assert "value" not in found["x"] and check.unchecked == {"scores of x-notes by x, which is not known here"}
+    assert found["x"]["effective_clusters"] == pytest.approx({1: 1, 2: 9 / 5, 3: 3}[len(set(groups))])
+    ranked = check._computed("e", "single", RankMetric("rank_correlation", (), (-1.0, 1.0)), where)
+    assert ranked["method"] == fisher and ranked["value"] == pytest.approx(0.5)
+    content.classes, content.metrics = (), [Metric("overall", (), (0.0, 10.0))]
+    assert "value" not in check._computed("e", "single", content.metrics[0], where)
+    assert "scores of x-notes by overall, whose ratings are not published beside it" in check.unchecked
