@@ -148,6 +148,8 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         for name in dict.fromkeys(fields)
         for part in (" or ", el("code", name), f" ({meant[name]}, or null for no answer)")
     ][1:]
+    if due.split is not MAIN and "label" in fields:
+        asked += [" and ", el("code", "probabilities"), " (one for each class)"]
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
            *asked, f" for each sample, {counts}.{one}"),

@@ -15,6 +15,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import DataError
 from hellofresh.submissions.check import Due
+from hellofresh.tasks.samples import Split
 from leaderboard.components.markup import DASH
 from leaderboard.data.board import SplitKey
 from leaderboard.export.copy import framed
@@ -44,15 +45,16 @@ def test_the_site_opens_on_a_living_task_though_names_of_data_sets_sort_behind_q
 
 
 @pytest.mark.parametrize(
-    ("task", "asked"),
+    ("task", "split", "asked"),
     [
-        ("x-notes", "id and label (1, 0, or null"),
-        ("corrections", "id and text (the response, or null"),
-        ("scifact-retrieval", "id and documents (a list of their ids, the best first, or null"),
+        ("x-notes", "main", "id and label (1, 0, or null for no answer) for each"),
+        ("x-notes", "prospective", "id and label (1, 0, or null for no answer) and probabilities (one for each class)"),
+        ("corrections", "main", "id and text (the response, or null"),
+        ("scifact-retrieval", "main", "id and documents (a list of their ids, the best first, or null"),
     ],
 )
-def test_what_is_due_is_the_field_of_the_tasks_answers(task: str, asked: str) -> None:
-    said = what_is_due(Due(Frozen("anything", "9"), {task: ("a", "b")}, {}), now())
+def test_what_is_due_is_the_field_of_the_tasks_answers(task: str, split: str, asked: str) -> None:
+    said = what_is_due(Due(Frozen("anything", "9"), {task: ("a", "b")}, {}, split=Split(split)), now())
     assert asked in text(said.source)
 
 
