@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
+from hellofresh.results.board.schema import DatasetRow, LabelCount, Prospect
+from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import interval_bar
