@@ -16,6 +16,7 @@ from unicodedata import normalize
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browsing import SMALL_TARGETS
 from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, expect
 
 from hellofresh.core.workspace import Workspace
@@ -434,6 +435,7 @@ def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..
     seen = visit(look)
     page = seen.go("x-notes/2024Q1/index.html")
     boxes, bar = page.locator(".hf-tick"), page.locator(".hf-ticked")
+    assert page.evaluate(SMALL_TARGETS) == []
     names = page.locator(".hf-standings td.hf-name > a").all_text_contents()
     boxes.nth(0).check()
     expect(bar).to_contain_text("1 of at most 5 systems ticked.")
