@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -46,8 +47,16 @@ class AddressLinks(Links):
         return f"./?{urlencode({'page': page, 'task': split.task, 'edition': edition_key(split), **choices})}"
 
 
+@dataclass(slots=True, eq=False)
 class LiveVisit(Visit):
-    """A page whose tables, charts and files remain values."""
+    """A page whose tables, charts and files remain values; files stand below the text that names them."""
+
+    attached: list[File] = field(default_factory=list)
+
+    def show(self, *parts: Html | str | None) -> None:
+        """Show parts of the page, then what was attached while they were made."""
+        self.body += [*parts, *self.attached]
+        self.attached.clear()
 
     def choose(self) -> None:
         """Do nothing: task and edition are chosen above the page."""
@@ -62,7 +71,7 @@ class LiveVisit(Visit):
 
     def attach(self, name: str, content: bytes | Path) -> None:
         """Offer a file."""
-        self.body.append(File(name.rpartition("/")[2], content))
+        self.attached.append(File(name.rpartition("/")[2], content))
 
     def picture(self, name: str, wide: bytes, narrow: bytes, said: str) -> Html:
         """A picture embedded in the page; the style hides one of two, since Streamlit drops embedded sources."""

@@ -117,6 +117,28 @@ HAS_WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """How two systems or writers differ.
+
+    Attributes:
+        one, two: who.
+        difference: the first less the second.
+        low, high: its 95% interval, which holds for all pairs of the family together: `adjusted` is below 0.05 wherever
+            it leaves 0 out.
+        p_value: of no difference, for this pair alone; None where nothing is tested.
+        adjusted: the same, adjusted for all pairs of its family.
+    """
+
+    one: str
+    two: str
+    difference: float
+    low: float
+    high: float
+    p_value: float | None
+    adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class NumberRow:
     """The value of an output and its weight, for a metric that is a mean of a number."""
 

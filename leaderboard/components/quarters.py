@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.results.board.schema import DatasetRow, LabelCount, OverQuartersRow, Prospect
+from hellofresh.results.board.schema import DatasetRow, LabelCount, Prospect
+from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import interval_bar
@@ -46,7 +47,7 @@ def next_days(board: Board, task: str) -> Html | None:
     following = f"The next quarter, {Quarter.parse(split.edition).next()}, "
     if board.is_revealed(split):
         return el("p", following, f"was due on {day(days.reveals)} and is late.", class_="hf-days")
-    accepts = f"{split.edition} accepts predictions until "
+    accepts = f"{split.edition} accepts predictions from {day(days.opens)} until "
     return el(
         "p", accepts, until(days.deadline), ". ", following, "opens on ", until(days.reveals), ".", class_="hf-days"
     )

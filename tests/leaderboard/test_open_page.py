@@ -58,7 +58,9 @@ def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: Board, page: str) 
 
 def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: Board) -> None:
     page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
-    said = "Predictions are accepted until 15 January 2027 ; labels are revealed on 22 January 2027 ."
+    said = (
+        "Predictions are accepted from 22 October 2026 until 15 January 2027 ; labels are revealed on 22 January 2027 ."
+    )
     assert said in page
     for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
@@ -83,9 +85,9 @@ def test_the_copy_opens_on_the_revealed_quarter_too_and_does_not_depend_on_the_d
         copies.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files(tmp_path / name)})
     assert copies[0] == copies[1]
     first = (tmp_path / "one/index.html").read_text()
-    assert "x-notes/2026Q2/index.html" in first and "2026Q3 accepts predictions until" in first
+    assert "x-notes/2026Q2/index.html" in first and "2026Q3 accepts predictions from 22 October 2026 until" in first
     page = (tmp_path / "one/x-notes/2026Q3/index.html").read_text()
-    assert 'Predictions are accepted until <time datetime="2027-01-15T00:00:00Z"' in page
+    assert 'Predictions are accepted from 22 October 2026 until <time datetime="2027-01-15T00:00:00Z"' in page
     assert not list((tmp_path / "one/x-notes/2026Q3").glob("leaderboard.*"))
 
 

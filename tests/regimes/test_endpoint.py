@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -295,6 +296,36 @@ def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes,
         return answer
 
     assert b" 400 " in asyncio.run(ask())
+    assert not caplog.records
+
+
+def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
+    caplog, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hellofresh.runs.regimes.endpoint.server._MOST_HOSTS", 9)
+
+    async def ask() -> EndpointServer:
+        server = EndpointServer(socket=tmp_path / "endpoint")
+        server.sessions["one"] = SimpleNamespace(hand_in=None)  # type: ignore[assignment]
+        await server.start()
+        host = f"127.0.0.1:{server.port}"
+        head = f"POST /v1/output HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.token}\r\n"
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"{head}Content-Length: 1000\r\n\r\nhalf".encode())
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        writer.close()
+        await writer.wait_closed()
+        for number in range(20):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(f"GET / HTTP/1.1\r\nHost: h{number}\r\n\r\n".encode())
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+        await server.close()
+        return server
+
+    assert asyncio.run(ask()).elsewhere == {**{f"h{number}": 1 for number in range(9)}, "others": 11}
     assert not caplog.records
 
 

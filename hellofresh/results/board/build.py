@@ -21,7 +21,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -65,7 +65,6 @@ from hellofresh.results.board.manifest import (
 from hellofresh.results.board.schema import (
     TABLES,
     FunnelStep,
-    OverQuartersRow,
     PeriodBalance,
     SampleRow,
 )
@@ -75,10 +74,9 @@ from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, Index
 from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.panel import QuarterScore, short_names
+from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
-from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
 from hellofresh.tasks.transcripts import TRANSCRIPTS
@@ -224,7 +222,7 @@ def _tables(
             made["answers"].keep(answers)
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
-        made["fixed"].add(keys, _fixed(its, get_task(task).on(kind).headline))
+        made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
     due = (("due_ids", key, ids) for key, ids in board_data.due_ids(splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
         made[name].add(key, rows)
@@ -349,25 +347,6 @@ def _samples(split: BoardSplit) -> Iterator[SampleRow]:
             link="" if split.is_bundled else page.link,
             judged=judged,
             right=None if label is None or not task.classes else right,
-        )
-
-
-def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
-    """A task's systems over its quarters."""
-    found = over_quarters(scores, metric)
-    systems = [adjusted.latest.system for adjusted in found.systems]
-    names = short_names([replace(system, system=system.label) for system in systems])
-    for adjusted, system, name in zip(found.systems, systems, names, strict=True):
-        yield OverQuartersRow(
-            **(system.identity | {"system": name}),
-            quarters=adjusted.quarters,
-            of_quarters=len(found.effects),
-            latest=adjusted.latest.edition,
-            score=adjusted.score,
-            low=adjusted.low,
-            high=adjusted.high,
-            reason=adjusted.reason,
-            additivity_p=found.excess_p,
         )
 
 

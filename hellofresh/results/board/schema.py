@@ -8,9 +8,10 @@ from typing import Any
 
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
-from hellofresh.results.note_writers import NoteWriter, WriterPair
+from hellofresh.results.note_writers import NoteWriter
+from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, CeilingRow, PeopleRow, ReceiptRow, Score
+from hellofresh.results.tables import AnswerRow, CeilingRow, Difference, PeopleRow, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Codes in place of a class: no readable answer, and a refusal."""
@@ -71,28 +72,6 @@ class Dates:
     opens: str
     deadline: str
     reveals: str
-
-
-@dataclass(frozen=True, slots=True)
-class OverQuartersRow(SystemId):
-    """A system's headline metric on the scale of all quarters.
-
-    Attributes:
-        quarters, of_quarters: quarters it took part in, and quarters on the scale; 0 if not identified.
-        latest: its latest quarter.
-        score, low, high: None if not identified.
-        reason: the reason for missing scores, else empty.
-        additivity_p: whether systems differ from quarter to quarter by more than sampling.
-    """
-
-    quarters: int
-    of_quarters: int
-    latest: str
-    score: float | None
-    low: float | None
-    high: float | None
-    reason: str
-    additivity_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,6 +649,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "responses": Table(RatedResponse, _SPLIT),
     "documents": Table(ShownDocument, _SPLIT),
     "note_writers": Table(NoteWriter, _RELEASE),
-    "writer_pairs": Table(WriterPair, _RELEASE),
+    "writer_pairs": Table(Difference, _RELEASE),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""
