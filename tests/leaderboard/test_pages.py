@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from visiting import html, opened, paths, text
 
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Frozen
+from hellofresh.submissions.check import Due
+from hellofresh.tasks.samples import Split
 from leaderboard.components.markup import DASH
+from leaderboard.data.board import SplitKey
 from leaderboard.export.copy import framed
+from leaderboard.views import home_of
+from leaderboard.views.submit import what_is_due
 from leaderboard.views.visit import Visit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
@@ -27,6 +35,26 @@ def use_board(make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
         return workspace.board
 
     return use
+
+
+def test_the_site_opens_on_a_living_task_though_names_of_data_sets_sort_behind_quarters() -> None:
+    splits = [SplitKey("scifact-retrieval@dev-9", "scifact-retrieval"), SplitKey("2023Q2", "x-notes")]
+    full = SimpleNamespace(splits=splits, entries=bool, standings=bool, is_bundled=lambda _: False)
+    assert home_of(cast(Any, full)).task == "x-notes"
+
+
+@pytest.mark.parametrize(
+    ("task", "split", "asked"),
+    [
+        ("x-notes", "main", "id and label (1, 0, or null for no answer) for each"),
+        ("x-notes", "prospective", "id and label (1, 0, or null for no answer) and probabilities (one for each class)"),
+        ("corrections", "main", "id and text (the response, or null"),
+        ("scifact-retrieval", "main", "id and documents (a list of their ids, the best first, or null"),
+    ],
+)
+def test_what_is_due_is_the_field_of_the_tasks_answers(task: str, split: str, asked: str) -> None:
+    said = what_is_due(Due(Frozen("anything", "9"), {task: ("a", "b")}, {}, split=Split(split)), now())
+    assert asked in text(said.source)
 
 
 def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
