@@ -10,7 +10,7 @@ from statistics import median
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, place_of
-from hellofresh.submissions.format import SYSTEM, Fault, Prediction
+from hellofresh.submissions.format import ANSWERS, SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
@@ -140,10 +140,19 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         for task, names in classes.items()
         if len(names) > 2
     ]
-    said = "; ".join([*(["1, 0"] if len(labels) < len(due.ids) else []), *labels])
+    fields = [ANSWERS[known.output] if (known := TASKS.get(task)) else "label" for task in due.ids]
+    said = "; ".join([*(["1, 0"] if len(labels) < fields.count("label") else []), *labels])
+    meant = {"label": said, "text": "the response", "documents": "a list of their ids, the best first"}
+    asked = [
+        part
+        for name in dict.fromkeys(fields)
+        for part in (" or ", el("code", name), f" ({meant[name]}, or null for no answer)")
+    ][1:]
+    if due.split is not MAIN and "label" in fields:
+        asked += [" and ", el("code", "probabilities"), " (one for each class)"]
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
-           el("code", "label"), f" ({said}, or null for no answer) for each sample, {counts}.{one}"),
+           *asked, f" for each sample, {counts}.{one}"),
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
     closed = None

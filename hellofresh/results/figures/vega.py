@@ -269,6 +269,7 @@ def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
             "labelOverlap": True,
             "grid": False,
         }
+        labels |= {"labelExpr": "split(datum.label, ' ')"} if look.narrow else {}  # a word a line
         looks["x"] = _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}
         if len(look.names) > 1:
             offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
