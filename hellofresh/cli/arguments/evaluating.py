@@ -126,12 +126,11 @@ COMMANDS = (
         _RUN,
         option(
             "--format",
-            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
-            "settings, score, cost, and samples with transcripts to search",
-            choices=("jsonl", "parquet", "inspect", "html"),
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect)",
+            choices=("jsonl", "parquet", "inspect"),
             required=True,
         ),
-        option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
+        option("--to PATH", "output folder, or file of a log (default: named after the run)"),
     ),
     command(
         "score",
