@@ -210,7 +210,9 @@ def collect(
     votes = _count_votes([note.note_id for note, _ in kept.rows], reader)
     candidates = [_candidate(make(*pair), pair[0], votes, bridged) for pair in kept.rows]
     drops = Counter(loaded.drops) + Counter(joined.drops) + Counter(chosen.drops) + Counter(kept.drops)
-    context = {**reader.counted, **loaded.context, **joined.context, **chosen.context, **votes.context}
+    context = {f"rows of the {title}": count for title, count in reader.rows.items()}
+    context |= {f"unreadable lines of the {title}": count for title, count in reader.rejected.items()}
+    context |= {**loaded.context, **joined.context, **chosen.context, **votes.context}
     return Collection(
         candidates=candidates,
         funnel=Funnel.of(

@@ -19,7 +19,6 @@ import polars as pl
 from collectors.notes.bridging import read_bridging
 from collectors.notes.collect import (
     REASONS,
-    Kept,
     NoteRow,
     NotesSource,
     choose_notes,
@@ -99,12 +98,19 @@ def collect_posts(
     wanted = [NoteState.DECIDED.value, *([] if scores is None else [NoteState.UNDECIDED.value])]
     usable = joined.states.filter(pl.col("state").is_in(wanted))
     chosen = choose_notes(usable, reader, settings=settings, people_only=True)
-    pairs, unpaired = _pairs(chosen.rows, scores)
+    pairs, drops = _pairs(chosen.rows, scores)
     posts_in = loaded.notes["tweetId"].n_unique()
-    unpaired["one-note"] += posts_in - len({row.post_id for row in chosen.rows})
-    kept = _on_posts(pairs, posts.find({str(post) for post in pairs}), settings)
-    candidates = [_candidate(quarter, post, pair, scores) for post, pair in kept.rows]
-    drops = unpaired + Counter(kept.drops)
+    drops["one-note"] += posts_in - len({row.post_id for row in chosen.rows})
+    found = posts.find({str(post) for post in pairs})
+    candidates = []
+    for post_id, pair in sorted(pairs.items()):
+        post = found[str(post_id)]
+        # Posts may have media or not.
+        reason = post_fault(post, pair, settings, illustrated=post.media)
+        if reason is None:
+            candidates.append(_candidate(quarter, post, pair, scores))
+        else:
+            drops[reason] += 1
     context = {"notes of the dump": loaded.total, **loaded.context, **joined.context, **chosen.context}
     asked = (PostStatus.NOT_ASKED,)
     return Collection(
@@ -144,16 +150,6 @@ def _pairs(rows: Sequence[NoteRow], scores: Mapping[int, float] | None) -> tuple
     found = {post: _pair(notes, scores) for post, notes in by_post.items()}
     drops = Counter("no-pair" if len(by_post[post]) > 1 else "one-note" for post, pair in found.items() if not pair)
     return {post: pair for post, pair in found.items() if pair is not None}, drops
-
-
-def _on_posts(
-    pairs: Mapping[int, _Pair], found: Mapping[str, FoundPost], settings: NotesSettings
-) -> Kept[tuple[FoundPost, _Pair]]:
-    """The pairs whose posts pass, with or without media, sorted by the posts' ids."""
-    on_posts = [(found[str(post)], pair) for post, pair in sorted(pairs.items())]
-    faults = [post_fault(post, pair, settings, illustrated=post.media) for post, pair in on_posts]
-    kept = [item for item, fault in zip(on_posts, faults, strict=True) if fault is None]
-    return Kept(kept, drops=Counter(fault for fault in faults if fault is not None))
 
 
 def _pair(notes: Sequence[NoteRow], scores: Mapping[int, float] | None) -> _Pair | None:

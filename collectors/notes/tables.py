@@ -143,12 +143,6 @@ class TableReader:
     rows: dict[str, int] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def counted(self) -> dict[str, int]:
-        """Rows and unreadable lines of each table that was read."""
-        found = {f"rows of the {title}": count for title, count in self.rows.items()}
-        return found | {f"unreadable lines of the {title}": count for title, count in self.rejected.items()}
-
     def has(self, table: DumpTable) -> bool:
         """True if the dump has at least one shard of the table."""
         return bool(find_shards(self.dump, table.stem, table.subfolder))

@@ -95,15 +95,23 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
     found: dict[tuple[str, ...], dict[str, Any]] = {
         key: {"reason": NOT_LINKED if key in several else ONE_QUARTER} for key in of_system.keys() - linked.keys()
     }
-    fit, effects, excess = _fit(linked), {}, None
-    if fit is not None:
-        quarters = sorted({score.edition for its in linked.values() for score in its})
+    kept = [score for its in linked.values() for score in its]
+    quarters = sorted({score.edition for score in kept})
+    fit, effects, excess = None, {}, None
+    if linked and len(kept) > len(linked) + len(quarters) - 1:
+        fit = two_way(
+            np.array([score.value for score in kept]),
+            *_numbers(linked),
+            variances=np.array([score.variance for score in kept]),
+        )
         effects = dict(zip(quarters, fit.quarter.tolist(), strict=True))
         excess = fit.excess_p_value if np.isfinite(fit.excess_p_value) else None
     found |= {key: _adjusted(fit, number, metric) for number, key in enumerate(linked)}
     latest = {key: its[-1] for key, its in of_system.items()}
-    shown = {key: made.get("score", latest[key].value) for key, made in found.items()}
-    order = sorted(found, key=lambda key: ("score" not in found[key], -metric.sign * shown[key], key))
+    order = sorted(
+        found,
+        key=lambda key: ("score" not in found[key], -metric.sign * found[key].get("score", latest[key].value), key),
+    )
     names = short_names([replace(latest[key].system, system=latest[key].system.label) for key in order])
     rows = [
         OverQuartersRow(
@@ -117,15 +125,6 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
         for key, name in zip(order, names, strict=True)
     ]
     return OverQuarters(rows, effects, excess, fit is not None and fit.few_quarters)
-
-
-def _fit(linked: Mapping[tuple[str, ...], Sequence[QuarterScore]]) -> TwoWay | None:
-    """The effects of linked systems and their quarters; None if no score is left to tell their errors by."""
-    kept = [score for its in linked.values() for score in its]
-    if not linked or len(kept) < len(linked) + len({score.edition for score in kept}):
-        return None
-    values, variances = (np.array([getattr(score, name) for score in kept]) for name in ("value", "variance"))
-    return two_way(values, *_numbers(linked), variances=variances)
 
 
 def _numbers(

@@ -40,6 +40,7 @@ NOUNS = {
     "board": Noun("evaluate", "build, open or export the leaderboard", "evaluating"),
     "models": Noun("evaluate", "list models, or try one", "evaluating"),
     "prompts": Noun("evaluate", "show or rephrase prompts", "evaluating"),
+    "web": Noun("evaluate", "search the web or read a page as regimes do", "evaluating"),
     "submission": Noun("submit", "create, check, add and list submissions", "submitting"),
     "hydrate": Noun("submit", "fill in texts that a release must leave out", "submitting"),
     "judge": Noun("judge", "have a model judge responses", "judging"),

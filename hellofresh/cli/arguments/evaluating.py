@@ -126,11 +126,12 @@ COMMANDS = (
         _RUN,
         option(
             "--format",
-            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect)",
-            choices=("jsonl", "parquet", "inspect"),
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
+            "settings, score, cost, and samples with transcripts to search",
+            choices=("jsonl", "parquet", "inspect", "html"),
             required=True,
         ),
-        option("--to PATH", "output folder, or file of a log (default: named after the run)"),
+        option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
     ),
     command(
         "score",
