@@ -213,6 +213,35 @@ class PeopleRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RatedStanding:
+    """A system's standing on one criterion of a rubric, on all samples or on a part of them.
+
+    Attributes:
+        kind: whose ratings: `person`, `model`, `classifier` or `rule`.
+        criterion: id in the rubric.
+        part, value: field of the samples and its value; both empty for all samples.
+        system: its name.
+        n: samples of its that were rated.
+        mean, low, high: of its ratings, with the limits of the 95% interval.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+    """
+
+    kind: str
+    criterion: str
+    part: str
+    value: str
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CeilingRow:
     """The score of an oracle of the voters, see `hellofresh.results.ceiling`.
 

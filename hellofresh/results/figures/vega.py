@@ -265,6 +265,7 @@ def _at_places(chart: Chart, look: _Look) -> Specification:
         "labelOverlap": True,
         "grid": False,
     }
+    labels |= {"labelExpr": "split(datum.label, ' ')"} if look.narrow else {}  # a word a line
     looks: Specification = {"x": _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}}
     if len(look.names) > 1:
         offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
