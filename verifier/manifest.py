@@ -357,7 +357,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
     earlier = (f"{PREVIOUS}/{manifest['version'] - 1 - k}.json" for k in range(kept))
     known, beside = {MANIFEST, *manifest.hashes, *earlier}, folder / PROSPECTIVE
     try:  # the release's own prospective split, which is checked separately
-        listed_there = manifest.is_main and read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
+        listed_there = read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
     except ValueError:
         listed_there = False
     for path in sorted(folder.rglob("*")):

@@ -10,13 +10,33 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from hellofresh.core.files import canonical_json, sha256_text, write_json, write_jsonl
+from hellofresh.stats import intervals, retrieval
+from hellofresh.stats.clusters import cluster_tables
+from hellofresh.stats.draws import bootstrap_limits
+from hellofresh.stats.metrics import forecast_metrics, mean, rank_correlation
 from verifier.checks import Check, _figure_check, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
 from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
 from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
+from verifier.reading import MOST_FAULTS, by_id, first_of, strict_json
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
+from verifier.statistics import (
+    FISHER,
+    NONE,
+    WILSON,
+    Metric,
+    RankMetric,
+    bootstrap_interval,
+    forecast_sums,
+    interval,
+    number_sums,
+    rank_sums,
+    ranking_measures,
+    t_quantile,
+)
 
 FUNNEL = {
     "unit": "rows", "rows_in": 10, "drops": [{"reason": "x", "meaning": "y", "count": 3}],
@@ -243,7 +263,8 @@ KEPT: dict[str, tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]] = {
     "revealed": ({**REVEALED, "draw": {"commitment": sha256_text("k"), "key": "k"}}, {
         "samples": SAMPLES, "labels": [released(number)[0] for number in range(1, 5)],
         "commitments": [released(number)[1] for number in range(1, 5)],
-        "predictions": [predicted(prompt, number, label, **({"probabilities": STATED[prompt]} if number == 1 else {}))
+        "predictions": [predicted(prompt, number, label, **({"probabilities": STATED[prompt]} if number == 1 else
+                                  {"certainty": 0.9} if prompt == "b" else {}))
                         for prompt, labels in VOTES.items() for number, label in enumerate(labels, 1)]}),
     "resolved": (RESOLVED, {
         "samples": SAMPLES, "outcomes": [
@@ -312,7 +333,18 @@ def test_what_is_read_of_a_release_is_what_it_holds(tmp_path: Path) -> None:
         False,
     ]
     assert revealed.answers["e", "b"].tolist() == [1, 0, 0, -1] and queries.answers["e", "single"].tolist() == [0, 0]
-    assert revealed.leaning("e", "a").tolist() == [0.8, 0, 1, 0] and np.isnan(revealed.leaning("e", "b")[3])
+    assert revealed.leaning("e", "a").tolist() == [0.8, 0, 1, 0] and revealed.chances == {}
+    assert revealed.leaning("e", "b")[:3] == pytest.approx([0.6, 0.1, 0.1]) and np.isnan(revealed.leaning("e", "b")[3])
+    revealed.facts[1:] = np.nan
+    assert revealed.fact_metrics == [] and revealed.has_labels
+    revealed.labels[0] = -1
+    assert not revealed.has_labels
+    for task, metrics in (("x-posts", ["overall", (0.0, 10.0)]), ("unknown", [])):
+        files = {"samples": [{**row, "task": task, "id": f"xp-{row['id']}"} for row in SAMPLES]}
+        write_jsonl(tmp_path / "samples.jsonl", files["samples"])
+        content = read_content(tmp_path, manifest(tmp_path, {**SPLIT, "task": task}, {}))
+        assert [part for metric in content.metrics for part in (metric.name, metric.limits)] == metrics
+        assert content.unchecked == ({} if metrics else {"samples.jsonl": ["the form of samples of 'unknown'"]})
     assert np.isnan(resolved.chances["e", "single"][2]).all() and resolved.chances["e", "single"][1].tolist() == [
         0.7,
         0.3,
@@ -350,6 +382,9 @@ WITHHELD, QUOTES = {"texts": "withheld"}, ("line 1: a text that may quote the sa
     ("revealed", "samples", lambda rows: rows.pop(0), {}, {
         "samples": MISSING, "commitments": ("'xn-1' has a commitment and is not a sample",), "labels": (FEWER,),
         "predictions": NO_SAMPLE}),
+    ("revealed", "", None, {"files": {"commitments": None}}, {}),
+    ("queries", "predictions", put(0, label=1), {},
+        {"predictions": ("line 1: the label 1, and the task has 1 classes",)}),
     ("revealed", "samples", put(0, task="claims"), {}, {"samples": ("'xn-1' is not a sample of x-notes 2023Q2",)}),
     ("revealed", "samples", put(0, edition="2023Q3"), {}, {"samples": ("'xn-1' is not a sample of x-notes 2023Q2",)}),
     ("revealed", "samples", put(0, date="2023-05-01T00:00:00Z"), {},
@@ -441,6 +476,25 @@ def test_a_date_is_in_its_period_and_quarter(
     said = manifest(tmp_path, QUARTER, {"edition": edition, **drawn(QUARTER, period=by)})
     row = sample(1, date=f"{date}T23:59:59Z", period=period, edition=edition)
     assert named(list(_odd_sample(row, said, TASKS["x-notes"], ({}, {}))), (fault,) if fault else ())
+
+
+@pytest.mark.parametrize(("task", "texts", "more", "fault"), [
+    ("x-notes", "withheld", {"note": {"text_sha256": ""}}, ""), ("x-notes", "included", {"note": {"text": ""}}, ""),
+    ("x-notes", "included", {"note": {"text_sha256": ""}},
+        "has the hash of a text in its place, and texts are included"),
+    ("x-notes", "withheld", {"license": "CC-BY-4.0", "text": ""}, "has the field text, and texts are withheld"),
+    ("claims", "withheld", {"license": "CC-BY-4.0", "text": ""}, ""),
+    ("claims", "withheld", {"license": "x", "text": "", "speaker": ""},
+        "has the field speaker, and texts are withheld"),
+    ("x-notes", "included", {"id": "cl-1"}, "is not a sample of x-notes 2023Q2"),
+    ("unknown", "included", {"id": "zz-1"}, ""),
+])  # fmt: skip
+def test_a_sample_has_its_tasks_prefix_and_no_texts_where_these_are_withheld(
+    tmp_path: Path, task: str, texts: str, more: dict[str, Any], fault: str
+) -> None:
+    said = manifest(tmp_path, QUARTER, {"task": task, "texts": texts})
+    row = {**sample(1, task=task, **{"id": "cl-1"} if task == "claims" else {}), **more}
+    assert named(list(_odd_sample(row, said, TASKS.get(task), ({}, {}))), (fault,) if fault else ())
 
 
 @pytest.mark.parametrize(("before", "after", "place"), [
@@ -697,3 +751,138 @@ def test_an_answer_of_a_person_that_cannot_be_is_named(values: dict[str, Any], f
 ])  # fmt: skip
 def test_alpha_of_a_few_answers_is_that_of_a_hand_computation(labels: Any, units: Any, alpha: float | None) -> None:
     assert _alpha(labels, units) == (alpha if alpha is None else pytest.approx(alpha))
+
+
+@pytest.mark.parametrize(("content", "fault"), [
+    (b"[[1]]", ""), (b"[[[]]]", "nested more than 2 levels"), (b'{"a":{"b":[]}}', "nested more than 2 levels"),
+    (b"1" * 20, ""), (b"1" * 21, "a number of 21 digits"), (b'{"a":1,"a":1}', "an object has a field twice"),
+    (b"\xef\xbb\xbf1", "a byte-order mark before the text"), (b"[" * 90_000, "nested too deeply"), (b"NaN", "not JSON"),
+    (b'"\\ud800"', "surrogates not allowed"), (b"\xff", "can't decode"), (b"{", "Expecting"),
+])  # fmt: skip
+def test_json_is_read_as_every_parser_reads_it_or_refused(content: bytes, fault: str) -> None:
+    if not fault:
+        assert strict_json(content, 2) == json.loads(content)
+        return
+    with pytest.raises(ValueError, match=fault.replace("not JSON", "JSON")):
+        strict_json(content, 2)
+
+
+NOT_CANONICAL, DEEP = "is not canonical", '{"id":' + "[" * 9 + "]" * 9 + "}"
+
+
+@pytest.mark.parametrize(("lines", "ids", "faults"), [
+    (['{"id":"a"}', '{"id":"b"}'], "ab", ()),
+    (['{"id":"b"}', '{"id":"a"}', '{"id":"c"}'], "bc", ("line 2: 'a' is not in its place",)),
+    (['{"id":"a"}', '{"id":"a"}', '{"id":"b"}'], "ab", ("line 2: 'a' is there twice",)),
+    (['{"id": "a"}', '{"id":"b"}'], "ab", (f"line 1 {NOT_CANONICAL}",)),
+    (['{"id":1}', '{"id":"b"}'], "b", ("line 1: id: 1 does",)),
+    (["x", '{"id":"b"}'], "b", ("line 1 is not JSON of up to 10,000,000 bytes",)),
+    ([DEEP], "", ("nested more than 8 levels",)),
+    (["x"] * 21, "", ("is not JSON",) * 21), (["x"] * 22, "", ("is not JSON",) * 21 + ("and more",)),
+])  # fmt: skip
+def test_lines_are_read_on_after_a_fault_and_only_so_many_are_named(
+    tmp_path: Path, lines: list[str], ids: str, faults: tuple[str, ...]
+) -> None:
+    (tmp_path / "x.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    found: list[str] = []
+    assert "".join(key for key, _ in by_id(tmp_path / "x.jsonl", {"id": str}, found)) == ids
+    assert named(found, faults), found
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "x.jsonl")
+    for absent in ("none.jsonl", "link.jsonl"):
+        assert [*by_id(tmp_path / absent, {"id": str}, found)] == [] and found.pop() == "no such file"
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 2])
+def test_of_many_faults_the_first_are_named_and_the_others_counted(more: int) -> None:
+    faults = [str(number) for number in range(MOST_FAULTS + more)]
+    assert first_of(faults) == faults[:MOST_FAULTS] + [f"{more} more like these"] * (more > 0)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_intervals_of_numbers_forecasts_and_ranks_are_those_of_the_scores(seed: int) -> None:
+    random, classes = np.random.default_rng(seed), 2 + seed % 3
+    n = int(random.integers(2, 40))
+    groups = random.integers(0, random.integers(1, n + 1), n).astype(np.int32)
+    labels = (random.integers(0, classes, n) if seed % 5 else np.full(n, 1)).astype(np.int8)
+    chances = random.dirichlet(np.full(classes, random.choice([0.1, 1.0])), n)
+    chances[random.random(n) < 0.1] = np.nan
+    if seed % 7 == 0:
+        chances = np.eye(classes)[labels]
+    facts, said = random.integers(0, random.choice([3, 40]), n) / 7, random.random(n).round(int(random.choice([0, 3])))
+    facts[random.random(n) < 0.1], said[random.random(n) < 0.1] = np.nan, np.nan
+    made = [(one, one.statistics(labels, chances), Metric.of_classes(one.name, [*"abcd"][:classes]),
+             forecast_sums(labels, chances, groups)) for one in forecast_metrics(classes)]  # fmt: skip
+    ranked = rank_correlation("fact", "")
+    mine = RankMetric(ranked.name, (), (-1.0, 1.0))
+    made.append((ranked, ranked.statistics(facts, said), mine, rank_sums(facts, said, groups)))
+    for limits in ((0.0, 1.0), (1.0, 5.0)):
+        alike = (*limits, sum(limits) / 2)[seed % 3]
+        values = random.uniform(*limits, n) if seed % 4 else np.full(n, alike)
+        weights, number = random.choice([1.0, 0.5, 3.0], n), mean("number", limits)
+        theirs = number_sums(weights, values, groups)
+        made.append((number, number.statistics(weights, values), Metric("number", (), limits), theirs))
+    for ours, rows, metric, table in made:
+        tables = cluster_tables(rows, groups)
+        there = intervals.metric_interval(tables, ours)
+        expected = (float(ours.value(tables.sum(axis=0))), there.low, there.high)
+        assert interval(table, metric) == pytest.approx(expected, abs=1e-9), (seed, metric.name)
+        assert metric.effective(table) == pytest.approx(there.effective_clusters), metric.name
+        drawn = tuple(bootstrap_limits(tables[None], [ours])[0, 0])
+        assert bootstrap_interval(table, metric) == pytest.approx(drawn, abs=1e-9), metric.name
+        if not isinstance(metric, RankMetric):
+            moved = ours.value(ours.statistics.moved(tables.sum(axis=0), 2.5))
+            assert sorted(metric.value(metric.moved(table.sum(axis=0), 2.5))) == pytest.approx(sorted(moved), abs=1e-9)
+
+
+def test_quantiles_of_t_are_those_of_its_distribution() -> None:
+    for df in (1.0, 1.7, 3.0, 12.5, 80.0, 2000.0):
+        for tail in (0.5, 0.05, 0.001, 1e-6):
+            assert t_quantile(tail, df) == pytest.approx(student.isf(tail / 2, df), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    names = [f"d{number}" for number in range(30)]
+    judged = random.integers(-1, 3, 30 if seed else 0).tolist()
+    relevance = dict(zip(names, judged, strict=False))
+    documents = random.permutation([*names, "x"])[: 31 if seed % 2 else 4].tolist()
+    scores = random.integers(0, 4, len(documents)) + random.choice([0, 1e-9], len(documents))
+    assert ranking_measures(documents, scores.tolist(), relevance) == pytest.approx(
+        retrieval.measures(documents, scores.tolist(), relevance)
+    )
+    falling = [float(-place) for place in range(len(documents))]
+    assert ranking_measures(documents, (), relevance) == ranking_measures(documents, falling, relevance)
+
+
+@pytest.mark.parametrize(("name", "known"), [
+    ("f1", (True, False)), ("f1:a", (True, True)), ("f1:c", (False, True)), ("accuracy", (True, True)),
+    ("accuracy:a", (False, False)), ("log_score", (True, True)), ("surprise", (False, False)),
+])  # fmt: skip
+def test_a_metric_is_known_by_its_name_and_classes(name: str, known: tuple[bool, bool]) -> None:
+    assert tuple(Metric.of_classes(name, classes).is_known for classes in (("a", "b"), ("a", "b", "c"))) == known
+    assert Metric(name).is_known and Metric.of_classes(name, ("a",)).is_known is (name == "f1:a")
+
+
+@pytest.mark.parametrize(("groups", "method", "fisher"), [
+    ([0, 0, 0], NONE, NONE), ([0, 0, 1], WILSON, FISHER), ([0, 1, 2], WILSON, FISHER),
+])  # fmt: skip
+def test_a_score_says_by_which_method_its_interval_is_and_what_was_not_answered(
+    groups: list[int], method: str, fisher: str
+) -> None:
+    content = Content(
+        Manifest({"task": "x-notes", "texts": "included"}, ""), ("a", "b"), places={"a": 0, "b": 1, "c": 2}
+    )
+    content.labels, content.groups = np.array([0, 1, 1], np.int8), np.array(groups, np.int32)
+    content.answers["e", "single"], content.facts = np.array([0, -1, 1], np.int8), np.array([0.1, 0.2, 0.3])
+    content.stated["e", "single"] = np.full((3, 2), np.nan)
+    check, where = ScoreCheck(content), np.ones(3, np.bool_)
+    found = {name: check._computed("e", "single", Metric.of_classes(name, ("a", "b")), where) for name in ("f1", "x")}
+    assert (found["f1"]["method"], found["f1"]["silent"], found["f1"]["clusters"]) == (method, 1, len(set(groups)))
+    assert "value" not in found["x"] and check.unchecked == {"scores of x-notes by x, which is not known here"}
+    assert found["x"]["effective_clusters"] == pytest.approx({1: 1, 2: 9 / 5, 3: 3}[len(set(groups))])
+    ranked = check._computed("e", "single", RankMetric("rank_correlation", (), (-1.0, 1.0)), where)
+    assert ranked["method"] == fisher and ranked["value"] == pytest.approx(0.5)
+    content.classes, content.metrics = (), [Metric("overall", (), (0.0, 10.0))]
+    assert "value" not in check._computed("e", "single", content.metrics[0], where)
+    assert "scores of x-notes by overall, whose ratings are not published beside it" in check.unchecked
