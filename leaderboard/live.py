@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -220,13 +221,15 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
         return
     elif not choices:
         _show_choice(board, mine, split)
-    for part in composed(shown, page.path, split, choices):
-        if isinstance(part, DataTable):
-            _show_table(part, page, shown, split, pages)
-        else:
-            _show(part)
-        if isinstance(part, UploadForm):
-            show_form(board, dues_of(shown))
+    for files, parts in groupby(composed(shown, page.path, split, choices), lambda part: isinstance(part, File)):
+        with st.container(horizontal=files):
+            for part in parts:
+                if isinstance(part, DataTable):
+                    _show_table(part, page, shown, split, pages)
+                else:
+                    _show(part)
+                if isinstance(part, UploadForm):
+                    show_form(board, dues_of(shown))
     st.html(str(foot(board, shown.fingerprint)))
 
 

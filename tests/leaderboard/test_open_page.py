@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from visiting import html, opened, text
 
-from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
@@ -23,6 +22,7 @@ from leaderboard.components.labels import Links, dated
 from leaderboard.components.open_quarter import open_quarter, plain_participant
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.export import export_board
+from tests.fakes import refused
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 
@@ -114,9 +114,7 @@ def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported_for_ot
     monkeypatch.setenv("HELLOFRESH_BOARD", str(private))
     page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "The maintainers' own board." in page and "has the highest F1" in page
-    with pytest.raises(UsageError) as caught:
-        export_board(private, tmp_path / "copy")
-    assert caught.value.code == "private-board"
+    refused("private-board", export_board, private, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     export_board(private, tmp_path / "own", private=True)
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700

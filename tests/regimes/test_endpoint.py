@@ -19,12 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
@@ -32,7 +30,7 @@ from hellofresh.runs.regimes.endpoint import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
-from tests.fakes import FakeModel, fails_with
+from tests.fakes import FakeModel, catalogued, fails_with
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -284,18 +282,15 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
 
 
 @pytest.mark.parametrize("line", [b"GET file:///etc/passwd HTTP/1.1", b"G\xffT / HTTP/1.1", b"GET / HTTP/9.9"])
-def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes, caplog) -> None:
-    async def ask() -> bytes:
-        server = EndpointServer()
-        await server.start()
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(line + b"\r\nHost: x\r\n\r\n")
-        answer = await asyncio.wait_for(reader.readline(), 20)
-        writer.close()
-        await server.close()
-        return answer
-
-    assert b" 400 " in asyncio.run(ask())
+async def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes, caplog) -> None:
+    server = EndpointServer()
+    await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(line + b"\r\nHost: x\r\n\r\n")
+    answer = await asyncio.wait_for(reader.readline(), 20)
+    writer.close()
+    await server.close()
+    assert b" 400 " in answer
     assert not caplog.records
 
 
@@ -393,13 +388,11 @@ def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(st
 
 
 def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
-    make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys
+    make, chat, loopback, root: Path, monkeypatch, place: Path, cli
 ) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_PROXY_TOKEN", "a-token-of-sixteen")
     monkeypatch.setenv("OPENAI_API_KEY", "a-token-of-sixteen")
-    monkeypatch.chdir(tmp_path)
     chat.behave = lambda number, body: loopback.said("Yes." if "Note 4001:" in str(body) else "No.")
     threads = []
 
@@ -412,15 +405,14 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
     kept = []
     for _ in range(2):
-        assert main(["proxy", *where, "--name", "My program", "--json"]) == 0
+        said = cli.json("proxy", *where, "--name", "My program")
         threads[-1].join()
-        said = json.loads(capsys.readouterr().out)
         kept.append({path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")})
     assert (said["judged"], said["tally"]["recalled"], len(chat.bodies)) == (12, 12, 12) and kept[0] == kept[1]
     rows = {row["id"]: row["label"] for row in read_jsonl(Path(said["folder"]) / "predictions.jsonl")}
     assert rows == {key: int(key == "xn-4001") for key in rows} and len(rows) == 12
     assert "a-token" not in "".join(path.read_text() for path in Path(said["folder"]).glob("*.json*"))
-    assert main(["runs", "resume", said["run_id"]]) == 2
+    cli("runs", "resume", said["run_id"], code=2)
 
 
 def test_waiting_is_for_threads(stage, make) -> None:
@@ -438,14 +430,9 @@ PRICED = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1
 """A model that costs a dollar a token."""
 
 
-def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
-    make, monkeypatch, tmp_path: Path, capsys
-) -> None:
+def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(make, monkeypatch, place: Path, cli) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
-    priced = FakeModel(PRICED)
-    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: priced))
+    priced = catalogued(monkeypatch, FakeModel(PRICED))
     monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
     seen: list[Any] = []
 
@@ -464,9 +451,9 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
 
     monkeypatch.setattr(proxy_command, "_announce", begin)
     where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
-    assert main(["proxy", *where]) == 1
+    said = cli("proxy", *where, code=1)
     threads[-1].join()
-    assert seen == ["given-up"] and not priced.asked and "budget-spent" in capsys.readouterr().err
+    assert seen == ["given-up"] and not priced.asked and "budget-spent" in said
 
 
 @pytest.mark.parametrize(
