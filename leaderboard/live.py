@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -22,7 +24,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.submissions.check import Due
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import Links, PageKey, dated, edition_choice, task_order, task_title
-from leaderboard.components.markup import Html, el, inline_picture, join, problem
+from leaderboard.components.markup import Html, el, inline_picture, join, problem, sized
 from leaderboard.components.parts import ChartPart, DataTable, File, Offer, Part, UploadForm
 from leaderboard.components.tables import Row
 from leaderboard.data.board import Board, SplitKey, load_board
@@ -46,8 +48,16 @@ class AddressLinks(Links):
         return f"./?{urlencode({'page': page, 'task': split.task, 'edition': edition_key(split), **choices})}"
 
 
+@dataclass(slots=True, eq=False)
 class LiveVisit(Visit):
-    """A page whose tables, charts and files remain values."""
+    """A page whose tables, charts and files remain values; files stand below the text that names them."""
+
+    attached: list[File] = field(default_factory=list)
+
+    def show(self, *parts: Html | str | None) -> None:
+        """Show parts of the page, then what was attached while they were made."""
+        self.body += [*parts, *self.attached]
+        self.attached.clear()
 
     def choose(self) -> None:
         """Do nothing: task and edition are chosen above the page."""
@@ -62,11 +72,15 @@ class LiveVisit(Visit):
 
     def attach(self, name: str, content: bytes | Path) -> None:
         """Offer a file."""
-        self.body.append(File(name.rpartition("/")[2], content))
+        self.attached.append(File(name.rpartition("/")[2], content))
 
-    def picture(self, name: str, svg: bytes) -> str:
-        """A picture embedded in the page."""
-        return inline_picture(svg)
+    def picture(self, name: str, wide: bytes, narrow: bytes, said: str) -> Html:
+        """A picture embedded in the page; the style hides one of two, since Streamlit drops embedded sources."""
+        both = {"hf-narrow": narrow, "hf-broad": wide} if narrow else {None: wide}
+        return join(
+            sized("img", svg, src=inline_picture(svg), alt=said, loading="lazy", class_=name)
+            for name, svg in both.items()
+        )
 
 
 def edition_key(split: SplitKey) -> str:
@@ -207,13 +221,15 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
         return
     elif not choices:
         _show_choice(board, mine, split)
-    for part in composed(shown, page.path, split, choices):
-        if isinstance(part, DataTable):
-            _show_table(part, page, shown, split, pages)
-        else:
-            _show(part)
-        if isinstance(part, UploadForm):
-            show_form(board, dues_of(shown))
+    for files, parts in groupby(composed(shown, page.path, split, choices), lambda part: isinstance(part, File)):
+        with st.container(horizontal=files):
+            for part in parts:
+                if isinstance(part, DataTable):
+                    _show_table(part, page, shown, split, pages)
+                else:
+                    _show(part)
+                if isinstance(part, UploadForm):
+                    show_form(board, dues_of(shown))
     st.html(str(foot(board, shown.fingerprint)))
 
 

@@ -14,7 +14,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, SubmissionError
 from hellofresh.results.board.schema import Participant
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, zipped
-from hellofresh.submissions.format import REGIMES, SYSTEM
+from hellofresh.submissions.format import REGIMES, SYSTEM, WEIGHTS
 from hellofresh.submissions.inbox import VARIABLE, HandedIn, Inbox
 from leaderboard.components.labels import task_title
 from leaderboard.components.markup import Html, el, heading, notice, visible
@@ -119,12 +119,25 @@ def _system() -> Upload | None:
             "regime": st.selectbox("How models are asked", REGIMES, index=None, placeholder="Choose") or "",
             "models": st.text_area("Models inside, one a line", max_chars=2000, height=80),
             "knowledge_cutoff": st.text_input("Knowledge cutoff (2026-01-31, or unknown)", "unknown", max_chars=20),
+            **_model_facts(),
             "url": st.text_input("Page about it (optional)", max_chars=300),
             "notes": st.text_area("A remark for the board (optional)", max_chars=2000, height=80),
         }
         if st.form_submit_button("Use these facts"):
             st.session_state["facts_said"] = True
     return Upload(SYSTEM, said_toml(said)) if st.session_state.get("facts_said") else None
+
+
+def _model_facts() -> dict[str, str]:
+    """The boxes of facts on the main model."""
+    st.text("Main model, as far as you know (optional)")
+    with st.container(horizontal=True):
+        return {
+            "maker": st.text_input("Who trained it", max_chars=80, width=200),
+            "weights": st.selectbox("Weights", WEIGHTS, index=None, placeholder="Unknown", width=140) or "",
+            "size_billions": st.text_input("Size in billions of parameters", max_chars=20, width=220),
+            "released": st.text_input("Released (2026, 2026-01 or 2026-01-31)", max_chars=10, width=270),
+        }
 
 
 def _take(submission: Submission, due: Due) -> None:

@@ -17,6 +17,8 @@ from leaderboard.components.tables import as_csv, as_json, as_latex, is_same, li
 
 _ROW, _HEAD, _MOST_ROWS = 35, 38, 16
 """Pixels of a row and of the head, and maximal visible rows."""
+_LONG, _LONGEST = 10, 92
+"""Characters from which a title is long, and pixels of such a column of numbers."""
 
 
 def show_table(table: DataTable) -> tuple[str, ...]:
@@ -133,7 +135,11 @@ def _keep(table: DataTable, picked: Sequence[str]) -> None:
 
 def _config(column: DataColumn) -> object:
     if column.form:
-        return st.column_config.NumberColumn(format=column.form, help=column.help or None, pinned=column.pinned)
+        # Long titles would push the values out of a phone's screen.
+        width = _LONGEST if len(column.title) > _LONG else None
+        return st.column_config.NumberColumn(
+            format=column.form, help=column.help or None, pinned=column.pinned, width=width
+        )
     return st.column_config.Column(help=column.help or None, pinned=column.pinned)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import importlib.util
+import inspect
 import json
 import os
 import shutil
@@ -70,6 +72,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asked = getattr(test, "_hypothesis_internal_use_settings", None)  # where @settings keeps what it was given
         if asked is not None and asked.max_examples > _FEW:
             test._hypothesis_internal_use_settings = settings(asked, max_examples=_FEW)
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.fixture(scope="session", autouse=True)

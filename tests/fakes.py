@@ -71,6 +71,12 @@ def run_in(
         return run(assignment, samples, journal, progress)
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, by its path within."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
 @contextmanager
 def fails_with(code: str, match: str | None = None) -> Iterator[pytest.ExceptionInfo[HelloFreshError]]:
     """An error of the project with this code is raised."""

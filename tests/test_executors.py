@@ -15,6 +15,7 @@ import pytest
 from hellofresh.core import executors
 from hellofresh.core.errors import HelloFreshError, RunError, SourceError, UnknownNameError, UsageError
 from hellofresh.core.executors import cluster_pool, process_pool, run_tasks
+from tests.fakes import refused
 
 
 def squared(number: int) -> int:
@@ -65,9 +66,7 @@ def test_work_of_a_lost_process_is_done_again(tmp_path):
 
 
 def test_work_that_always_loses_its_process_is_given_up():
-    with pytest.raises(RunError) as info:
-        run_tasks(process_pool(1), always_dies, [1], done=nothing)
-    assert info.value.code == "workers-lost"
+    refused("workers-lost", run_tasks, process_pool(1), always_dies, [1], done=nothing)
 
 
 def test_what_was_done_before_a_loss_is_not_done_again():
@@ -102,6 +101,4 @@ def test_a_cluster_without_its_package_is_refused_with_what_to_install(monkeypat
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no address"])
 def test_an_address_where_nobody_answers_is_refused(monkeypatch, address):
     monkeypatch.setattr(executors, "_CONNECT_S", 1)
-    with pytest.raises(UsageError) as info:
-        run_tasks(cluster_pool(address), squared, [1], done=nothing)
-    assert info.value.code == "no-cluster"
+    refused("no-cluster", run_tasks, cluster_pool(address), squared, [1], done=nothing)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import DataError, WorkspaceError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import (
     atomic_path,
     canonical_json,
@@ -29,6 +29,7 @@ from hellofresh.core.files import (
     write_json,
     write_jsonl,
 )
+from tests.fakes import fails_with, refused
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
@@ -167,17 +168,14 @@ def test_the_new_content_shows_only_at_the_end(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(WorkspaceError) as caught:
+    with fails_with("unwritable") as caught:
         write_bytes(tmp_path / "file" / "below", b"x")
-    assert caught.value.code == "unwritable"
     assert caught.value.where == str(tmp_path / "file" / "below")
 
 
 def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(WorkspaceError) as caught:
-        write_bytes(tmp_path / "folder", b"x")
-    assert caught.value.code == "unwritable"
+    refused("unwritable", write_bytes, tmp_path / "folder", b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
@@ -202,6 +200,4 @@ def test_a_bad_line_is_named_by_its_number(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
     for read in (read_json, lambda path: list(read_jsonl(path))):
-        with pytest.raises(DataError) as caught:
-            read(tmp_path / "none")
-        assert caught.value.code == "missing-file"
+        refused("missing-file", read, tmp_path / "none")

@@ -14,6 +14,7 @@ from hellofresh.core.clock import VARIABLE, now
 from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition, quarter_of, quarters_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import PeriodKind, Quarter, parse_utc, utc_text
+from tests.fakes import fails_with, refused
 
 QUARTERS = st.builds(Quarter, st.integers(1000, 2999), st.integers(1, 4))
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -93,9 +94,8 @@ def test_a_week_over_new_year_belongs_to_its_iso_year() -> None:
     ],
 )
 def test_other_forms_are_refused_by_name(text: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with fails_with("bad-quarter") as caught:
         Quarter.parse(text)
-    assert caught.value.code == "bad-quarter"
     assert "2023Q2" in caught.value.expected
 
 
@@ -127,9 +127,7 @@ def test_the_variable_stops_it_and_any_zone_is_brought_to_utc(monkeypatch: pytes
 @pytest.mark.parametrize("text", ["tomorrow", "2027-01-15", "2027-01-15T13:00:00", "1e9"])
 def test_what_is_no_time_with_a_zone_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(UsageError) as caught:
-        now()
-    assert caught.value.code == "bad-time"
+    refused("bad-time", now)
 
 
 NAMES = st.from_regex(r"[a-z0-9]{1,6}(-[a-z0-9]{1,6}){0,3}", fullmatch=True)
@@ -175,9 +173,8 @@ def test_any_text_is_an_edition_in_its_one_spelling_or_refused(text: str) -> Non
      "2023Q5", "2023q2", "liar@\u0661"],
 )  # fmt: skip
 def test_what_is_no_edition_is_refused_with_the_forms_that_are(text: str) -> None:
-    with pytest.raises(UsageError, match=r"liar-new@588") as caught:
+    with fails_with("bad-edition", r"liar-new@588"):
         parse_edition(text)
-    assert caught.value.code == "bad-edition"
 
 
 def test_numbers_within_a_version_count_as_numbers() -> None:
@@ -193,6 +190,5 @@ def test_an_edition_says_what_kind_it_is() -> None:
     assert len(frozen.periods(PeriodKind.MONTH)) == 1
     assert quarter.periods(PeriodKind.MONTH) == ["2023-04", "2023-05", "2023-06"]
     assert quarter_of(quarter, "a calendar") is quarter
-    with pytest.raises(UsageError, match="liar-new@588 has no calendar") as caught:
+    with fails_with("not-a-quarter", "liar-new@588 has no calendar"):
         quarter_of(frozen, "a calendar")
-    assert caught.value.code == "not-a-quarter"

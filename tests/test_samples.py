@@ -1,18 +1,27 @@
-"""A sample written as JSON is the same sample read back."""
+"""Samples and transcripts read back as they were written."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import DataError, UnknownNameError
+from hellofresh.core.errors import DataError, RunError, UnknownNameError
 from hellofresh.core.files import canonical_json
+from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.runs.export import transcribe
+from hellofresh.runs.journal import Journal
+from hellofresh.runs.ledger import Ledgers
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import BaseRegime, Case, Outcome, read_choice
+from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
+from tests.fakes import FakeModel, fails_with, refused
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,18 +59,15 @@ def test_a_sample_says_nothing_of_its_label(make) -> None:
 )
 def test_a_wrong_field_is_named(make, notes_task, field: str, value: object) -> None:
     row = to_json(make.note(1)) | {field: value}
-    with pytest.raises(DataError) as caught:
+    with fails_with("bad-sample") as caught:
         notes_task.parse_sample(canonical_json(row), where="samples.jsonl line 3")
-    assert caught.value.code == "bad-sample"
     assert caught.value.where == "samples.jsonl line 3"
     assert f": {field}" in caught.value.what
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "null", '"x"'])
 def test_a_line_that_is_no_sample_is_refused(notes_task, line: str) -> None:
-    with pytest.raises(DataError) as caught:
-        notes_task.parse_sample(line)
-    assert caught.value.code == "bad-sample"
+    refused("bad-sample", notes_task.parse_sample, line)
 
 
 def test_a_sample_of_another_task_is_refused(make, notes_task) -> None:
@@ -85,3 +91,67 @@ def test_slots_never_are_empty(make) -> None:
     edit = replace(make.edit(1), deleted="", added="", section="")
     assert all(get_task("wikipedia-edits").slots(edit).values())
     assert datetime(2023, 4, 3, tzinfo=UTC).strftime("%Y-%m-%d") == get_task("wikipedia-edits").slots(edit)["date"]
+
+
+# --- Transcripts are typed, of one order, and no event that nobody knows breaks who reads them.
+
+
+TASK, PROMPTS = get_task("x-notes"), load_prompt_set("x-notes", "zero-shot")
+PRICED = ModelSpec("fake", "language-model", "A fake.", {}, Limits(4), price=Price(1.0, 10.0, "2026-11-01", "a test"))
+
+
+def fake() -> FakeModel:
+    return FakeModel(PRICED, lambda request: Answer(f"yes to {request.messages[0].text}", Finish.STOP, 100, 10))
+
+
+@dataclass(frozen=True, slots=True)
+class Curious(BaseRegime):
+    """Asks for a query, pretends to search, and then asks every prompt."""
+
+    name: str = "curious"
+
+    def ceiling(self, prompts: int) -> int:
+        return 1 + prompts
+
+    async def solve(self, case: Case) -> Outcome:
+        def request(text: str) -> Request:
+            return Request((Message("user", (text,)),), 10)
+
+        await case.ask("query", "", request("query"))
+        choices = [read_choice(p.id, await case.ask("classify", p.id, request(p.id))) for p in case.prompts]
+        return Outcome(
+            choices,
+            [AskedEvent(step="query"), SearchedEvent(query="rivers"), ReadEvent(place=1, url="https://example.org/")],
+        )
+
+
+def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_come_last(tmp_path, make) -> None:
+    samples = [item.sample for item in make.notes(2, 2, months=(4,))]
+    with Journal(tmp_path) as journal:
+        run(Assignment(fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        found = list(transcribe(journal, Ledgers({"main": PRICED}), {(sample.id, 1) for sample in samples}))
+        assert list(transcribe(journal, Ledgers({"main": PRICED}), set())) == []
+    assert [item.id for item in found] == sorted(sample.id for sample in samples)
+    for item in found:
+        kinds = [(event.kind, getattr(event, "step", "")) for event in item.events]
+        assert kinds == [("asked", "query"), ("searched", ""), ("read", ""), *[("asked", "classify")] * 5]
+        first = item.events[0]
+        assert isinstance(first, AskedEvent)
+        assert (first.text, first.model, first.tokens_in, first.cost_usd) == ("yes to query", "fake", 100, 200 / 1e6)
+        assert [event.prompt for event in item.events[3:]] == sorted(prompt.id for prompt in PROMPTS.prompts)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"kind": "danced", "to": "a song"}, {"kind": "read"}, {"kind": "asked", "step": 3}, {}, 7, None, ["x"], "text"],
+)
+def test_an_event_of_unknown_form_becomes_a_note(value) -> None:
+    event = parse_event(value)
+    assert isinstance(event, NotedEvent)
+    assert parse_event(event.model_dump(mode="json")) == event
+
+
+def test_a_damaged_line_is_named(tmp_path) -> None:
+    (tmp_path / "transcripts.jsonl").write_text('{"id": "s", "repetition": 1, "events": []}\n{"id": "s"}\n')
+    with pytest.raises(RunError, match="line 2"):
+        read_transcripts(tmp_path)

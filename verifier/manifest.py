@@ -236,8 +236,8 @@ def _row_faults(manifest: Manifest) -> Iterator[str]:
     for name, number in expected.items():
         if rows.get(name, number) != number:
             yield f"{name} has {rows[name]:,} rows, and {number:,} by the samples that were drawn and taken down"
-    if OUTCOMES in rows and not rows[SAMPLES] <= rows[OUTCOMES] <= published:
-        yield f"{OUTCOMES} has {rows[OUTCOMES]:,} rows, and there are {rows[SAMPLES]:,} samples"
+    if OUTCOMES in rows and not published - gone <= rows[OUTCOMES] <= published:
+        yield f"{OUTCOMES} has {rows[OUTCOMES]:,} rows, and there are {published - gone:,} samples"
     if (resolved := manifest["resolved"]) and resolved["labels"] + sum(resolved["dropped"].values()) != rows.get(
         OUTCOMES
     ):
@@ -357,7 +357,7 @@ def unlisted(folder: Path, manifest: Manifest, kept: int) -> Iterator[str]:
     earlier = (f"{PREVIOUS}/{manifest['version'] - 1 - k}.json" for k in range(kept))
     known, beside = {MANIFEST, *manifest.hashes, *earlier}, folder / PROSPECTIVE
     try:  # the release's own prospective split, which is checked separately
-        listed_there = manifest.is_main and read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
+        listed_there = read_manifest(beside / MANIFEST).name == f"{manifest.name}/{PROSPECTIVE}"
     except ValueError:
         listed_there = False
     for path in sorted(folder.rglob("*")):

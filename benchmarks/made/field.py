@@ -139,6 +139,8 @@ def _entry(number: int, systems: int, random: np.random.Generator) -> dict[str, 
         "knowledge_cutoff": "none" if rule else f"202{random.integers(2, 5)}-0{random.integers(1, 10)}-01",
         "about": "" if rule else f"A model of the {name} family, asked as its makers advise.",
         "origin": f"run-{number:03d}" if provenance == "run" else f"team-{number % 40:02d}/{name}",
+        "maker": "" if rule else f"{_WORDS[number % 11].title()} Labs", "weights": ("open", "closed")[number % 2],
+        "size_billions": float(1 + number % 7), "released": "2024-01",
     }  # fmt: skip
 
 

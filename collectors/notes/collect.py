@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -50,6 +50,7 @@ from hellofresh.tasks import x_notes
 from hellofresh.tasks.samples import Candidate, Fact, Label
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
+_Row = TypeVar("_Row")
 _NOTE_COLUMNS = WantedColumns(("noteId", "createdAtMillis"), ("tweetId",), ("summary",), extra=(AUTHOR, COLLABORATIVE))
 _BUCKET, _SAMPLED = "ratingSourceBucketed", "POPULATION_SAMPLED"
 _FEW_MISSING, _TOLERATED = 5, 0.01  # notes without a row in the other table
@@ -165,6 +166,12 @@ class NoteRow(NamedTuple):
     collaborative: bool | None
 
 
+def _lines_read(reader: TableReader) -> dict[str, int]:
+    """Rows and unreadable lines of each table, for the funnel."""
+    rows = {f"rows of the {title}": count for title, count in reader.rows.items()}
+    return rows | {f"unreadable lines of the {title}": count for title, count in reader.rejected.items()}
+
+
 def collect(
     quarter: Quarter,
     source: NotesSource,
@@ -192,297 +199,285 @@ def collect(
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    gathering = Gathering(
-        quarter, settings, reader, source.open_posts(progress), pending=pending, illustrated=illustrated
+    posts = source.open_posts(progress)
+    bridging = source.bridging_of(quarter)
+    bridged = {note.note: note for path in bridging for note in BRIDGED_NOTES.rows(read_bridging(path))}
+    files = source_files([*source.files(), *bridging], known_hashes(source.dump))
+    loaded = load_notes(quarter, _within(quarter, pl.col("createdAtMillis")), settings, reader)
+    joined = join_history(loaded, settings, reader, pending=pending)
+    choose = partial(choose_notes, settings=settings, people_only=settings.human_only)
+    match = partial(_on_posts, posts=posts, settings=settings, illustrated=illustrated)
+    make = partial(_sample, quarter=quarter, illustrated=illustrated)
+    waiting = None
+    if joined.waiting is not None:  # drops among undecided notes are not counted
+        waiting = [make(*pair) for pair in match(choose(joined.waiting, _quiet(reader)).rows).rows]
+    chosen = choose(joined.states.filter(state=NoteState.DECIDED.value), reader)
+    kept = match(chosen.rows)
+    votes = _count_votes([note.note_id for note, _ in kept.rows], reader)
+    candidates = [_candidate(make(*pair), pair[0], votes, bridged) for pair in kept.rows]
+    drops = Counter(loaded.drops) + Counter(joined.drops) + Counter(chosen.drops) + Counter(kept.drops)
+    context = _lines_read(reader) | {**loaded.context, **joined.context, **chosen.context, **votes.context}
+    funnel = Funnel.of(
+        "notes", loaded.total, drops, REASONS, candidates=candidates, context=context, only_if_any=_ONLY_IF_ANY
     )
-    return gathering.collection(source)
+    return Collection(
+        candidates=candidates,
+        funnel=funnel,
+        parameters=settings.as_parameters() | source.as_parameters() | {"votes": votes.raters is not None},
+        sources=files,
+        warnings=[*reader.warnings, *posts.warnings, *([] if candidates else [_advice(quarter, loaded, drops)])],
+        pending=waiting,
+    )
 
 
-class Gathering:
-    """The state of one collection: each step narrows the notes and counts what it drops."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """What a step counts for the funnel: rows dropped, by reason, and other counts."""
 
-    def __init__(
-        self,
-        quarter: Quarter,
-        settings: NotesSettings,
-        reader: TableReader,
-        posts: LocalPosts | ChainedPosts,
-        *,
-        pending: bool = False,
-        illustrated: bool = False,
-    ) -> None:
-        self.quarter, self.settings, self.reader, self.posts = quarter, settings, reader, posts
-        self.illustrated = illustrated
-        self.drops: Counter[str] = Counter()
-        self.context: dict[str, int] = {}
-        self.notes_in = 0
-        self.kept: list[tuple[NoteRow, FoundPost]] = []
-        self.votes: Mapping[int, int] | None = None
-        self.sampled_votes: Mapping[int, int] | None = None
-        self.waiting: list[x_notes.Note] | None = [] if pending else None
-        self.bridged: Mapping[str, BridgedNote] = {}
+    drops: Mapping[str, int] = field(default_factory=dict)
+    context: Mapping[str, int] = field(default_factory=dict)
 
-    def collection(self, source: NotesSource) -> Collection:
-        """Run the whole collection, from reading to the funnel."""
-        scored = self.read_bridging(source)
-        files = source_files([*source.files(), *scored], known_hashes(source.dump))
-        self.run()
-        candidates = self.candidates()
-        return Collection(
-            candidates=candidates,
-            funnel=self.funnel(candidates),
-            parameters=self.settings.as_parameters() | source.as_parameters() | self.chosen,
-            sources=files,
-            warnings=[*self.reader.warnings, *self.posts.warnings, *self.remarks()],
-            pending=self.waiting,
-        )
 
-    def read_bridging(self, source: NotesSource) -> list[Path]:
-        """Read the ratings' results for the quarter's notes; returns the files read."""
-        files = source.bridging_of(self.quarter)
-        for path in files:
-            self.bridged = {note.note: note for note in BRIDGED_NOTES.rows(read_bridging(path))}
-        return files
+@dataclass(frozen=True, slots=True)
+class LoadedNotes(_Step):
+    """The notes of a quarter, sorted by id; `total` are in the dump, the newest of them from `newest_ms`."""
 
-    @property
-    def chosen(self) -> dict[str, object]:
-        """Entries of the manifest besides the settings."""
-        return {"votes": self.votes is not None}
+    notes: pl.DataFrame
+    total: int
+    newest_ms: int
 
-    def run(self) -> None:
-        """Read, label, match with posts, count votes."""
-        states = self._states(*self._quarter_notes())
-        decided = pl.col("state") == NoteState.DECIDED.value
-        self.drops.update(states.filter(~decided)["state"].to_list())
-        self._match(self._readable(self._by_people(states.filter(decided))))
-        self._count_votes()
 
-    @property
-    def inside(self) -> pl.Expr:
-        """Selects notes written in the quarter."""
-        return self.within(pl.col("createdAtMillis"))
+@dataclass(frozen=True, slots=True)
+class JoinedNotes(_Step):
+    """One version of each of the quarter's notes with its state; `waiting` are the undecided ones, if requested."""
 
-    def within(self, column: pl.Expr) -> pl.Expr:
-        """Whether a time (ms) is in the quarter."""
-        start, end = (_epoch_ms(moment) for moment in (self.quarter.start, self.quarter.end))
-        return (column >= start) & (column < end)
+    states: pl.DataFrame
+    waiting: pl.DataFrame | None
 
-    def _quarter_notes(self) -> tuple[pl.DataFrame, int]:
-        """The quarter's notes, and the creation time of the dump's newest note (ms)."""
-        ids, inside = [_NO_KEYS.select("noteId")], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
-        newest = 0
-        for frame in self.reader.frames(NOTES, _NOTE_COLUMNS):
-            ids.append(frame.select("noteId"))
-            inside.append(frame.filter(self.inside))
-            newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
-        keys = pl.concat(ids)
-        if keys["noteId"].n_unique() < keys.height:  # rare: a second reading costs less than hashing all contents
-            frames = self._quiet_reader().frames(NOTES, _NOTE_COLUMNS)
-            content = pl.struct(_NOTE_COLUMNS.names).hash(seed=0).alias("content")
-            keys = pl.concat([_NO_KEYS, *(frame.select("noteId", content) for frame in frames)])
-        self.notes_in = self._without_repeats(keys, NOTES.title).height
-        notes = pl.concat(inside).unique(maintain_order=True)
-        self.drops["other-quarter"] = self.notes_in - notes.height
-        if not (self.settings.accept_partial or files_by_manifest(self.reader.dump, NOTES.subfolder)):
-            self._refuse_partial(keys.select("noteId").unique(), notes.select("noteId"))
-        return notes.sort("noteId"), newest
 
-    def _refuse_partial(self, known: pl.DataFrame, notes: pl.DataFrame) -> None:
-        """Refuse a dump that seems to lack shards if it has no list of its files.
+@dataclass(frozen=True, slots=True)
+class Kept(_Step, Generic[_Row]):
+    """The rows that a step keeps."""
 
-        Args:
-            known: ids of all notes.
-            notes: ids of the quarter's.
-        """
-        created = pl.col("createdAtMillis").cast(pl.Int64, strict=False)
-        columns = WantedColumns(("noteId",), extra=("createdAtMillis",))
-        frames = self._quiet_reader().frames(HISTORY, columns)
-        rows = pl.concat([pl.DataFrame(schema=columns.schema), *frames]).unique("noteId")
-        written = rows.filter(self.within(created))
-        for table, other, have, want in ((NOTES, HISTORY, known, written), (HISTORY, NOTES, rows, notes)):
-            missing = want.join(have, on="noteId", how="anti").height
-            if missing > max(_FEW_MISSING, _TOLERATED * want.height):
-                raise SourceError(
-                    f"{missing} of {want.height} notes of the table {other.stem} are not in the table {table.stem}",
-                    where=str(self.reader.dump),
-                    expected="at most 1%; more is how a dump looks that lacks a shard",
-                    fix=f"Compare the files {table.stem}-*.zip with the source's. If they are all there "
-                    "(the history keeps deleted notes), pass --accept-partial.",
-                    code="missing-shard",
-                )
+    rows: Sequence[_Row]
 
-    def _quiet_reader(self) -> TableReader:
-        """A reader of the same dump whose counts and warnings are discarded."""
-        return replace(self.reader, progress=None, warnings=[], rows={}, rejected={})
 
-    def _without_repeats(self, rows: pl.DataFrame, title: str) -> pl.DataFrame:
-        """The rows without exact repetitions of a note's row; two different rows on a note are an error."""
-        different = rows if rows["noteId"].n_unique() == rows.height else rows.unique()
-        repeated = rows.height - different.height
-        self.context[f"repeated rows of the {title}"] = repeated
-        if repeated:
-            self.reader.warnings.append(f"{title}: {repeated} rows are exact repetitions; each note counted once.")
-        refuse_conflicts(different, title)
-        return different
+@dataclass(frozen=True, slots=True)
+class _Votes(_Step):
+    """Raters by note, and those sampled by X; None if the dump does not say."""
 
-    def _states(self, notes: pl.DataFrame, newest_ms: int) -> pl.DataFrame:
-        """The notes with their states from the status history."""
-        columns = history_columns(self.settings.label_source, pending=self.waiting is not None)
-        ids = notes.select("noteId")
-        rows = [pl.DataFrame(schema=columns.schema)]
-        frames = self.reader.frames(HISTORY, columns, Sieve(ids["noteId"]))
-        rows += [frame.join(ids, on="noteId", how="semi") for frame in gathered(frames)]
-        history = self._without_repeats(pl.concat(rows), HISTORY.title)
-        end_ms = _epoch_ms(self.settings.dump_end) if self.settings.dump_end else newest_ms
-        youngest = end_ms - self.settings.min_age_days * DAY_MS
-        every = settle(notes, history, self.settings.label_source, youngest)
-        states = without_older_versions(every)
-        self.drops["older-version"] = every.height - states.height
-        if self.waiting is not None:
-            self.waiting = self._waiting(still_open(history, states))
-        return states
+    raters: Mapping[int, int] | None = None
+    sampled: Mapping[int, int] | None = None
 
-    def _waiting(self, undecided: pl.DataFrame) -> list[x_notes.Note]:
-        """Undecided notes that pass all filters; drops among them are not counted."""
-        reader = self._quiet_reader()
-        aside = Gathering(self.quarter, self.settings, reader, self.posts, illustrated=self.illustrated)
-        aside._match(aside._readable(aside._by_people(undecided)))
-        return [aside._sample(note, post) for note, post in sorted(aside.kept, key=lambda pair: pair[0].note_id)]
 
-    def _by_people(self, decided: pl.DataFrame) -> pl.DataFrame:
-        """Add facts on writers; drop notes by others than people if only people's notes are requested."""
-        flagged = flag_writers(decided, self.reader, required=self.settings.human_only)
-        for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes")):
-            if flagged.height and flagged[column].null_count() < flagged.height:
-                self.context[f"decided {title}"] = int(flagged[column].fill_null(False).sum())
-        if not self.settings.human_only:
-            return flagged
-        people = flagged.filter(~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False)))
-        self.drops["ai-writer"] = flagged.height - people.height
-        return people
+def _within(quarter: Quarter, column: pl.Expr) -> pl.Expr:
+    """Whether a time (ms) is in the quarter."""
+    return (column >= _epoch_ms(quarter.start)) & (column < _epoch_ms(quarter.end))
 
-    def _readable(self, decided: pl.DataFrame) -> list[NoteRow]:
-        columns = ("noteId", "createdAtMillis", "tweetId", "summary", *NoteRow._fields[4:])
-        rows = [NoteRow(*row) for row in decided.select(columns).iter_rows()]
-        if quoted := sum(len(row.text) > 1 and row.text[0] == row.text[-1] == '"' for row in rows):
-            self.reader.warnings.append(
-                f"{NOTES.title}: {quoted} of {len(rows)} texts stand in quotation marks, as another program saves "
-                "a table. The dump quotes nothing: take the file from its source."
+
+def load_notes(quarter: Quarter, inside: pl.Expr, settings: NotesSettings, reader: TableReader) -> LoadedNotes:
+    """Read the notes table; `inside` selects the quarter's notes.
+
+    Raises:
+        SourceError: if the table cannot be read, or the dump seems to lack shards.
+    """
+    ids, found = [_NO_KEYS.select("noteId")], [pl.DataFrame(schema=_NOTE_COLUMNS.schema)]
+    newest = 0
+    for frame in reader.frames(NOTES, _NOTE_COLUMNS):
+        ids.append(frame.select("noteId"))
+        found.append(frame.filter(inside))
+        newest = max([newest, *frame["createdAtMillis"].top_k(1)])  # a frame may be empty
+    keys = pl.concat(ids)
+    if keys["noteId"].n_unique() < keys.height:  # rare: a second reading costs less than hashing all contents
+        frames = _quiet(reader).frames(NOTES, _NOTE_COLUMNS)
+        content = pl.struct(_NOTE_COLUMNS.names).hash(seed=0).alias("content")
+        keys = pl.concat([_NO_KEYS, *(frame.select("noteId", content) for frame in frames)])
+    different, context = _without_repeats(keys, NOTES.title, reader)
+    notes = pl.concat(found).unique(maintain_order=True)
+    if not (settings.accept_partial or files_by_manifest(reader.dump, NOTES.subfolder)):
+        _refuse_partial(quarter, keys.select("noteId").unique(), notes.select("noteId"), reader)
+    drops = {"other-quarter": different.height - notes.height}
+    return LoadedNotes(notes.sort("noteId"), different.height, newest, drops=drops, context=context)
+
+
+def _refuse_partial(quarter: Quarter, known: pl.DataFrame, notes: pl.DataFrame, reader: TableReader) -> None:
+    """Refuse a dump that seems to lack shards if it has no list of its files.
+
+    Args:
+        known: ids of all notes.
+        notes: ids of the quarter's.
+    """
+    created = pl.col("createdAtMillis").cast(pl.Int64, strict=False)
+    columns = WantedColumns(("noteId",), extra=("createdAtMillis",))
+    frames = _quiet(reader).frames(HISTORY, columns)
+    rows = pl.concat([pl.DataFrame(schema=columns.schema), *frames]).unique("noteId")
+    written = rows.filter(_within(quarter, created))
+    for table, other, have, want in ((NOTES, HISTORY, known, written), (HISTORY, NOTES, rows, notes)):
+        missing = want.join(have, on="noteId", how="anti").height
+        if missing > max(_FEW_MISSING, _TOLERATED * want.height):
+            raise SourceError(
+                f"{missing} of {want.height} notes of the table {other.stem} are not in the table {table.stem}",
+                where=str(reader.dump),
+                expected="at most 1%; more is how a dump looks that lacks a shard",
+                fix=f"Compare the files {table.stem}-*.zip with the source's. If they are all there "
+                "(the history keeps deleted notes), pass --accept-partial.",
+                code="missing-shard",
             )
-        rows = [row._replace(text=html.unescape(row.text)) for row in rows]
-        kept = [row for row in rows if row.text.strip()]
-        self.drops["empty-text"] = len(rows) - len(kept)
-        on_posts = [row for row in kept if row.post_id is not None and row.post_id > 0]
-        self.drops["no-post"] = len(kept) - len(on_posts)
-        return on_posts
 
-    def _match(self, notes: list[NoteRow]) -> None:
-        found = self.posts.find({str(note.post_id) for note in notes})
-        for note in notes:
-            post = found[str(note.post_id)]
-            reason = self._fault(post, (note,), illustrated=self.illustrated)
-            if reason is None:
-                self.kept.append((note, post))
-            else:
-                self.drops[reason] += 1
 
-    def _fault(self, post: FoundPost, notes: Sequence[NoteRow], *, illustrated: bool) -> str | None:
-        """The reason to drop a post with these notes, or None; `illustrated` requires media or none."""
-        settings = self.settings
-        status = post.status(settings.languages, illustrated=illustrated)
-        if status is not PostStatus.OK:
-            return status
-        if is_foreign(post.text, settings.languages):
-            return "post-language"
-        if any(is_foreign(note.text, settings.languages) for note in notes):
-            return "note-language"
-        length = len(post.text) + max(len(note.text) for note in notes)
-        # Signs of an incomplete post from a source that does not report media.
-        doubtful = post.silent and not settings.keep_incomplete
-        if doubtful and has_page_leftovers(post.text):
-            return "page-leftovers"
-        if doubtful and speaks_of_media(post.text):
-            return "missing-media"
-        return "too-long" if length > settings.max_characters else None
+def _quiet(reader: TableReader) -> TableReader:
+    """A reader of the same dump whose counts and warnings are discarded."""
+    return replace(reader, progress=None, warnings=[], rows={}, rejected={})
 
-    def _count_votes(self) -> None:
-        """Count distinct raters of each kept note, and those of them sampled by X; only their hashes are held."""
-        if not self.reader.has(RATINGS):
-            return
-        ids = pl.DataFrame({"noteId": [note.note_id for note, _ in self.kept]}, schema={"noteId": pl.Int64})
-        pairs = [_NO_KEYS.with_columns(bucket=pl.lit(""))]
-        for frame in gathered(self.reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
-            mine = frame.join(ids, on="noteId", how="semi")
-            pairs.append(
-                mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content"), bucket=_BUCKET)
-            )
-        all_pairs = pl.concat(pairs)
-        sampled = (pl.col("bucket") == _SAMPLED).any().alias("sampled")
-        votes = all_pairs.group_by("noteId", "content").agg(sampled)
-        self.context["repeated ratings of kept notes"] = all_pairs.height - votes.height
-        self.votes = dict(votes.group_by("noteId").len().rows())
-        if (all_pairs["bucket"] != "").any():
-            self.sampled_votes = dict(votes.group_by("noteId").agg(pl.col("sampled").sum()).rows())
 
-    def candidates(self) -> list[Candidate]:
-        """The kept notes, sorted by note id."""
-        return [self._candidate(note, post) for note, post in sorted(self.kept, key=lambda pair: pair[0].note_id)]
+def _without_repeats(rows: pl.DataFrame, title: str, reader: TableReader) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The rows without exact repetitions, and their count; two different rows on a note are an error."""
+    different = rows if rows["noteId"].n_unique() == rows.height else rows.unique()
+    repeated = rows.height - different.height
+    if repeated:
+        reader.warnings.append(f"{title}: {repeated} rows are exact repetitions; each note counted once.")
+    refuse_conflicts(different, title)
+    return different, {f"repeated rows of the {title}": repeated}
 
-    def _sample(self, note: NoteRow, post: FoundPost) -> x_notes.Note:
-        created = second_of(note.created_ms)
-        task = x_notes.MEDIA_TASK if self.illustrated else x_notes.TASK
-        make = partial(x_notes.IllustratedNote, media=post.pictures) if self.illustrated else x_notes.Note
-        return make(
-            id=f"{task.id_prefix}{note.note_id}",
-            task=task.name,
-            edition=str(self.quarter),
-            period=PeriodKind.MONTH.of(created),
-            date=created,
-            group=f"x-{post.id}",
-            license=x_notes.LICENSE,
-            post=released_post(post),
-            note=x_notes.NoteText(str(note.note_id), created, note.text),
+
+def join_history(
+    loaded: LoadedNotes, settings: NotesSettings, reader: TableReader, *, pending: bool = False
+) -> JoinedNotes:
+    """The notes with their states from the status history; `pending` requests the undecided ones apart."""
+    columns = history_columns(settings.label_source, pending=pending)
+    ids = loaded.notes.select("noteId")
+    rows = [pl.DataFrame(schema=columns.schema)]
+    frames = reader.frames(HISTORY, columns, Sieve(ids["noteId"]))
+    rows += [frame.join(ids, on="noteId", how="semi") for frame in gathered(frames)]
+    history, context = _without_repeats(pl.concat(rows), HISTORY.title, reader)
+    end_ms = _epoch_ms(settings.dump_end) if settings.dump_end else loaded.newest_ms
+    every = settle(loaded.notes, history, settings.label_source, end_ms - settings.min_age_days * DAY_MS)
+    states = without_older_versions(every)
+    undecided = Counter(states.filter(pl.col("state") != NoteState.DECIDED.value)["state"].to_list())
+    drops = {"older-version": every.height - states.height, **undecided}
+    waiting = still_open(history, states) if pending else None
+    return JoinedNotes(states, waiting, drops=drops, context=context)
+
+
+def choose_notes(
+    notes: pl.DataFrame, reader: TableReader, *, settings: NotesSettings, people_only: bool
+) -> Kept[NoteRow]:
+    """Notes with text, on a post, and, if requested, by people only."""
+    flagged = flag_writers(notes, reader, required=settings.human_only)
+    context = {
+        f"decided {title}": int(flagged[column].fill_null(False).sum())
+        for column, title in (("ai_writer", "notes by AI writers"), ("collaborative", "collaborative notes"))
+        if flagged.height and flagged[column].null_count() < flagged.height
+    }
+    by_people = ~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False))
+    people = flagged.filter(by_people) if people_only else flagged
+    columns = ("noteId", "createdAtMillis", "tweetId", "summary", *NoteRow._fields[4:])
+    rows = [NoteRow(*row) for row in people.select(columns).iter_rows()]
+    if quoted := sum(len(row.text) > 1 and row.text[0] == row.text[-1] == '"' for row in rows):
+        reader.warnings.append(
+            f"{NOTES.title}: {quoted} of {len(rows)} texts stand in quotation marks, as another program saves "
+            "a table. The dump quotes nothing: take the file from its source."
         )
+    rows = [row._replace(text=html.unescape(row.text)) for row in rows]
+    texts = [row for row in rows if row.text.strip()]
+    kept = [row for row in texts if row.post_id is not None and row.post_id > 0]
+    drops = {
+        "ai-writer": flagged.height - people.height,
+        "empty-text": len(rows) - len(texts),
+        "no-post": len(texts) - len(kept),
+    }
+    return Kept(kept, drops=drops, context=context)
 
-    def _candidate(self, note: NoteRow, post: FoundPost) -> Candidate:
-        sample = self._sample(note, post)
-        if note.label is None:
-            raise ValueError(f"{sample.id} has no label")
-        facts: dict[str, Fact] = {
-            "ratings": None if self.votes is None else self.votes.get(note.note_id, 0),
-            "sampled_ratings": None if self.sampled_votes is None else self.sampled_votes.get(note.note_id, 0),
-            "status_locked_at": time_text(note.locked_ms),
-            "decided_by": note.decided_by,
-            "ai_writer": note.ai_writer,
-            "collaborative": note.collaborative,
-            **voter_facts(self.bridged.get(str(note.note_id)), note.label),
-        }
-        extras = {} if note.shown_ms is None else {"first_shown_at": time_text(note.shown_ms)}
-        return Candidate(sample, Label(sample.id, note.label, facts), extras)
 
-    def remarks(self) -> list[str]:
-        """Advice if nothing was kept."""
-        if self.kept:
-            return []
-        in_quarter = self.notes_in - self.drops["other-quarter"]
-        if in_quarter and self.drops[NoteState.NOT_LOCKED] == in_quarter:
-            return [f"No status of {self.quarter} is locked: take a later dump, or pass --label-source current."]
-        return [f"No note of {self.quarter} was kept; the counts of dropped notes say why."]
+def _on_posts(
+    notes: Sequence[NoteRow], *, posts: LocalPosts | ChainedPosts, settings: NotesSettings, illustrated: bool
+) -> Kept[tuple[NoteRow, FoundPost]]:
+    """The notes whose posts pass, with their posts, sorted by note id."""
+    found = posts.find({str(note.post_id) for note in notes})
+    pairs = [(note, found[str(note.post_id)]) for note in notes]
+    faults = [post_fault(post, (note,), settings, illustrated=illustrated) for note, post in pairs]
+    kept = [pair for pair, fault in zip(pairs, faults, strict=True) if fault is None]
+    drops = Counter(fault for fault in faults if fault is not None)
+    return Kept(sorted(kept, key=lambda pair: pair[0].note_id), drops=drops)
 
-    def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
-        """Every note of the dump, dropped or kept."""
-        rows = {f"rows of the {title}": count for title, count in self.reader.rows.items()}
-        rejected = {f"unreadable lines of the {title}": count for title, count in self.reader.rejected.items()}
-        context = rows | rejected | self.context
-        return Funnel.of(
-            "notes",
-            self.notes_in,
-            self.drops,
-            REASONS,
-            candidates=candidates,
-            context=context,
-            only_if_any=_ONLY_IF_ANY,
-        )
+
+def post_fault(post: FoundPost, notes: Sequence[NoteRow], settings: NotesSettings, *, illustrated: bool) -> str | None:
+    """The reason to drop a post with these notes, or None; `illustrated` requires media or none."""
+    status = post.status(settings.languages, illustrated=illustrated)
+    if status is not PostStatus.OK:
+        return status
+    if is_foreign(post.text, settings.languages):
+        return "post-language"
+    if any(is_foreign(note.text, settings.languages) for note in notes):
+        return "note-language"
+    length = len(post.text) + max(len(note.text) for note in notes)
+    # Signs of an incomplete post from a source that does not report media.
+    doubtful = post.silent and not settings.keep_incomplete
+    if doubtful and has_page_leftovers(post.text):
+        return "page-leftovers"
+    if doubtful and speaks_of_media(post.text):
+        return "missing-media"
+    return "too-long" if length > settings.max_characters else None
+
+
+def _count_votes(notes: Sequence[int], reader: TableReader) -> _Votes:
+    """Count distinct raters of each note, and those of them sampled by X; only their hashes are held."""
+    if not reader.has(RATINGS):
+        return _Votes()
+    ids = pl.DataFrame({"noteId": notes}, schema={"noteId": pl.Int64})
+    pairs = [_NO_KEYS.with_columns(bucket=pl.lit(""))]
+    for frame in gathered(reader.frames(RATINGS, _RATING_COLUMNS, Sieve(ids["noteId"]))):
+        mine = frame.join(ids, on="noteId", how="semi")
+        pairs.append(mine.select("noteId", pl.col("raterParticipantId").hash(seed=0).alias("content"), bucket=_BUCKET))
+    all_pairs = pl.concat(pairs)
+    sampled = (pl.col("bucket") == _SAMPLED).any().alias("sampled")
+    votes = all_pairs.group_by("noteId", "content").agg(sampled)
+    with_source = (all_pairs["bucket"] != "").any()
+    return _Votes(
+        dict(votes.group_by("noteId").len().rows()),
+        dict(votes.group_by("noteId").agg(pl.col("sampled").sum()).rows()) if with_source else None,
+        context={"repeated ratings of kept notes": all_pairs.height - votes.height},
+    )
+
+
+def _sample(note: NoteRow, post: FoundPost, quarter: Quarter, illustrated: bool) -> x_notes.Note:
+    created = second_of(note.created_ms)
+    task = x_notes.MEDIA_TASK if illustrated else x_notes.TASK
+    make = partial(x_notes.IllustratedNote, media=post.pictures) if illustrated else x_notes.Note
+    return make(
+        id=f"{task.id_prefix}{note.note_id}",
+        task=task.name,
+        edition=str(quarter),
+        period=PeriodKind.MONTH.of(created),
+        date=created,
+        group=f"x-{post.id}",
+        license=x_notes.LICENSE,
+        post=released_post(post),
+        note=x_notes.NoteText(str(note.note_id), created, note.text),
+    )
+
+
+def _candidate(sample: x_notes.Note, note: NoteRow, votes: _Votes, bridged: Mapping[str, BridgedNote]) -> Candidate:
+    if note.label is None:
+        raise ValueError(f"{sample.id} has no label")
+    facts: dict[str, Fact] = {
+        "ratings": None if votes.raters is None else votes.raters.get(note.note_id, 0),
+        "sampled_ratings": None if votes.sampled is None else votes.sampled.get(note.note_id, 0),
+        "status_locked_at": time_text(note.locked_ms),
+        "decided_by": note.decided_by,
+        "ai_writer": note.ai_writer,
+        "collaborative": note.collaborative,
+        **voter_facts(bridged.get(str(note.note_id)), note.label),
+    }
+    extras = {} if note.shown_ms is None else {"first_shown_at": time_text(note.shown_ms)}
+    return Candidate(sample, Label(sample.id, note.label, facts), extras)
+
+
+def _advice(quarter: Quarter, loaded: LoadedNotes, drops: Mapping[str, int]) -> str:
+    """What to do if nothing was kept."""
+    if loaded.notes.height and drops[NoteState.NOT_LOCKED] == loaded.notes.height:
+        return f"No status of {quarter} is locked: take a later dump, or pass --label-source current."
+    return f"No note of {quarter} was kept; the counts of dropped notes say why."
 
 
 _NO_KEYS = pl.DataFrame(schema={"noteId": pl.Int64, "content": pl.UInt64})

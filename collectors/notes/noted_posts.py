@@ -9,24 +9,29 @@ the quarter is open.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from collectors.notes.bridging import read_bridging
 from collectors.notes.collect import (
     REASONS,
-    Gathering,
     NoteRow,
     NotesSource,
+    choose_notes,
+    join_history,
+    load_notes,
+    post_fault,
     released_post,
     time_text,
 )
+from collectors.notes.dump_files import source_files
 from collectors.notes.labels import NoteState
 from collectors.notes.posts.base import FoundPost, PostStatus
+from collectors.notes.snapshot import known_hashes
 from collectors.notes.tables import TableReader
 from collectors.settings import NotesSettings
 from hellofresh.core.errors import SourceError
@@ -52,8 +57,7 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(NamedTuple):
     """The two notes of a post."""
 
     high: NoteRow
@@ -83,7 +87,46 @@ def collect_posts(
         SourceError, WorkspaceError: as for the notes, or if the scores cannot be read.
     """
     reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
-    return _PostGathering(quarter, settings, reader, source.open_posts(progress)).collection(source)
+    posts = source.open_posts(progress)
+    scored = score_files(source, quarter)
+    scores = dict(item for path in scored for item in _read_scores(path).items()) if scored else None
+    files = source_files([*source.files(), *scored], known_hashes(source.dump))
+    start, end = first_snowflake(quarter.start), first_snowflake(quarter.end)
+    # The post is of the quarter, by its id, whenever its notes were written.
+    loaded = load_notes(quarter, (pl.col("tweetId") >= start) & (pl.col("tweetId") < end), settings, reader)
+    joined = join_history(loaded, settings, reader)
+    wanted = [NoteState.DECIDED.value, *([] if scores is None else [NoteState.UNDECIDED.value])]
+    chosen = choose_notes(
+        joined.states.filter(pl.col("state").is_in(wanted)), reader, settings=settings, people_only=True
+    )
+    pairs, drops = _pairs(chosen.rows, scores)
+    posts_in = loaded.notes["tweetId"].n_unique()
+    drops["one-note"] += posts_in - len({row.post_id for row in chosen.rows})
+    found = posts.find({str(post) for post in pairs})
+    usable = _without_faults(pairs, found, settings, drops)
+    candidates = [_candidate(quarter, post, pair, scores) for post, pair in usable]
+    context = {"notes of the dump": loaded.total, **loaded.context, **joined.context, **chosen.context}
+    asked = (PostStatus.NOT_ASKED,)
+    return Collection(
+        candidates=candidates,
+        funnel=Funnel.of("posts", posts_in, drops, _REASONS, candidates=candidates, context=context, only_if_any=asked),
+        parameters=settings.as_parameters() | source.as_parameters() | {"notes_by": _chosen_by(scores)},
+        sources=files,
+        warnings=[*reader.warnings, *posts.warnings],
+    )
+
+
+def _without_faults(
+    pairs: Mapping[int, _Pair], found: Mapping[str, FoundPost], settings: NotesSettings, drops: Counter[str]
+) -> Iterator[tuple[FoundPost, _Pair]]:
+    """The posts that can be used, by id, with or without media; the others are counted in `drops`."""
+    for post_id, pair in sorted(pairs.items()):
+        post = found[str(post_id)]
+        reason = post_fault(post, pair, settings, illustrated=post.media)
+        if reason is None:
+            yield post, pair
+        else:
+            drops[reason] += 1
 
 
 def _read_scores(path: Path) -> Mapping[int, float]:
@@ -106,114 +149,51 @@ def _read_scores(path: Path) -> Mapping[int, float]:
     return dict(rows.select(list(schema)).iter_rows())
 
 
-class _PostGathering(Gathering):
-    """As for notes, but in the end it yields posts."""
+def _pairs(rows: Sequence[NoteRow], scores: Mapping[int, float] | None) -> tuple[dict[int, _Pair], Counter[str]]:
+    """The pair of each post, and how many posts are dropped, by reason."""
+    by_post: dict[int, list[NoteRow]] = defaultdict(list)
+    for row in rows:
+        by_post[row.post_id or 0].append(row)
+    found = {post: _pair(notes, scores) for post, notes in by_post.items()}
+    drops = Counter("no-pair" if len(by_post[post]) > 1 else "one-note" for post, pair in found.items() if not pair)
+    return {post: pair for post, pair in found.items() if pair is not None}, drops
 
-    scores: Mapping[int, float] | None = None
-    chosen_by = "status"
 
-    def read_bridging(self, source: NotesSource) -> list[Path]:
-        """Read the scores that select notes; returns the files read."""
-        files = score_files(source, self.quarter)
-        if files:
-            self.scores = dict(item for path in files for item in _read_scores(path).items())
-            self.chosen_by = "scores"
-        return files
+def _pair(notes: Sequence[NoteRow], scores: Mapping[int, float] | None) -> _Pair | None:
+    """The best helpful note, and the best of its permitted partners; ties go to the first written."""
 
-    @property
-    def chosen(self) -> dict[str, object]:
-        """Entries of the manifest besides the settings."""
-        return {"notes_by": self.chosen_by}
+    def score(note: NoteRow) -> float:
+        return (scores or {}).get(note.note_id, float("-inf"))
 
-    def remarks(self) -> list[str]:
-        """Empty: the funnel already shows why nothing was kept."""
-        return []
+    high = [note for note in notes if note.label == 1 and (scores is None or score(note) >= _HIGH)]
+    if scores is None:
+        second = [note for note in notes if note.label == 0]
+    else:
+        second = [note for note in notes if _SECOND[0] <= score(note) <= _SECOND[1]]
+    order = lambda note: (-score(note) if scores else 0.0, note.created_ms, note.note_id)  # noqa: E731
+    return _Pair(min(high, key=order), min(second, key=order)) if high and second else None
 
-    @property
-    def inside(self) -> pl.Expr:
-        """Selects notes on posts that were made in the quarter, according to their ids."""
-        start, end = first_snowflake(self.quarter.start), first_snowflake(self.quarter.end)
-        return (pl.col("tweetId") >= start) & (pl.col("tweetId") < end)
 
-    def run(self) -> None:
-        """Read, label, pair, match with posts."""
-        notes, newest = self._quarter_notes()
-        self.posts_in = notes["tweetId"].n_unique()
-        states = self._states(notes, newest)
-        wanted = [NoteState.DECIDED.value, *([NoteState.UNDECIDED.value] if self.scores is not None else [])]
-        people = ~pl.any_horizontal(pl.col("ai_writer", "collaborative").fill_null(False))
-        usable = self._by_people(states.filter(pl.col("state").is_in(wanted))).filter(people)
-        rows = self._readable(usable)
-        self.drops.clear()  # from here on, posts are counted
-        pairs = self._pairs(rows)
-        self.drops["one-note"] += self.posts_in - len({row.post_id for row in rows})
-        self._keep(pairs)
+def _chosen_by(scores: Mapping[int, float] | None) -> str:
+    return "status" if scores is None else "scores"
 
-    def _pairs(self, rows: Sequence[NoteRow]) -> dict[int, _Pair]:
-        by_post: dict[int, list[NoteRow]] = defaultdict(list)
-        for row in rows:
-            by_post[row.post_id or 0].append(row)
-        found = {post: self._pair(notes) for post, notes in by_post.items()}
-        self.drops.update(
-            "no-pair" if len(by_post[post]) > 1 else "one-note" for post, pair in found.items() if not pair
-        )
-        return {post: pair for post, pair in found.items() if pair is not None}
 
-    def _pair(self, notes: Sequence[NoteRow]) -> _Pair | None:
-        """The best helpful note, and the best of its permitted partners; ties go to the first written."""
-        high = [note for note in notes if note.label == 1 and (self.scores is None or self._score(note) >= _HIGH)]
-        if self.scores is None:
-            second = [note for note in notes if note.label == 0]
-        else:
-            second = [note for note in notes if _SECOND[0] <= self._score(note) <= _SECOND[1]]
-        order = lambda note: (-self._score(note) if self.scores else 0.0, note.created_ms, note.note_id)  # noqa: E731
-        return _Pair(min(high, key=order), min(second, key=order)) if high and second else None
-
-    def _score(self, note: NoteRow) -> float:
-        return (self.scores or {}).get(note.note_id, float("-inf"))
-
-    def _keep(self, pairs: Mapping[int, _Pair]) -> None:
-        found = self.posts.find({str(post) for post in pairs})
-        self.paired: list[tuple[FoundPost, _Pair]] = []
-        for post_id, pair in sorted(pairs.items()):
-            post = found[str(post_id)]
-            # Posts may have media or not.
-            reason = self._fault(post, (pair.high, pair.second), illustrated=post.media)
-            if reason is None:
-                self.paired.append((post, pair))
-            else:
-                self.drops[reason] += 1
-
-    def candidates(self) -> list[Candidate]:
-        """The kept posts, sorted by id."""
-        return [self._post_candidate(post, pair) for post, pair in self.paired]
-
-    def _post_candidate(self, post: FoundPost, pair: _Pair) -> Candidate:
-        made = snowflake_time(int(post.id)).replace(microsecond=0)
-        sample = NotedPost(
-            id=f"{NOTED_TASK.id_prefix}{post.id}",
-            task=NOTED_TASK.name,
-            edition=str(self.quarter),
-            period=PeriodKind.MONTH.of(made),
-            date=made,
-            group=f"x-{post.id}",
-            license=LICENSE,
-            post=released_post(post),
-            media=post.pictures,
-            modality="multimodal" if post.pictures else "unimodal",
-        )
-        facts: dict[str, str | int | None] = {"chosen_by": self.chosen_by}
-        for name, note in (("high", pair.high), ("second", pair.second)):
-            facts |= {f"{name}_note": str(note.note_id), f"{name}_note_at": time_text(note.created_ms)}
-            facts[f"{name}_score"] = None if self.scores is None else f"{self._score(note):.4f}"
-        return Candidate(
-            sample, Label(sample.id, 0, facts), {"high_text": pair.high.text, "second_text": pair.second.text}
-        )
-
-    def funnel(self, candidates: Iterable[Candidate]) -> Funnel:
-        """Every post of the quarter that has a note, dropped or kept."""
-        context = {"notes of the dump": self.notes_in, **self.context}
-        asked = (PostStatus.NOT_ASKED,)
-        return Funnel.of(
-            "posts", self.posts_in, self.drops, _REASONS, candidates=candidates, context=context, only_if_any=asked
-        )
+def _candidate(quarter: Quarter, post: FoundPost, pair: _Pair, scores: Mapping[int, float] | None) -> Candidate:
+    made = snowflake_time(int(post.id)).replace(microsecond=0)
+    sample = NotedPost(
+        id=f"{NOTED_TASK.id_prefix}{post.id}",
+        task=NOTED_TASK.name,
+        edition=str(quarter),
+        period=PeriodKind.MONTH.of(made),
+        date=made,
+        group=f"x-{post.id}",
+        license=LICENSE,
+        post=released_post(post),
+        media=post.pictures,
+        modality="multimodal" if post.pictures else "unimodal",
+    )
+    facts: dict[str, str | int | None] = {"chosen_by": _chosen_by(scores)}
+    for name, note in zip(("high", "second"), pair, strict=True):
+        facts |= {f"{name}_note": str(note.note_id), f"{name}_note_at": time_text(note.created_ms)}
+        facts[f"{name}_score"] = None if scores is None else f"{scores[note.note_id]:.4f}"
+    return Candidate(sample, Label(sample.id, 0, facts), {"high_text": pair.high.text, "second_text": pair.second.text})

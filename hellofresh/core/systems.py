@@ -23,6 +23,9 @@ class Provenance(StrEnum):
     """Handed in, or taken from a published study: predictions only."""
 
 
+Weights = Literal["open", "closed"]
+
+
 class ModelFacts(Strict):
     """What is stated about a system's main model; what is unknown is left out.
 
@@ -34,7 +37,7 @@ class ModelFacts(Strict):
     """
 
     maker: Annotated[str, StringConstraints(min_length=1, max_length=80, strip_whitespace=True)] | None = None
-    weights: Literal["open", "closed"] | None = None
+    weights: Weights | None = None
     size_billions: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
     released: str | None = None
 

@@ -1,7 +1,7 @@
 """Split a text into sentences, so that quotes are always whole sentences.
 
 The rule is careful and needs no language: where it is unsure, it joins two sentences, which costs a quote some words or
-the quote itself; a cut within a sentence could cost it its negation. Of the 39 sentences of tests/web/test_sentences.py
+the quote itself; a cut within a sentence could cost it its negation. Of the 39 sentences of tests/web/test_web_text.py
 that are hard to hold together it cuts none; sentencex 1.0.32, given the language, cuts 14 ("selon M. | Dupont").
 """
 

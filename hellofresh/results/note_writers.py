@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError, Table
+from hellofresh.results.tables import PairDifference
 from hellofresh.stats.equal_exposure import WriterEffects
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import Differences, RankIntervals, differences, rank_systems
@@ -108,27 +109,7 @@ class NoteWriter:
     gain_high: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriterPair:
-    """Two writers' difference in intercept.
-
-    Attributes:
-        one, two: who; `one` stands above `two` in the table of writers.
-        difference: the first less the second.
-        low, high: 95% limits that hold for all pairs of the family together.
-        p_value, adjusted: of no difference, for the pair alone and for all pairs of its family.
-    """
-
-    one: str
-    two: str
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    adjusted: float
-
-
-NOTE_WRITERS, WRITER_PAIRS = Table(NoteWriter), Table(WriterPair)
+NOTE_WRITERS, WRITER_PAIRS = Table(NoteWriter), Table(PairDifference)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +137,7 @@ class WriterStandings:
         rank, low, high, group = (int(side[found]) for side in found_in)
         return rank, low, high, group
 
-    def rows(self, names: Sequence[str], order: Sequence[int]) -> Iterator[WriterPair]:
+    def rows(self, names: Sequence[str], order: Sequence[int]) -> Iterator[PairDifference]:
         """Every pair, in this order of writers."""
         if self.pairs is None:
             return
@@ -166,7 +147,7 @@ class WriterStandings:
         for first, one in enumerate(known):
             for two in known[first + 1 :]:
                 numbers = (float(part[one, two]) for part in parts)
-                yield WriterPair(names[self.compared[one]], names[self.compared[two]], *numbers)
+                yield PairDifference(names[self.compared[one]], names[self.compared[two]], *numbers)
 
 
 def standings_of_writers(effects: WriterEffects, kinds: Sequence[WriterKind]) -> WriterStandings:
@@ -204,7 +185,7 @@ def pairs_file(writers: Path) -> Path:
     return writers.with_suffix(".pairs.parquet")
 
 
-def read_note_writers(path: Path) -> tuple[list[NoteWriter], list[WriterPair]]:
+def read_note_writers(path: Path) -> tuple[list[NoteWriter], list[PairDifference]]:
     """A quarter's writers and pairs.
 
     Raises:

@@ -11,13 +11,15 @@ quarter gives the same differences of systems in a mean over samples (a test hol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.results.panel import Panel, QuarterScore
+from hellofresh.core.systems import SystemId
+from hellofresh.results.panel import Panel, QuarterScore, short_names
 from hellofresh.results.standings import fields_of
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way
@@ -28,28 +30,26 @@ NO_FREEDOM = "too few systems share quarters to tell how far scores vary"
 BEYOND = "the model of system and quarter expects a value that the metric cannot have"
 
 
-@dataclass(frozen=True, slots=True)
-class AdjustedScore:
-    """The adjusted score of a system over its quarters.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverQuartersRow(SystemId):
+    """A system's headline metric on the scale of all quarters.
 
     Attributes:
-        latest: the system's score in its latest quarter.
-        quarters: those that it took part in.
+        quarters, of_quarters: quarters it took part in, and quarters on the scale; 0 if not identified.
+        latest: its latest quarter.
         score, low, high: the metric expected in the mean quarter, with its 95% interval; None if not identified.
-        reason: why it is not identified, else empty.
+        reason: the reason for missing scores, else empty.
+        additivity_p: tail probability of differences between quarters as large as these, were they sampling alone.
     """
 
-    latest: QuarterScore
     quarters: int
+    of_quarters: int
+    latest: str
     score: float | None = None
     low: float | None = None
     high: float | None = None
     reason: str = ""
-
-    @property
-    def shown(self) -> float:
-        """The adjusted score, or else the score of the latest quarter."""
-        return self.latest.value if self.score is None else self.score
+    additivity_p: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class OverQuarters:
     """All systems over all quarters.
 
     Attributes:
-        systems: the best first, then those that are refused.
+        systems: the best first, then those without a score.
         effects: by how much the metric is higher in a quarter than in the mean of all; empty where nothing is
             identified.
-        excess_p: tail probability of what the model leaves over, were it sampling alone; None where it is not known.
+        excess_p: as `OverQuartersRow.additivity_p`; None where it is not known.
         few: whether the limits rest on few quarters and are rough.
     """
 
-    systems: Sequence[AdjustedScore] = ()
+    systems: Sequence[OverQuartersRow] = ()
     effects: Mapping[str, float] = field(default_factory=dict)
     excess_p: float | None = None
     few: bool = False
@@ -91,26 +91,51 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
     for score in sorted(scores, key=lambda item: item.edition):
         of_system.setdefault(score.key, []).append(score)
     several = {key: its for key, its in of_system.items() if len(its) > 1}
-    refused = dict.fromkeys(of_system.keys() - several.keys(), ONE_QUARTER)
     linked = _largest_part(several)
-    refused |= dict.fromkeys(several.keys() - linked.keys(), NOT_LINKED)
+    found: dict[tuple[str, ...], dict[str, Any]] = {
+        key: {"reason": NOT_LINKED if key in several else ONE_QUARTER} for key in of_system.keys() - linked.keys()
+    }
     kept = [score for its in linked.values() for score in its]
     quarters = sorted({score.edition for score in kept})
-    fit = None
+    fit, effects, excess = None, {}, None
     if linked and len(kept) > len(linked) + len(quarters) - 1:
         fit = two_way(
             np.array([score.value for score in kept]),
             *_numbers(linked),
             variances=np.array([score.variance for score in kept]),
         )
-    found = list(_adjusted(linked, fit, metric))
-    found += [AdjustedScore(of_system[key][-1], len(of_system[key]), reason=why) for key, why in refused.items()]
-    found.sort(key=lambda item: (item.score is None, -metric.sign * item.shown, item.latest.key))
-    if fit is None:
-        return OverQuarters(found)
-    excess = fit.excess_p_value
-    effects = dict(zip(quarters, fit.quarter.tolist(), strict=True))
-    return OverQuarters(found, effects, excess if np.isfinite(excess) else None, fit.few_quarters)
+        effects = dict(zip(quarters, fit.quarter.tolist(), strict=True))
+        excess = fit.excess_p_value if np.isfinite(fit.excess_p_value) else None
+    found |= {key: _adjusted(fit, number, metric) for number, key in enumerate(linked)}
+    return OverQuarters(
+        _rows(of_system, found, metric, of_quarters=len(effects), additivity_p=excess),
+        effects,
+        excess,
+        fit is not None and fit.few_quarters,
+    )
+
+
+def _rows(
+    of_system: Mapping[tuple[str, ...], Sequence[QuarterScore]],
+    found: Mapping[tuple[str, ...], Mapping[str, Any]],
+    metric: Metric,
+    **shared: float | None,
+) -> list[OverQuartersRow]:
+    """A row for each system, the best first and those without a score last; `shared` holds what all rows say."""
+    latest = {key: its[-1] for key, its in of_system.items()}
+    order = sorted(
+        found,
+        key=lambda key: ("score" not in found[key], -metric.sign * found[key].get("score", latest[key].value), key),
+    )
+    names = short_names([replace(latest[key].system, system=latest[key].system.label) for key in order])
+    return [
+        OverQuartersRow(
+            **latest[key].system.identity | {"system": name} | shared | found[key],
+            quarters=len(of_system[key]),
+            latest=latest[key].edition,
+        )
+        for key, name in zip(order, names, strict=True)
+    ]
 
 
 def _numbers(
@@ -135,13 +160,12 @@ def _largest_part(
     return {key: its for (key, its), own in zip(systems.items(), part.tolist(), strict=True) if own == main}
 
 
-def _adjusted(
-    systems: Mapping[tuple[str, ...], Sequence[QuarterScore]], fit: TwoWay | None, metric: Metric
-) -> Iterator[AdjustedScore]:
-    for number, its in enumerate(systems.values()):
-        if fit is None or not fit.system_error[number] > 1e-9:
-            yield AdjustedScore(its[-1], len(its), reason=NO_FREEDOM)
-        elif not metric.limits[0] < (score := float(fit.system[number])) < metric.limits[1]:
-            yield AdjustedScore(its[-1], len(its), reason=BEYOND)
-        else:
-            yield AdjustedScore(its[-1], len(its), score, *fit.limits_within(number, metric.limits))
+def _adjusted(fit: TwoWay | None, number: int, metric: Metric) -> dict[str, Any]:
+    """The score and limits of a linked system, or the reason for missing ones, as fields of its row."""
+    if fit is None or not fit.system_error[number] > 1e-9:
+        return {"reason": NO_FREEDOM}
+    score = float(fit.system[number])
+    if not metric.limits[0] < score < metric.limits[1]:
+        return {"reason": BEYOND}
+    low, high = fit.limits_within(number, metric.limits)
+    return {"score": score, "low": low, "high": high}

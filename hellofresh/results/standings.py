@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.parquet import Table
 from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
+from hellofresh.results.tables import PairDifference
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import clusters_worth, few_clusters
 from hellofresh.stats.paired import difference_interval
@@ -66,31 +67,20 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(PairDifference):
     """Two entries on the same samples; `one` comes before `two` in the panel.
 
+    The difference is of the headline metric. In a period, where nothing is tested, the interval is the pair's own.
+
     Attributes:
-        one, two: their origins.
         period: `all` or a period.
         n: samples that both judged.
-        difference: the headline metric of the first less that of the second.
-        low, high: its 95% interval; on the whole split it holds for all pairs of the family together, and `adjusted` is
-            below 0.05 wherever it leaves 0 out. In a period, where nothing is tested, it is the pair's own.
-        p_value: of no difference, for this pair alone; None for single periods.
-        adjusted: the same, adjusted for all pairs of its family.
         both_right, one_right, two_right: samples on which both, only the first, only the second was right.
         same: samples on which both said the same; two that gave no answer said the same.
     """
 
-    one: str
-    two: str
     period: str
     n: int
-    difference: float
-    low: float
-    high: float
-    p_value: float | None
-    adjusted: float | None
     both_right: int
     one_right: int
     two_right: int

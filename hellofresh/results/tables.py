@@ -117,6 +117,28 @@ HAS_WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class PairDifference:
+    """How two systems or writers differ.
+
+    Attributes:
+        one, two: who.
+        difference: the first less the second.
+        low, high: its 95% interval, which holds for all pairs of the family together: `adjusted` is below 0.05 wherever
+            it leaves 0 out.
+        p_value: of no difference, for this pair alone; None where nothing is tested.
+        adjusted: the same, adjusted for all pairs of its family.
+    """
+
+    one: str
+    two: str
+    difference: float
+    low: float
+    high: float
+    p_value: float | None
+    adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class NumberRow:
     """The value of an output and its weight, for a metric that is a mean of a number."""
 
@@ -188,6 +210,35 @@ class PeopleRow:
     failed: int
     agreement: float | None = None
     missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedStanding:
+    """A system's standing on one criterion of a rubric, on all samples or on a part of them.
+
+    Attributes:
+        kind: whose ratings: `person`, `model`, `classifier` or `rule`.
+        criterion: id in the rubric.
+        part, value: field of the samples and its value; both empty for all samples.
+        system: its name.
+        n: samples of its that were rated.
+        mean, low, high: of its ratings, with the limits of the 95% interval.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+    """
+
+    kind: str
+    criterion: str
+    part: str
+    value: str
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
 
 
 @dataclass(frozen=True, slots=True)

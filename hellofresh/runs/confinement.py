@@ -2,8 +2,10 @@
 
 Nothing else is visible: no home, workspace, submissions, processes, devices, sockets or network. It can write only to
 `/tmp` and `/dev/shm`, which are in memory and temporary. A seccomp filter refuses what namespaces do not isolate:
-keyrings, sockets of other families (such as vsock, to the machine's host), and anonymous memory files.
-Sources: bubblewrap's manual, `bwrap(1)`; `seccomp(2)`.
+keyrings, sockets of other families (such as vsock, to the machine's host), anonymous memory files, and tracing, by
+which a program could make the namespace's first process outlive its limits. No file of this machine is open in it: the
+owner of an open file can change its mode, even that of `/dev/null`.
+Sources: bubblewrap's manual, `bwrap(1)`; `seccomp(2)`; `path_resolution(7)`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import IO
 
 from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.texts import without_hidden
 from hellofresh.runs.regimes.endpoint import relay
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
@@ -33,15 +36,18 @@ _HOME, _RELAY, _SOCKET = "/tmp/program", "/run/relay.py", "/run/endpoint"  # noq
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ssl/certs")
 """System folders that programs need, without user data."""
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
-_POLL_S = 0.1
+_DEVICES = ("full", "null", "random", "tty", "urandom", "zero")
+"""Devices of this machine that bubblewrap shows; read-only ones can be written to, but keep their mode and times."""
+_POLL_S, _PIECE = 0.1, 1 << 20
 _FAMILIES = (1, 2, 10, 16)
 """Families of sockets that namespaces isolate: Unix, IPv4, IPv6, netlink."""
 _CALLS = {
-    "x86_64": (0xC000003E, (41, 53), (29, 248, 249, 250, 298, 304, 319, 321, 323, 425, 447)),
-    "aarch64": (0xC00000B7, (198, 199), (194, 217, 218, 219, 241, 265, 279, 280, 282, 425, 447)),
+    "x86_64": (0xC000003E, (41, 53), (29, 101, 248, 249, 250, 298, 304, 310, 311, 319, 321, 323, 425, 438, 447)),
+    "aarch64": (0xC00000B7, (198, 199), (117, 194, 217, 218, 219, 241, 265, 270, 271, 279, 280, 282, 425, 438, 447)),
 }
-"""By machine: its number, calls that make sockets (socket, socketpair), and those that are refused (shmget, add_key,
-request_key, keyctl, perf_event_open, open_by_handle_at, memfd_create, bpf, userfaultfd, io_uring_setup, memfd_secret).
+"""By machine: its number, calls that make sockets (socket, socketpair), and those that are refused (shmget, ptrace,
+add_key, request_key, keyctl, perf_event_open, open_by_handle_at, process_vm_readv, process_vm_writev, memfd_create,
+bpf, userfaultfd, io_uring_setup, pidfd_getfd, memfd_secret).
 """
 
 
@@ -51,15 +57,17 @@ class ProcessLimits:
 
     Attributes:
         seconds: wall time.
-        processes: most processes at once.
+        processes: most processes and threads at once.
         memory: bytes, of each process and of all together; a twentieth of the machine's memory stays free.
         disk: bytes in `/tmp`, in `/dev/shm`, and of its output.
+        connections: most connections to the endpoint at once.
     """
 
     seconds: float = 3600.0
     processes: int = 256
     memory: int = 8 << 30
     disk: int = 1 << 30
+    connections: int = 256
 
 
 def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
@@ -71,7 +79,7 @@ def check_command(command: Sequence[str], hidden: Sequence[Path]) -> None:
     if not command or shutil.which(command[0]) is None:
         what = f"no such program: {command[0][:200]!r}" if command else "no program is named"
         raise UsageError(what, expected='such as --command "python agent.py"', code="no-program")
-    for shown in (path.resolve() for path in _shown(_absolute(command))):
+    for shown in (path.resolve() for path in (*_shown(_absolute(command)), *_interpreter(Path(sys.executable)))):
         inside = any(shown.is_relative_to(folder) for folder in hidden)
         if inside or any(folder.is_relative_to(shown) for folder in (*hidden, Path.home())):
             raise UsageError(
@@ -153,7 +161,9 @@ def _bwrap(shown: Sequence[Path], limits: ProcessLimits, calls: int, *more: str)
         calls: file descriptor of `_refused_calls`.
         more: further words.
     """
-    words = ["bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    # By full path: the program's own folder comes first on its PATH.
+    bwrap, nice, prlimit = (shutil.which(name) or f"/usr/bin/{name}" for name in ("bwrap", "nice", "prlimit"))
+    words = [bwrap, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--seccomp", str(calls), "--cap-drop", "ALL", "--hostname", "replay", "--proc", "/proc", "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - within the confinement
         words += ["--size", str(limits.disk), "--tmpfs", folder]
@@ -166,10 +176,11 @@ def _bwrap(shown: Sequence[Path], limits: ProcessLimits, calls: int, *more: str)
     words += [word for path in sorted(map(str, tops)) for word in ("--ro-bind", path, path)]
     words += [*more, "--dir", _HOME, "--chdir", _HOME]
     # /proc too: for root, the program could otherwise write the kernel's settings.
-    words += [word for name in ("/", "/dev", "/home", "/proc", "/run", "/var") for word in ("--remount-ro", name)]
+    fixed = ("/", "/dev", "/home", "/proc", "/run", "/var", *(f"/dev/{name}" for name in _DEVICES))
+    words += [word for name in fixed for word in ("--remount-ro", name)]
     # Hard limits per process; limits of all together are watched from outside, since the kernel exempts root.
     most = (f"--nproc={limits.processes}", f"--as={limits.memory}", f"--fsize={limits.disk}", "--core=0")
-    return [*words, "nice", "-n", "19", "prlimit", *most]
+    return [*words, nice, "-n", "19", prlimit, *most]
 
 
 class ConfinedProgram:
@@ -195,31 +206,47 @@ class ConfinedProgram:
 
     async def _live(self, server: EndpointServer) -> None:
         self._log.parent.mkdir(parents=True, exist_ok=True)
-        with self._log.open("wb") as log, _refused_calls() as calls:
+        self._log.write_bytes(b"")
+        with _refused_calls() as calls:
             # Not an asyncio process, since it is also waited for after the loop has closed.
             process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by who replays
                 self._words(server, calls.fileno()),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 pass_fds=[calls.fileno()],
                 env=self._environment(server),
                 start_new_session=True,
             )
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.close()
+        os.set_blocking(process.stdout.fileno(), False)
         end = time.monotonic() + self._limits.seconds
         try:
             while True:
-                if not self.over and process.poll() is None:
-                    self.over = "time" if time.monotonic() > end else _over(process.pid, self._limits)
+                ended = process.poll() is not None  # before its output is read, so that this is all of it
+                self._keep(process.stdout.read(_PIECE) or b"")
+                if not self.over and not ended:
+                    self.over = "time" if time.monotonic() > end else _over(process.pid, server, self._limits)
                 if self.over:
                     process.kill()  # and with it all processes of its namespace
-                if self.over or process.poll() is not None:
+                if self.over or ended:
                     for session in list(server.sessions.values()):  # including sessions that are just opening
                         session.give_up(Choice(status=Status.NONE))
                 await asyncio.sleep(_POLL_S)
         finally:
             process.kill()
             process.wait()
+            self._keep(process.stdout.read(_PIECE) or b"")
+            process.stdout.close()
+
+    def _keep(self, said: bytes) -> None:
+        """Append output to the log, as text that no terminal obeys."""
+        with self._log.open("a", encoding="utf-8") as log:
+            room = max(self._limits.disk - log.tell(), 0)
+            log.write(without_hidden(said[:room].decode(errors="replace")))
+        if len(said) > room:
+            self.over = self.over or "output"
 
     def _environment(self, server: EndpointServer) -> Mapping[str, str]:
         """The program's environment: the endpoint's address, without keys or settings of this machine."""
@@ -246,23 +273,25 @@ class ConfinedProgram:
             )
 
 
-def _over(outer: int, limits: ProcessLimits) -> str:
+def _over(outer: int, server: EndpointServer, limits: ProcessLimits) -> str:
     """The limit that a program's processes together exceed, or ''.
 
     This is needed since the kernel exempts root from limits of processes. The `/proc` of the program's namespace lists
     only its processes, so reading it stays fast.
     """
-    memory = 0
+    memory = tasks = 0
+    if server.connections > limits.connections:
+        return "connections"
     try:
         (first, *_) = Path(f"/proc/{outer}/task/{outer}/children").read_text(encoding="ascii").split() or [""]
         inside = Path("/proc", first, "root/proc")
         if not first or inside.stat().st_dev == Path("/proc").stat().st_dev:  # its root is not set up yet
             return ""
-        own = [path for path in inside.iterdir() if path.name.isdigit()]
-        if len(own) > limits.processes:
-            return "processes"
-        for path in own:
+        for path in (path for path in inside.iterdir() if path.name.isdigit()):
             with suppress(OSError):  # the process has just ended
+                tasks += (path / "task").stat().st_nlink - 2
+                if tasks > limits.processes:
+                    return "processes"
                 memory += int((path / "statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:  # the program has just ended
         return ""

@@ -156,8 +156,8 @@ def further_repetition(
     If so, the given answer and the repetitions of each sample are exchangeable, whatever the system's
     noise: each is equally likely to be the given one. The statistic is the number of repetitions that differ
     from the given answers; its distribution over all exchanges, independent between samples, is a convolution. Where
-    repetitions always agree, k differing samples have a p-value of at most (1 / (repetitions + 1))^k. The power is that
-    against answers of which a random share is changed (simulated, with a fixed seed).
+    repetitions always agree, k differing samples have a p-value of at most 2 (1 / (repetitions + 1))^k. The power is
+    that against answers of which a random share is changed (simulated, with a fixed seed).
 
     A program that always gives the same answer, or a random one, may pass that test for a system that gives
     one answer to nearly everything. So given answers are also exchanged between samples: for such a program they agree
@@ -185,7 +185,10 @@ def further_repetition(
 
 
 def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The p-value of the disagreement when given answers and repetitions of a sample are exchanged.
+    """The two-sided p-value of the disagreement when given answers and repetitions of a sample are exchanged.
+
+    Too little disagreement counts as well: given answers that are each sample's most frequent one, such as corrected
+    ones of a system that errs at random, agree better than a further repetition would.
 
     Args:
         given: shape (m, n), m sets of answers to all samples.
@@ -201,8 +204,9 @@ def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> 
         longer, chances = chances, np.zeros_like(chances)
         for k in range(answers):
             chances[:, k:] += shares[:, k, None] * longer[:, : longer.shape[1] - k]
-    at_least = np.flip(np.cumsum(np.flip(chances, 1), axis=1), 1)
-    found: NDArray[np.float64] = np.minimum(1.0, at_least[np.arange(m), differ[:, :, 0].sum(axis=1)])
+    observed = np.arange(m), differ[:, :, 0].sum(axis=1)
+    at_least, at_most = np.flip(np.cumsum(np.flip(chances, 1), axis=1), 1), np.cumsum(chances, axis=1)
+    found: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(at_least[observed], at_most[observed]))
     return found
 
 

@@ -15,6 +15,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from hellofresh.core.children import plain_environment
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
 from hellofresh.core.errors import HelloFreshError, SubmissionError, UsageError
@@ -283,9 +284,12 @@ def merged_at(folder: Path) -> datetime:
 
 
 def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-C", str(folder), *arguments]
+    # A submitted folder may be the bare repository that git finds first, whose settings name programs to run.
+    command = ["git", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, check=True, timeout=120)  # noqa: S603 - no shell
+        done = subprocess.run(  # noqa: S603 - no shell
+            command, capture_output=True, check=True, timeout=120, env=plain_environment("GIT_", "XDG_")
+        )
     except FileNotFoundError:
         raise UsageError("git is not installed", code="no-git") from None
     except subprocess.TimeoutExpired:

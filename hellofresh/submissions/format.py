@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, ValidationError, ValidationInfo, 
 
 from hellofresh.core.files import BadJsonError, parse_toml, strict_json
 from hellofresh.core.strict import Strict
-from hellofresh.core.systems import MODEL_FACTS, ModelFacts
+from hellofresh.core.systems import MODEL_FACTS, ModelFacts, Weights
 from hellofresh.core.texts import FORMULA, hidden_character
 from hellofresh.submissions.names import MAX_NAME, faults_of_name, plain_text_fault
 from hellofresh.tasks import MOST_CLASSES, TASKS
@@ -116,6 +116,7 @@ SYSTEM = "system.toml"
 Line = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, strip_whitespace=True)]
 Regime = Literal["zero-shot", "web-search", "agent", "other"]
 REGIMES: tuple[str, ...] = get_args(Regime)
+WEIGHTS: tuple[str, ...] = get_args(Weights)
 
 
 class SystemInfo(ModelFacts):

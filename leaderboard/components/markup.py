@@ -21,7 +21,8 @@ _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?|#[\w-]+")
 _UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
-_VOID = {"br", "img", "input", "link", "meta"}
+_VOID = {"br", "img", "input", "link", "meta", "source"}
+_SIZE = re.compile(r'<svg[^>]* width="(\d+)[\d.]*" height="(\d+)[\d.]*"')
 DASH = "\N{EN DASH}"
 """Stands between the limits of an interval, and for missing values."""
 LEDE = "How well do language models predict people's decisions, judge statements, correct posts and find evidence?"
@@ -120,8 +121,15 @@ def inner_link(address: str | None, *text: Html | str) -> Html:
 
 
 def inline_picture(svg: bytes) -> str:
-    """The address of a picture embedded in the page, where it can run nothing; empty if absent."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}" if svg else ""
+    """The address of a picture embedded in the page, where it can run nothing."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def sized(tag: str, svg: bytes, **attributes: str | None) -> Html:
+    """An element that shows a picture, with the picture's width and height, so that nothing moves when it is there."""
+    size = _SIZE.search(svg[:500].decode(errors="replace"))
+    width, height = size.groups() if size else (None, None)
+    return el(tag, width=width, height=height, **attributes)
 
 
 def page_header(title: str, lede: str) -> Html:

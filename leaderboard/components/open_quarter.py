@@ -60,7 +60,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
     return join(
         [
             _calendar(days) if days else None,
-            _tiles(taking_part, periods),
+            _tiles(taking_part, sum(one.taken for one in board.balance(split)), periods),
             el("p", said, class_="hf-lede"),
             _participants(board, split, taking_part, last, before),
             _agreement(taking_part, board.rows(AgreementRow, split)),
@@ -72,9 +72,9 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
 
 def _calendar(days: Days) -> Html:
     """The quarter's days on a time line."""
-    stops = {"Opened": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
+    stops = {"Opens": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
     said = (
-        "Predictions are accepted until ",
+        f"Predictions are accepted from {day(days.opens)} until ",
         until(days.deadline),
         "; labels are revealed on ",
         until(days.reveals),
@@ -90,9 +90,9 @@ def _calendar(days: Days) -> Html:
     )
 
 
-def _tiles(taking_part: Sequence[Participant], periods: Sequence[PeriodDates]) -> Html:
+def _tiles(taking_part: Sequence[Participant], samples: int, periods: Sequence[PeriodDates]) -> Html:
+    """Counts of samples, whose dates are secret before the opening, and of systems."""
     ours = [one for one in taking_part if one.provenance == "run"]
-    samples = sum(period.samples for period in periods)
     whole = [one for one in taking_part if one.judged and one.judged == one.samples]
     tiles = (
         (f"{samples:,}", "samples", f"{periods[0].first} to {periods[-1].last}" if periods else ""),

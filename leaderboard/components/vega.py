@@ -17,6 +17,8 @@ from leaderboard.data.board import MetricValue
 Values = dict[str, list[Value]]
 _MOST = 40
 """Maximal rows in a chart of scores; more would be indistinguishable."""
+_NAMES = {"expr": "windowSize()[0] < 600 ? 120 : 200"}
+"""Pixels for names beside a chart; on a phone its dots need the room."""
 _KINDS = {"Systems": "#2f7ec7", "Controls": "#88929d", "Baselines": "#d5711e", "Smoke test": "#a24c86"}
 """Colours that are safe for colour-blind readers, on white and on black."""
 
@@ -54,7 +56,7 @@ def interval_chart(scale: Scale, values: Values) -> ChartPart:
     """A dot with its 95% interval for each of the first rows, and the line of a constant answer; with `kind`."""
     told = _hover(name="System", said=f"{scale.title}, 95% interval", kind="Kind")
     common = {
-        "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 200}},
+        "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": _NAMES}},
         "color": _by_kind(values),
         "tooltip": told,
     }

@@ -19,7 +19,7 @@ from hellofresh.core.files import model_fault
 from hellofresh.results.board.manifest import damaged, read_board_manifest
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText
 
-_ENDINGS = ("parquet", "points.parquet", "svg")
+_ENDINGS = ("parquet", "points.parquet", "svg", "narrow.svg")
 _KINDS = (pl.String, pl.Boolean)
 
 
@@ -50,13 +50,16 @@ class BoardAnalysis:
             raise damaged(path, "the table is not the one that its index describes")
         return table
 
-    def svg(self) -> bytes:
+    def svg(self, ending: str = "svg") -> bytes:
         """The figure; empty if absent.
+
+        Args:
+            ending: of its file: `narrow.svg` is the figure for phones.
 
         Raises:
             DataError: as `table`.
         """
-        path = self._folder / f"{self.text.name}.svg"
+        path = self._folder / f"{self.text.name}.{ending}"
         return _verified(path, self._stated) if path.name in self._stated else b""
 
 

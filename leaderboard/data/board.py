@@ -20,11 +20,11 @@ from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardFil
 from hellofresh.results.board.schema import (
     TABLES,
     Dates,
-    OverQuartersRow,
     PeriodBalance,
     ReleaseFacts,
     SystemFacts,
 )
+from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 from hellofresh.results.tables import HAS_WORDS, AnswerRow

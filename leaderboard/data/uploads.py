@@ -94,7 +94,9 @@ class Review:
 
 
 def said_toml(said: Mapping[str, str]) -> bytes:
-    """The `system.toml` from the fields of a form, not yet checked."""
+    """The `system.toml` from the fields of a form, not yet checked; what is not known of the model may be empty."""
+    size = said["size_billions"].strip()
+    is_number = size.replace(".", "", 1).isdecimal() and size.isascii()
     info = SystemInfo.model_construct(
         name=said["name"],
         team=said["team"],
@@ -104,6 +106,10 @@ def said_toml(said: Mapping[str, str]) -> bytes:
         knowledge_cutoff=cutoff_of(said["knowledge_cutoff"].strip()) or "unknown",
         url=said["url"].strip(),
         notes=said["notes"].replace("\r\n", "\n"),
+        maker=said["maker"].strip() or None,
+        weights=said["weights"] or None,
+        size_billions=float(size) if is_number else size or None,
+        released=said["released"].strip() or None,
     )
     return system_toml(info).encode(errors="backslashreplace")
 

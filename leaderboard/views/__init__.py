@@ -63,8 +63,12 @@ def page_keys(board: Board) -> Iterator[PageKey]:
 
 
 def home_of(board: Board) -> SplitKey:
-    """The board's default split: the newest with results, real ones before those of the bundled sample."""
+    """The board's default split: the newest with results, living ones before frozen ones and the bundled sample."""
     newest = sorted(
         sorted(board.splits, key=lambda one: task_order(one.task)), key=lambda one: one.edition, reverse=True
     )
-    return min(newest, key=lambda one: (not board.entries(one), board.is_bundled(one), not board.standings(one)))
+
+    def least(one: SplitKey) -> tuple[bool, ...]:
+        return not board.entries(one), board.is_bundled(one), is_frozen(one.edition), not board.standings(one)
+
+    return min(newest, key=least)

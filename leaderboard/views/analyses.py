@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import polars as pl
@@ -47,7 +46,6 @@ _EFFECTS = ("difference", "step", "gain", "memory", "over_chance", "less_best")
 _MEASURES = ("value", "share", "agreement", "ece", "second_precision", "precision")
 _ABOUT = ("system", "first", "second", "factor", "slice", "bin", "fact", "text", "period", "what")
 """Columns of differences, of other findings, and of their subjects; the first existing one is the answer."""
-_SIZE = re.compile(r'<svg[^>]* width="(\d+)[\d.]*" height="(\d+)[\d.]*"')
 _WHOSE = ("system", "first", "second")
 _VALUES = ("value", "difference", "share")
 _REMARKS = ("not_adjusted",)
@@ -75,10 +73,10 @@ def _compose(visit: Visit) -> None:
 
 def _section(visit: Visit, analysis: BoardAnalysis) -> None:
     """One question with its answer, its figure as a picture, the first rows of its table, and files beside the page."""
-    svg = analysis.svg()
-    size = _SIZE.search(svg[:500].decode(errors="replace"))
-    address = visit.picture(f"{analysis.text.name}.svg", svg) if svg else ""
-    visit.show(analysis_section(analysis, address, _whole(visit, analysis), size.groups() if size else ()))
+    svg, text = analysis.svg(), analysis.text
+    said = f"{text.title}: {text.question} The table below has the numbers."
+    image = visit.picture(text.name, svg, analysis.svg("narrow.svg"), said) if svg else None
+    visit.show(analysis_section(analysis, image, _whole(visit, analysis)))
 
 
 def _whole(visit: Visit, analysis: BoardAnalysis) -> Html | None:
@@ -93,30 +91,24 @@ def _without_figure(visit: Visit, analysis: BoardAnalysis) -> Html:
     return el("li", analysis.text.question, why, _whole(visit, analysis), id=analysis.text.name)
 
 
-def analysis_section(
-    analysis: BoardAnalysis, picture: str, whole: Html | None = None, size: Sequence[str] = ()
-) -> Html:
+def analysis_section(analysis: BoardAnalysis, picture: Html | None, whole: Html | None = None) -> Html:
     """A complete analysis: question, answer, picture, and, folded, the explanation and the first rows of its table.
 
     Args:
         analysis: to show.
-        picture: the address of its figure, which as a picture can run nothing; empty if absent.
+        picture: its figure, if any.
         whole: link to the whole table.
-        size: width and height of the figure in pixels; empty if unknown.
 
     Raises:
         DataError: if its table has been changed (`damaged-board`).
     """
     table = analysis.table()
     rows = findings(table, most=_FOLDED_ROWS)
-    said = f"{analysis.text.title}: {analysis.text.question} The table below has the numbers."
-    width, height = size or (None, None)
-    image = el("img", src=picture, alt=said, loading="lazy", width=width, height=height)
     return el(
         "section",
         el("div", el("p", analysis.text.title, class_="hf-kicker"), el("h3", analysis.text.question)),
         el("p", el("strong", answer(table))),
-        el("figure", image, class_="hf-picture", tabindex=0) if picture else None,
+        el("figure", picture, class_="hf-picture", tabindex=0) if picture else None,
         el("details", el("summary", "How to read it"), _reading(analysis)),
         el("details", el("summary", "The numbers"), rows, whole) if rows else None,
         id=analysis.text.name,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import polars as pl
 
 from hellofresh.results.board.schema import SampleRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.charts import dots, trend
-from leaderboard.components.labels import is_frozen, quarter_title, task_order, task_title, track_title, until
+from leaderboard.components.labels import day, is_frozen, quarter_title, task_order, task_title, track_title, until
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
 from leaderboard.components.scale import Scale, class_name, figure, scale_of
 from leaderboard.components.standings import all_lines, by_rank, group_of, usual
@@ -29,8 +27,7 @@ def _compose(visit: Visit) -> None:
         said = "All quarters here were written for the project, to try it out. Their scores are for demonstration only."
         visit.show(bundled_notice(True, said))
     tasks = sorted({split.task for split in visit.board.splits}, key=task_order)
-    for track, names in groupby(tasks, key=track_title):
-        visit.show(el("h2", track), el("div", *(_card(visit, name) for name in names), class_="hf-cards"))
+    visit.show(el("div", *(_card(visit, name) for name in tasks), class_="hf-cards"))
 
 
 def _card(visit: Visit, task: str) -> Html:
@@ -43,7 +40,8 @@ def _card(visit: Visit, task: str) -> Html:
     verdict = short_verdict(lines, board, split, scale, links)
     return el(
         "section",
-        el("h3", inner_link(ranking, task_title(task))),
+        el("small", track_title(task)),
+        el("h2", inner_link(ranking, task_title(task))),
         el("p", known.question) if known else None,
         _example(board, split),
         el("p", inner_link(guess, "Guess five yourself")) if guess else None,
@@ -105,7 +103,8 @@ def _deadline(visit: Visit, task: str, split: SplitKey) -> Html:
     days = board.days(open_now) if open_now else None
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        return el("p", way, f": {open_now.edition} accepts predictions until ", until(days.deadline), ".")
+        accepts = f": {open_now.edition} accepts predictions from {day(days.opens)} until "
+        return el("p", way, accepts, until(days.deadline), ".")
     if is_frozen(split.edition):
         return el("p", way, ": a frozen data set accepts predictions at any time.")
     return el("p", "No quarter is open at the moment.")

@@ -44,9 +44,9 @@ def _compose(visit: Visit) -> None:
     visit.header("Responses", _LEDE)
     split = visit.split()
     rows = visit.board.rows(RatedRow, split)
-    for judges in dict.fromkeys(row.judges for row in rows):
+    for judges in dict.fromkeys(row.kind for row in rows):
         visit.show(el("h2", f"Judged by {_JUDGES.get(judges, judges).lower()}"))
-        mine = [row for row in rows if row.judges == judges]
+        mine = [row for row in rows if row.kind == judges]
         visit.show(_matrix([row for row in mine if not row.part]))
         for criterion in dict.fromkeys(row.criterion for row in mine):
             parts: dict[str, list[RatedRow]] = {}

@@ -64,6 +64,8 @@ _SHORT = 300
 """Texts up to this length are shown at once; longer ones are folded."""
 _AT_ONCE = 20
 """Samples whose answers are in memory at once."""
+_UNFOLDED = 12
+"""Systems whose counts are shown at once: those of 60 stood before the samples, eight screens of a phone."""
 _OWN_WORDS = "Texts that systems gave with their answers. Neither they nor the pages behind the links were checked."
 
 
@@ -110,7 +112,10 @@ def _who_was_right(board: Board, split: SplitKey, rows: Sequence[SampleRow]) -> 
         for entry, line in marks
     ]
     columns: list[Column] = [("name", "System"), ("number", "Right on")]
-    return join([heading("Who was right"), table("Who was right", columns, lines, "hf-small")]) if lines else None
+    drawn = table("Who was right", columns, lines, "hf-small")
+    if len(lines) > _UNFOLDED:
+        drawn = el("details", el("summary", f"All {len(lines):,} systems"), drawn)
+    return join([heading("Who was right"), drawn]) if lines else None
 
 
 def _samples_data(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> DataTable:

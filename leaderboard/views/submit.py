@@ -10,7 +10,7 @@ from statistics import median
 from hellofresh.core.editions import Edition
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.submissions.check import Due, Submission, blank_info, blank_predictions, place_of
-from hellofresh.submissions.format import SYSTEM, Fault, Prediction
+from hellofresh.submissions.format import ANSWERS, SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
@@ -129,10 +129,8 @@ def opening(dues: Sequence[Due], moment: datetime) -> Html:
     return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
 
 
-def what_is_due(due: Due, moment: datetime) -> Html:
-    """The content of a submission, and the number of its samples."""
-    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
-    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
+def _answers_due(due: Due) -> list[str | Html]:
+    """The fields of an answer to the tasks, each with what it holds."""
     classes = {task: known.classes for task in due.ids if (known := TASKS.get(task))}
     # Classes are listed if there are more than two.
     labels = [
@@ -140,10 +138,26 @@ def what_is_due(due: Due, moment: datetime) -> Html:
         for task, names in classes.items()
         if len(names) > 2
     ]
-    said = "; ".join([*(["1, 0"] if len(labels) < len(due.ids) else []), *labels])
+    fields = [ANSWERS[known.output] if (known := TASKS.get(task)) else "label" for task in due.ids]
+    said = "; ".join([*(["1, 0"] if len(labels) < fields.count("label") else []), *labels])
+    meant = {"label": said, "text": "the response", "documents": "a list of their ids, the best first"}
+    asked = [
+        part
+        for name in dict.fromkeys(fields)
+        for part in (" or ", el("code", name), f" ({meant[name]}, or null for no answer)")
+    ][1:]
+    if due.split is not MAIN and "label" in fields:
+        asked += [" and ", el("code", "probabilities"), " (one for each class)"]
+    return asked
+
+
+def what_is_due(due: Due, moment: datetime) -> Html:
+    """The content of a submission, and the number of its samples."""
+    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
-           el("code", "label"), f" ({said}, or null for no answer) for each sample, {counts}.{one}"),
+           *_answers_due(due), f" for each sample, {counts}.{one}"),
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
     closed = None

@@ -147,7 +147,7 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
             ("No answer", silent),
             ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
             ("Entered", entered),
-            ("Model", model_said(result.facts)),
+            ("Main model", model_said(result.facts)),
             ("Cutoff", DASH if result.knowledge_cutoff == "none" else cutoff),
             ("Cost", _cost(known)),
             ("In its makers' words", named(result.about, 2000) if result.about else None),

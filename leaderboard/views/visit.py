@@ -29,7 +29,7 @@ from leaderboard.components.labels import (
     task_title,
     track_title,
 )
-from leaderboard.components.markup import Html, el, join, notice, page_header, project_links, visible
+from leaderboard.components.markup import Html, el, join, notice, page_header, project_links, sized, visible
 from leaderboard.components.parts import Part
 from leaderboard.components.tables import Row, as_csv, as_json, as_latex
 from leaderboard.data.board import Board, SplitKey
@@ -115,9 +115,19 @@ class Visit:
         """Write a file beside the page, and return its address; None if a button offers it instead."""
         return self.lay(name, content if isinstance(content, bytes) else content.read_bytes())
 
-    def picture(self, name: str, svg: bytes) -> str:
-        """The address of a picture, where it can run nothing."""
-        return self.lay(name, svg)
+    def picture(self, name: str, wide: bytes, narrow: bytes, said: str) -> Html:
+        """A picture that can run nothing.
+
+        Args:
+            name: of its file, without ending.
+            wide, narrow: the SVG, and the one for phones; empty if absent.
+            said: what is told to those who do not see it.
+        """
+        shown = sized("img", wide, src=self.lay(f"{name}.svg", wide), alt=said, loading="lazy")
+        if not narrow:
+            return shown
+        source = sized("source", narrow, media="(max-width: 600px)", srcset=self.lay(f"{name}.narrow.svg", narrow))
+        return el("picture", source, shown)
 
     def lay(self, name: str, content: bytes) -> str:
         """Write a file beside the page; returns its address."""

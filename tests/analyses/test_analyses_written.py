@@ -1,25 +1,33 @@
-"""Files of analyses: whole, the same every time, and safe whatever systems are called."""
+"""Analyses as they are written, and those of other packages."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+import runpy
 from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from xml.etree import ElementTree
 
 import polars as pl
 import pytest
 
 from hellofresh.cli import main
+from hellofresh.core import plugins as found_plugins
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, sha256_file
 from hellofresh.releases.life.state import reveal
+from hellofresh.results import analyses
 from hellofresh.results.analyses import ANALYSES, get_analyses
+from hellofresh.results.analyses.base import AnalysisResult, analysis, measure
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
-from hellofresh.results.panel import clean_name, cut_name
-from hellofresh.results.scores import score_quarter
-from hellofresh.tasks import get_task
+from hellofresh.results.panel import Panel, clean_name, cut_name
+from hellofresh.results.scores import _scores_of, score_quarter
+from hellofresh.tasks import _base, get_task
+from hellofresh.tasks.samples import Label
 
 HOSTILE = (
     "$\\frac{1}{0}$ $x_2$",
@@ -83,7 +91,14 @@ def test_the_same_panel_gives_the_same_bytes_and_is_not_made_twice(make, small_p
 def test_a_png_is_left_out_on_request_and_made_when_it_is_wanted(make, small_panel) -> None:
     workspace = make.workspace()
     (first,) = make_analyses(workspace, small_panel, get_analyses("cost"), png=False)
-    assert sorted(path.suffix for path in first.folder.iterdir()) == [".csv", ".json", ".parquet", ".parquet", ".svg"]
+    assert sorted(path.suffix for path in first.folder.iterdir()) == [
+        ".csv",
+        ".json",
+        ".parquet",
+        ".parquet",
+        ".svg",
+        ".svg",
+    ]
     svg = (first.folder / "cost.svg").read_bytes()
     (second,) = make_analyses(workspace, small_panel, get_analyses("cost"))
     assert not second.skipped
@@ -214,7 +229,9 @@ def test_the_board_has_copies_and_an_index(workspace) -> None:
     assert not built.skipped
     folder = built.folder / "analyses" / "2023Q2" / "x-notes"
     index = {one["name"]: one for one in read_json(folder / "index.json")["analyses"]}
-    assert index["agreement"]["files"] == ["agreement.parquet", "agreement.points.parquet", "agreement.svg"]
+    assert index["agreement"]["files"] == [
+        f"agreement.{end}" for end in ("parquet", "points.parquet", "svg", "narrow.svg")
+    ]
     assert index["placebo"]["files"] == [] and index["placebo"]["missing"]
     listed = {entry["path"]: entry for entry in read_json(built.folder / "manifest.json")["analyses"]}
     assert set(listed) == {f"analyses/2023Q2/x-notes/{path.name}" for path in folder.iterdir()}
@@ -230,3 +247,64 @@ def test_the_board_has_copies_and_an_index(workspace) -> None:
 
 def built_quarter(workspace):
     return workspace.released()[0][0]
+
+
+# --- A metric and an analysis of another package go through scores and analyses like those of our own.
+
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "jaccard_metric.py"
+
+
+def jaccard(classes):
+    return runpy.run_path(str(EXAMPLE))["jaccard"](classes)
+
+
+@analysis("share-yes", "Share of yes", "How often is the answer yes?", "The share of label 1 among answers.")
+def share_yes(panel: Panel) -> AnalysisResult:
+    rows = [{"system": one.label, "share": float((one.headline.answers == 1).mean())} for one in panel.systems]
+    return AnalysisResult(pl.DataFrame(rows))
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    points = {"hellofresh.metrics": "jaccard", "hellofresh.analyses": "share_yes"}
+
+    def entry_points(group, name=None):
+        return [EntryPoint(points[group], f"{__name__}:{points[group]}", group)] if group in points else []
+
+    monkeypatch.setattr(found_plugins, "entry_points", entry_points)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: globals()[self.value.split(":")[1]])
+    _base._added_metrics.cache_clear()
+    before = dict(vars(analyses))
+    yield
+    monkeypatch.undo()
+    _base._added_metrics.cache_clear()
+    vars(analyses).update(before)  # others hold the very objects of the module as it was
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_strangers_metric_is_scored_with_an_interval_and_measured_in_analyses(build) -> None:
+    task = replace(get_task("x-notes"))
+    assert task.headline.name == "f1" and task.metrics[-1].name == "jaccard"
+    release = replace(build.release(40), task=task)
+    labels = {
+        sample.id: Label(sample.id, label, {})
+        for sample, label in zip(release.samples, build.labels(release), strict=True)
+    }
+    entry = build.entry(release, "one", prompts=("manual",))
+    scores = {score.metric: score for score in _scores_of(release, labels, [entry]) if score.period == "all"}
+    f1, own = scores["f1"].value, scores["jaccard"]
+    assert own.value == pytest.approx(f1 / (2 - f1))
+    assert own.low < own.value < own.high
+    panel = replace(build.panel([entry], release), task=task)
+    found = measure(panel, panel.systems[0].headline, None, task.metric("jaccard"))
+    assert found is not None and found.value == pytest.approx(own.value)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_strangers_analysis_is_one_of_all(build) -> None:
+    found = importlib.reload(analyses)
+    release = build.release(12)
+    panel = build.panel([build.entry(release, "one", prompts=("manual",))], release)
+    assert list(found.ANALYSES)[-1] == "share-yes"
+    assert found.get_analyses("share-yes")[0].run(panel).table.height == 1

@@ -24,6 +24,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE
+from tests.fakes import refused
 
 
 @pytest.fixture
@@ -112,9 +113,7 @@ def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> 
 
 
 def test_without_scores_there_is_no_board(make) -> None:
-    with pytest.raises(DataError) as caught:
-        build_board(make.workspace())
-    assert caught.value.code == "nothing-scored"
+    refused("nothing-scored", build_board, make.workspace())
     assert not make.workspace().root.exists()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import unquote
@@ -12,8 +11,7 @@ import pytest
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
-from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Limits, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import TABLES, ConductRow
@@ -25,6 +23,7 @@ from hellofresh.tasks import get_task
 from leaderboard.components.labels import Links
 from leaderboard.data.board import SplitKey
 from leaderboard.views.system import conduct_section
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 NOWHERE = Links({}, "index.html")
 """Links of a site without any page."""
@@ -46,21 +45,15 @@ async def solve(sample, tools):
 """
 
 
-class Told:
+def told(name: str, labels: dict[str, int], wrong: set[str]) -> FakeModel:
     """Answers the label, turned around on the samples that it is to be wrong on."""
 
-    def __init__(self, name: str, labels: dict[str, int], wrong: set[str]) -> None:
-        self.spec = ModelSpec(name, "language-model", "A fake.", {}, limits=Limits(4))
-        self._labels, self._wrong = labels, wrong
-
-    async def ask(self, request: Request) -> Answer:
+    def say(request: Request) -> Answer:
         assert request.sample is not None
-        await asyncio.sleep(0)
-        right = self._labels[request.sample.id] == 1
-        return Answer("yes" if right is not (request.sample.id in self._wrong) else "no", Finish.STOP, 1, 1)
+        right = labels[request.sample.id] == 1
+        return Answer("yes" if right is not (request.sample.id in wrong) else "no", Finish.STOP, 1, 1)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    return FakeModel(fake_spec(name, limits=Limits(4)), say)
 
 
 class Outside:
@@ -95,8 +88,7 @@ def listed(make, monkeypatch, tmp_path: Path):
     hard = set(sorted(labels)[:12])
     (tmp_path / "mine.py").write_text(AGENT)
     for name in ("copies", "one", "two", "three"):
-        model = Told(name, labels, set() if name == "copies" else hard)
-        monkeypatch.setitem(CATALOGUE, name, CatalogueEntry("A fake.", lambda _, model=model: model))
+        catalogued(monkeypatch, told(name, labels, set() if name == "copies" else hard))
         evaluation = Evaluation(QUARTER, task, name, prompts="manual")
         if name == "copies":
             evaluation = Evaluation(

@@ -44,7 +44,7 @@ from hellofresh.submissions.receipts import add_submission
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate
-from tests.fakes import FakeModel, catalogued, fake_spec
+from tests.fakes import FakeModel, catalogued, contents, fake_spec
 from tests.submissions.checks import write_submission
 
 OPEN, REVEALED = Quarter(2026, 3), Quarter(2026, 2)
@@ -365,7 +365,7 @@ def test_before_it_opens_no_sample_is_on_the_board_although_a_system_was_asked(
     for command in (("score", "--quarter", "2026Q3"), ("board", "build"), ("board", "export", "data/export")):
         printed(*command)
     ids = {item.sample.id.encode() for item in found}
-    files = [*read_bytes(workspace.board).values(), *read_bytes(Path("data/export")).values()]
+    files = [*contents(workspace.board).values(), *contents(Path("data/export")).values()]
     assert files and not any(key in content for key in ids for content in files)
 
 
@@ -425,8 +425,8 @@ def test_exchanging_labels_changes_no_public_byte(
         folder.mkdir()
         made = run(make, folder, monkeypatch, moment=moment, seed=seed)
         build_board(made.workspace, private=True)
-        private = read_bytes(made.workspace.root / "private")
-        found.append(({path.name: read_bytes(path) for path in made.public}, made.said, private))
+        private = contents(made.workspace.root / "private")
+        found.append(({path.name: contents(path) for path in made.public}, made.said, private))
         monkeypatch.chdir(tmp_path)
         shutil.move(folder, tmp_path / f"place-{seed}")
     (one, said_one, private_one), (two, said_two, private_two) = found
@@ -437,8 +437,3 @@ def test_exchanging_labels_changes_no_public_byte(
         assert files.keys() == two[name].keys()
         assert [path for path, content in files.items() if content != two[name][path]] == []
     assert len(one["export"]) >= 20 and one["board"] and one["published"] and one["scores"]
-
-
-def read_bytes(folder: Path) -> dict[str, bytes]:
-    """The content of every file below a folder."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -13,17 +12,9 @@ import pytest
 
 from hellofresh.cli import main
 from tests.conftest import Cli
+from tests.fakes import contents
 
 BASELINES = ("--models", "always-yes", "coin", "tfidf-logreg")
-
-
-def hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below a folder."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +73,11 @@ def test_edits_are_discarded_for_every_reason_over_the_two_quarters(finished: Pa
 
 
 def test_a_second_run_changes_nothing_and_says_so(at_finished: Path, cli: Cli) -> None:
-    before = hashes(at_finished)
+    before = contents(at_finished)
     cli("release", "run", *BASELINES)
     assert cli.err.count("unchanged, skipped") == 8
     assert "0 answers asked for" in cli.err
-    after = hashes(at_finished)
+    after = contents(at_finished)
     assert {name for name in before if not name.startswith("runs/")} <= after.keys()
     changed = {name for name in before if before[name] != after.get(name)}
     assert all("journal.sqlite" in name for name in changed)
@@ -101,7 +92,7 @@ def test_releases_are_the_same_bytes_in_another_workspace(
     assert main(["release", "run", *BASELINES]) == 0
     private = ("2026Q2", "2026Q3", "scores", "judgements")
     for part in ("releases", "scores", "analyses", "published", *(f"private/{name}" for name in private)):
-        assert hashes(tmp_path / "other" / part) == hashes(finished / part)
+        assert contents(tmp_path / "other" / part) == contents(finished / part)
     predictions = "runs/*/predictions.jsonl"
     assert {p.parent.name: p.read_bytes() for p in finished.glob(predictions)} == {
         p.parent.name: p.read_bytes() for p in (tmp_path / "other").glob(predictions)

@@ -342,8 +342,7 @@ def test_a_server_that_says_another_time_is_no_witness(make, place, monkeypatch,
     if confirmed:
         asked.confirm("the reveal")
     else:
-        with pytest.raises(HelloFreshError, check=lambda error: error.code == "unconfirmed-time"):
-            asked.confirm("the reveal")
+        refused("unconfirmed-time", asked.confirm, "the reveal")
 
 
 @pytest.mark.usefixtures("witnessed")

@@ -1,15 +1,22 @@
-"""The documents tell the truth: links lead somewhere, and commands and options exist."""
+"""The documents tell the truth: links lead somewhere, commands and options exist, tour and tutorial run."""
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from hellofresh.cli import main
 from hellofresh.cli.arguments import command_line
 from hellofresh.cli.arguments.parser import CommandParser
 
@@ -140,3 +147,75 @@ def test_no_message_says_make_which_only_a_clone_has(package: str) -> None:
         notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
         said = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in notes]
         assert not [text for text in said if re.search(r"\bmake (release|leaderboard|install|docs|space)\b", str(text))]
+
+
+# --- The commands of docs/tour.md and docs/papers.md, typed: every line of output that they show is printed.
+
+
+@pytest.mark.parametrize(("page", "least"), [("tour", 25), pytest.param("papers", 8, marks=pytest.mark.slow)])
+def test_a_page_shows_what_its_commands_print(
+    page: str,
+    least: int,
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HELLOFRESH_DATA", "data")
+    for folder in ("docs", "collectors"):
+        (tmp_path / folder).symlink_to(root / folder)
+    blocks = re.findall(r"^```\n(\$ .*?)^```", (root / f"docs/{page}.md").read_text(encoding="utf-8"), re.S | re.M)
+    shown, missing = 0, []
+    for part in re.split(r"^\$ ", "".join(blocks), flags=re.M)[1:]:
+        command, *lines = part.splitlines()
+        config, _, typed = command.partition("hellofresh ")
+        monkeypatch.setenv("HELLOFRESH_CONFIG", config.strip().partition("=")[2])
+        assert main(shlex.split(typed)) == 0
+        printed = " ".join("".join(capfd.readouterr()).split())
+        # What is left out stands as three dots, at an end of a line or before its last cell.
+        pieces = [" ".join(piece.split()) for line in lines for piece in line.removeprefix("...").split(" ...")]
+        shown += len(pieces)
+        missing += [piece for piece in pieces if piece.strip(". ") and piece not in printed]
+    assert shown >= least
+    assert missing == []
+
+
+# --- The tutorial runs from its first cell to its last, and is stored without outputs.
+
+
+_EXECUTE = """
+import json, sys
+import nbformat
+from nbclient import NotebookClient
+
+notebook = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(notebook, timeout=800, kernel_name="python3", resources={"metadata": {"path": sys.argv[2]}}).execute()
+print(json.dumps([[output for output in cell.get("outputs", [])] for cell in notebook.cells]))
+"""
+
+
+def test_it_is_stored_without_outputs(root: Path) -> None:
+    cells = json.loads((root / "docs/tutorial.ipynb").read_text())["cells"]
+    kept = [cell for cell in cells if cell["cell_type"] == "code" and (cell["outputs"] or cell["execution_count"])]
+    assert cells and not kept
+
+
+def test_every_cell_runs_and_shows_what_it_promises(root: Path, tmp_path: Path, needed) -> None:
+    needed(find_spec("nbclient") is not None and find_spec("ipykernel") is not None, "what runs notebooks")
+    environment = {
+        **os.environ, "PYTHONPATH": str(root), "HOME": str(tmp_path), "TMPDIR": str(tmp_path),
+        "PYTHONWARNINGS": "ignore", "JUPYTER_PLATFORM_DIRS": "1",
+    }  # fmt: skip
+    command = [sys.executable, "-c", _EXECUTE, str(root / "docs/tutorial.ipynb"), str(tmp_path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=850)
+    assert done.returncode == 0, done.stderr[-3000:]
+    outputs = [output for cell in json.loads(done.stdout) for output in cell]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    shown = json.dumps(outputs)
+    for words in ("86 samples, labels are public", " samples judged, cost", "95% interval", "no faults"):
+        assert words in shown, words
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    assert {"text/html", "image/svg+xml", "application/vnd.vegalite.v6+json"} <= kinds
+    assert "<progress" in shown  # evaluated within the notebook's own event loop
+    assert "TqdmWarning" not in shown and "ipywidgets" not in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from xml.etree import ElementTree
 
 import pytest
@@ -18,13 +19,14 @@ TAGS = {"svg", "g", "path", "text", "rect", "line", "defs", "clipPath", "linearG
 FEW = ("ranking", "cost", "slices", "precision-recall", "agreement")
 
 
-def svg(drawn: DrawnFigure, systems: Sequence[str] | None = None) -> ElementTree.Element:
-    return ElementTree.fromstring(render(drawn.figure, drawn.marks(systems), drawn.question, png=False).svg)
+def svg(drawn: DrawnFigure, systems: Sequence[str] | None = None, *, narrow: bool = False) -> ElementTree.Element:
+    image = render(drawn.figure, drawn.marks(systems), drawn.question, png=False)
+    return ElementTree.fromstring(image.narrow if narrow else image.svg)
 
 
 def texts(root: ElementTree.Element) -> list[str]:
     return [
-        "".join(element.itertext()).replace("\N{NO-BREAK SPACE}", " ")
+        " ".join(element.itertext()).replace("\N{NO-BREAK SPACE}", " ")
         for element in root.iter()
         if element.tag.endswith("}text")
     ]
@@ -48,9 +50,10 @@ def test_a_figure_without_marks_of_one_chart_has_no_such_chart() -> None:
 def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, DrawnFigure], name: str) -> None:
     drawn = figures[name]
     theirs = [who for who in drawn.figure.systems if any(who.startswith(one) for one in HOSTILE)]
-    for start in range(0, len(theirs), drawn.figure.most):
+    starts = range(0, len(theirs), drawn.figure.most)
+    for start, narrow in product(starts, (False, True)):
         shown = theirs[start : start + drawn.figure.most]
-        root = svg(drawn, shown)
+        root = svg(drawn, shown, narrow=narrow)
         assert {element.tag.rpartition("}")[2] for element in root.iter()} <= TAGS
         for element in root.iter():
             for key, value in element.attrib.items():
@@ -59,6 +62,17 @@ def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, DrawnFig
         said = " ".join(" ".join(text.split()) for text in texts(root))
         for who in shown:
             assert who[:8].strip() in said, who
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_a_narrow_picture_fits_a_phone_and_can_be_read_there(figures: dict[str, DrawnFigure], name: str) -> None:
+    """Of 390 pixels 358 are the page's, and 2 its frame's. Titles in several lines hold the words of the wide one."""
+    wide, narrow = (svg(figures[name], narrow=narrow) for narrow in (False, True))
+    assert float(narrow.attrib["width"]) <= 356 < float(wide.attrib["width"])
+    sizes = {one.attrib["font-size"] for one in narrow.iter() if "font-size" in one.attrib}
+    assert sizes <= {"0px", "11px", "12px", "13px"}  # no numbers in cells that are too small for them
+    words = [{word for text in texts(root) for word in re.findall("[A-Za-z]{3,}", text)} for root in (wide, narrow)]
+    assert words[0] - words[1] <= {"left", "the"}  # numbers stand below
 
 
 @pytest.mark.parametrize("name", ["constructor", "toString", "hasOwnProperty", "__proto__", "valueOf"])

@@ -52,6 +52,11 @@ CONTRASTS = """() => {
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""
+SMALL_TARGETS = """() => [...document.querySelectorAll('button, input, select, summary, a')]
+  .filter(one => one.checkVisibility({ visibilityProperty: true }) && (one.tagName !== 'A' ||
+    getComputedStyle(one).display !== 'inline'))
+  .map(one => [one.closest('label')?.contains(one) ? one.closest('label') : one, one.outerHTML.slice(0, 60)])
+  .filter(([one]) => one.offsetWidth && Math.min(one.offsetWidth, one.offsetHeight) < 24).map(([, said]) => said)"""
 CLIPPED = """() => [...document.querySelectorAll('.hf td, .hf th, .hf figcaption, .hf p, .hf-ticks, .hf-notice')]
   .filter(element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
   .filter(element => !element.closest('.hf-scroll'))
@@ -102,6 +107,12 @@ class Visit:
         return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}
 
 
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        return int(free.getsockname()[1])
+
+
 @contextmanager
 def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) -> Iterator[str]:
     """The address of a site on the workspace `data`; in the end its log must be without traceback.
@@ -111,9 +122,7 @@ def running_site(root: Path, data: Path, more: Mapping[str, str] | None = None) 
         data: the workspace.
         more: further environment variables.
     """
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     log = data / "site.log"
     command = [sys.executable, "-m", "streamlit", "run", "leaderboard/app.py", "--server.port", str(port)]
     environment = {**os.environ, "HELLOFRESH_DATA": str(data), **(more or {})}
@@ -153,9 +162,9 @@ def keep_picture(page: Page, root: Path, name: str) -> None:
         page.screenshot(path=folder / f"site-{name}-whole.png")
 
 
-def serious_findings(page: Page) -> list[str]:
+def serious_findings(page: Page, **options: object) -> list[str]:
     """What axe-core finds on the page as it is now that is serious or critical: the rule and the first place."""
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{rule['id']} ({len(rule['nodes'])}): {rule['nodes'][0]['html'][:200]}"
         for rule in found

@@ -17,7 +17,7 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.figures.charts import ORDER
-from leaderboard.components.markup import visible
+from leaderboard.components.markup import el, visible
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
 from leaderboard.data.board import SplitKey
 from leaderboard.views.analyses import analysis_section, answer, findings
@@ -99,7 +99,7 @@ def test_a_quarter_without_analyses_has_no_page_of_them(board: Path) -> None:
 def test_an_analysis_that_the_page_does_not_know_is_shown_as_well(board: Path) -> None:
     path, manifest = folder(board) / "index.json", board / "manifest.json"
     path.write_text(path.read_text().replace('"cost"', '"novelty"').replace('"cost.', '"novelty.'))
-    for ending in ("parquet", "points.parquet", "svg"):
+    for ending in ("parquet", "points.parquet", "svg", "narrow.svg"):
         path.with_name(f"cost.{ending}").rename(path.with_name(f"novelty.{ending}"))
     manifest.write_text(manifest.read_text().replace("2023Q2/x-notes/cost.", "2023Q2/x-notes/novelty."))
     restate(board)
@@ -108,7 +108,7 @@ def test_an_analysis_that_the_page_does_not_know_is_shown_as_well(board: Path) -
 
 def test_the_static_section_has_everything_in_one_piece(board: Path, hostile: tuple[str, ...]) -> None:
     for analysis in load_analyses(board)[SPLIT[:2]]:
-        source = str(analysis_section(analysis, "./a.svg"))
+        source = str(analysis_section(analysis, el("img", src="./a.svg")))
         assert source.count("<img ") == source.count("<h3>") == source.count("<table ") == 1
         assert not re.search(r"<(script|a|b)\b|\u202e|\u0301{4}", source)
     assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in source
@@ -144,6 +144,7 @@ def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -
         )  # fmt: skip
         assert one.table().equals(pl.read_parquet(made / f"{name}.parquet"))
         assert one.svg() == (made / f"{name}.svg").read_bytes()
+        assert one.svg("narrow.svg") == (made / f"{name}.narrow.svg").read_bytes() != one.svg()
 
 
 def test_a_board_without_analyses_has_none(make_board: Callable[..., Any]) -> None:
@@ -156,7 +157,7 @@ def test_a_changed_index_is_refused(board: Path) -> None:
     assert "index.json" in refusal(lambda: load_analyses(board))
 
 
-@pytest.mark.parametrize("ending", ["parquet", "svg"])
+@pytest.mark.parametrize("ending", ["parquet", "svg", "narrow.svg"])
 @pytest.mark.parametrize("damage", ["changed", "missing"])
 def test_a_damaged_file_is_refused_when_it_is_read_and_the_others_are_not(
     board: Path, ending: str, damage: str
@@ -164,7 +165,9 @@ def test_a_damaged_file_is_refused_when_it_is_read_and_the_others_are_not(
     path = folder(board) / f"cost.{ending}"
     path.write_bytes(b"nothing") if damage == "changed" else path.unlink()
     found = loaded(board)
-    assert f"cost.{ending}" in refusal(found["cost"].table if ending == "parquet" else found["cost"].svg)
+    assert f"cost.{ending}" in refusal(
+        found["cost"].table if ending == "parquet" else lambda: found["cost"].svg(ending)
+    )
     assert found["votes"].table().height
 
 
@@ -252,5 +255,16 @@ def test_questions_stand_in_three_groups_with_the_size_of_their_pictures(board: 
     source = html(opened("analyses", **NOTES))
     titles = ["How sure is the ranking?", "What kind of mistakes are made?", "What made the score?"]
     assert re.findall("<h2>([^<]*)</h2>", source) == titles
-    images = re.findall("<img [^>]*>", source)
-    assert len(images) == len(ORDER) and all(re.search(r'width="\d+" height="\d+"', one) for one in images)
+    images, narrow = re.findall("<img [^>]*>", source), re.findall("<source [^>]*>", source)
+    assert len(images) == len(narrow) == len(ORDER)
+    assert all(re.search(r' width="\d+" height="\d+"', one) for one in [*images, *narrow])
+    phone = r'<source .*media="\(max-width: 600px\)" srcset="\./[a-z-]+\.narrow\.svg">'
+    assert all(re.match(phone, one) for one in narrow) and all(' alt="' in one for one in images)
+
+
+def test_a_board_without_narrow_pictures_shows_the_wide_ones(board: Path) -> None:
+    change_index(
+        board,
+        lambda index: [one.update(files=[f for f in one["files"] if "narrow" not in f]) for one in index["analyses"]],
+    )
+    assert section("cost").count("<img ") == 1 and "<source" not in html(opened("analyses", **NOTES))

@@ -13,8 +13,7 @@ import pytest
 from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
-from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.erasure import Erasure, find_files
@@ -29,29 +28,23 @@ from hellofresh.runs.journal import read_request, snapshot
 from hellofresh.tasks import get_task
 from leaderboard.export import export_board
 from leaderboard.serving import ServedCopy
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 REVEALED = parse_utc("2023-11-01T12:00:00Z")
 
 
-class Chatty:
+def chatty(request: Request) -> Answer:
     """Says more than its class, and repeats the note's number, so that its words are about one sample."""
-
-    spec = ModelSpec("chatty", "language-model", "A fake.", {})
-
-    async def ask(self, request: Request) -> Answer:
-        number = re.search(r"Note (\d+):", request.messages[0].text)
-        assert number
-        return Answer(f"Yes <b>surely</b>, said of {number[1]}.", Finish.STOP, tokens_in=7, tokens_out=1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    number = re.search(r"Note (\d+):", request.messages[0].text)
+    assert number
+    return Answer(f"Yes <b>surely</b>, said of {number[1]}.", Finish.STOP, tokens_in=7, tokens_out=1)
 
 
 @pytest.fixture
 def workspace(make: Any, request: Any, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """An open quarter that the chatty model was evaluated on, with texts unless the test says otherwise."""
-    monkeypatch.setitem(CATALOGUE, "chatty", CatalogueEntry("A fake.", lambda _: Chatty()))
+    catalogued(monkeypatch, FakeModel(fake_spec("chatty"), chatty))
     made = make.workspace()
     collect_quarter(made, make.job(make.notes(2, 2)), progress=lambda _: None)
     texts = getattr(request, "param", True)

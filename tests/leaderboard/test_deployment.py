@@ -6,19 +6,17 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import polars as pl
 import pytest
-from browsing import wait_for_site
+from browsing import free_port, wait_for_site
 
 INSTRUCTION = re.compile(r"^([A-Z]+)\s+(.*)$")
 SECRETS = ("labels.jsonl", "escrow", "private")
@@ -119,33 +117,24 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def running(space: Path) -> Iterator[int]:
+def running(space: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of the site, started as the image starts it."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     said = {name: value.replace("/app", str(space)) for name, value in environment(space / "Dockerfile").items()}
     (command,) = (json.loads(text) for name, text in instructions(space / "Dockerfile") if name == "CMD")
     variables = {**said, "STREAMLIT_SERVER_PORT": str(port), "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     started = [*without_rights(), sys.executable, "-m", *command]
-    nothing = subprocess.DEVNULL
-    with read_only(space), subprocess.Popen(started, cwd=space, env=variables, stdout=nothing, stderr=nothing) as site:
+    log = tmp_path_factory.mktemp("site") / "log"
+    with (
+        read_only(space),
+        log.open("wb") as output,
+        subprocess.Popen(started, cwd=space, env=variables, stdout=output, stderr=output) as site,
+    ):
         try:
-            wait_for(port)
+            wait_for_site(f"http://localhost:{port}/_stcore/health", site, log)
             yield port
         finally:
             site.terminate()
-
-
-def wait_for(port: int) -> None:
-    for _ in range(1200):
-        try:
-            with urlopen(f"http://localhost:{port}/_stcore/health", timeout=2) as answer:
-                assert answer.read() == b"ok"
-                return
-        except (URLError, OSError):
-            time.sleep(0.25)
-    pytest.fail("the site did not start within five minutes")
 
 
 @pytest.mark.integration
@@ -207,9 +196,7 @@ def test_every_page_is_shown_with_nothing_but_the_sites_own_lock(space: Path, ro
 
 
 def test_served_from_any_folder_it_listens_on_this_machine_only(revealed_board: object, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "hellofresh", "board", "serve", "--port", str(port)]
     environment = {**os.environ, "HELLOFRESH_DATA": str(revealed_board.root)}  # type: ignore[attr-defined]
     with (tmp_path / "log").open("wb") as log:

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 from hellofresh.core.clock import now
-from hellofresh.core.errors import SubmissionError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
@@ -21,7 +20,7 @@ from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scores import score_quarter
-from hellofresh.submissions.check import Due, check_time
+from hellofresh.submissions.check import Due
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -48,17 +47,6 @@ def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
     assert [(str(due.edition), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
     for due in found:
         assert alike(due) == alike(due_in(workspace, due.edition))
-
-
-def test_on_the_site_a_revealed_quarter_takes_nothing_whatever_its_clock_says(revealed_board: Workspace) -> None:
-    revealed = [due for due in load_dues(revealed_board.board) if due.revealed]
-    assert revealed
-    for due in revealed:
-        assert due.revealed == due_in(revealed_board, due.edition, due.split).revealed
-        for task in due.revealed:
-            with pytest.raises(SubmissionError) as caught:
-                check_time(due, [task], due.calendars[task].opens)
-            assert caught.value.code == "revealed"
 
 
 def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 from visiting import html, opened, text
 
-from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import AgreementRow, AnswerShare, Participant
@@ -23,6 +22,7 @@ from leaderboard.components.labels import Links, dated
 from leaderboard.components.open_quarter import open_quarter, plain_participant
 from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.export import export_board
+from tests.fakes import refused
 
 OPEN, FINISHED = SplitKey("2026Q3", "x-notes"), SplitKey("2026Q2", "x-notes")
 
@@ -58,7 +58,9 @@ def test_no_page_of_an_open_quarter_has_a_figure_of_it(shown: Board, page: str) 
 
 def test_the_open_page_says_who_takes_part_what_they_answered_and_when_it_ends(shown: Board) -> None:
     page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
-    said = "Predictions are accepted until 15 January 2027 ; labels are revealed on 22 January 2027 ."
+    said = (
+        "Predictions are accepted from 22 October 2026 until 15 January 2027 ; labels are revealed on 22 January 2027 ."
+    )
     assert said in page
     for part in ("24 samples", "Systems", "coin", "of 24", "Last quarter's standing: 2026Q2", "Samples"):
         assert part in page
@@ -83,9 +85,9 @@ def test_the_copy_opens_on_the_revealed_quarter_too_and_does_not_depend_on_the_d
         copies.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files(tmp_path / name)})
     assert copies[0] == copies[1]
     first = (tmp_path / "one/index.html").read_text()
-    assert "x-notes/2026Q2/index.html" in first and "2026Q3 accepts predictions until" in first
+    assert "x-notes/2026Q2/index.html" in first and "2026Q3 accepts predictions from 22 October 2026 until" in first
     page = (tmp_path / "one/x-notes/2026Q3/index.html").read_text()
-    assert 'Predictions are accepted until <time datetime="2027-01-15T00:00:00Z"' in page
+    assert 'Predictions are accepted from 22 October 2026 until <time datetime="2027-01-15T00:00:00Z"' in page
     assert not list((tmp_path / "one/x-notes/2026Q3").glob("leaderboard.*"))
 
 
@@ -112,9 +114,7 @@ def test_the_maintainers_board_is_shown_with_a_warning_and_never_exported_for_ot
     monkeypatch.setenv("HELLOFRESH_BOARD", str(private))
     page = text(opened("leaderboard", task="x-notes", edition="2026Q3"))
     assert "The maintainers' own board." in page and "has the highest F1" in page
-    with pytest.raises(UsageError) as caught:
-        export_board(private, tmp_path / "copy")
-    assert caught.value.code == "private-board"
+    refused("private-board", export_board, private, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     export_board(private, tmp_path / "own", private=True)
     assert (tmp_path / "own").stat().st_mode & 0o777 == 0o700

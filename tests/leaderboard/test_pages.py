@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from visiting import html, opened, paths, text
 
-from hellofresh.core.errors import DataError
+from hellofresh.core.clock import now
+from hellofresh.core.editions import Frozen
+from hellofresh.submissions.check import Due
+from hellofresh.tasks.samples import Split
 from leaderboard.components.markup import DASH
+from leaderboard.data.board import SplitKey
 from leaderboard.export.copy import framed
+from leaderboard.views import home_of
+from leaderboard.views.submit import what_is_due
 from leaderboard.views.visit import Visit
 
 REAL = {"task": "x-notes", "edition": "2023Q2"}
@@ -28,6 +35,26 @@ def use_board(make_board: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -
         return workspace.board
 
     return use
+
+
+def test_the_site_opens_on_a_living_task_though_names_of_data_sets_sort_behind_quarters() -> None:
+    splits = [SplitKey("scifact-retrieval@dev-9", "scifact-retrieval"), SplitKey("2023Q2", "x-notes")]
+    full = SimpleNamespace(splits=splits, entries=bool, standings=bool, is_bundled=lambda _: False)
+    assert home_of(cast(Any, full)).task == "x-notes"
+
+
+@pytest.mark.parametrize(
+    ("task", "split", "asked"),
+    [
+        ("x-notes", "main", "id and label (1, 0, or null for no answer) for each"),
+        ("x-notes", "prospective", "id and label (1, 0, or null for no answer) and probabilities (one for each class)"),
+        ("corrections", "main", "id and text (the response, or null"),
+        ("scifact-retrieval", "main", "id and documents (a list of their ids, the best first, or null"),
+    ],
+)
+def test_what_is_due_is_the_field_of_the_tasks_answers(task: str, split: str, asked: str) -> None:
+    said = what_is_due(Due(Frozen("anything", "9"), {task: ("a", "b")}, {}, split=Split(split)), now())
+    assert asked in text(said.source)
 
 
 def test_pages_with_nothing_to_show_are_in_no_menu_and_have_no_file(use_board: Callable[..., Path]) -> None:
@@ -95,32 +122,3 @@ def test_the_data_page_shows_the_funnel_and_the_balance(use_board: Callable[...,
     said = text(opened("data", **REAL))
     for shown in ("1,303", "too-short", "it has fewer than ten letters", "\N{MINUS SIGN}1,234", "2023-04", "60 in all"):
         assert shown in said
-
-
-def test_a_quarter_without_scores_says_so(use_board: Callable[..., Path], make_board: Any) -> None:
-    make_board.release_only("2024Q1")
-    use_board()
-    said = text(opened("leaderboard", task="x-notes", edition="2024Q1"))
-    assert "No system has been scored" in said
-    assert "too-short" in text(opened("data", task="x-notes", edition="2024Q1"))
-
-
-def test_without_a_sound_board_the_error_says_what_to_run(
-    use_board: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
-    with pytest.raises(DataError, match="hellofresh release run"):
-        opened("leaderboard")
-    (use_board() / "periods.parquet").write_bytes(b"not a table")
-    with pytest.raises(DataError, match=r"periods\.parquet.*hellofresh release run"):
-        opened("leaderboard")
-
-
-def test_hostile_names_never_become_markup(
-    use_board: Callable[..., Path], hostile: tuple[str, ...], system: Callable[..., Any]
-) -> None:
-    use_board(systems=[system(name, team=name, about=name, kind="submission") for name in hostile])
-    shown = html(opened("leaderboard", **REAL))
-    leaving = r'href="(?!(\.\./)*(\./)?[\w/.-]*(#[\w%&=.;-]*)?")'
-    assert not re.search(r"<(script|img|b|code)\b|\u202e|\u0301{4}|" + leaving, shown)
-    assert "&lt;script&gt;window.pwned=1&lt;/script&gt;" in shown

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from browsing import ARGUMENTS, LOOKS, serious_findings
+from browsing import ARGUMENTS, LOOKS, free_port, serious_findings
 from hostile_responses import HOSTILE_RESPONSES
 from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
 
@@ -52,10 +52,7 @@ class Study:
         return f"http://localhost:{self.port}/?token={self.access[rater].token}"
 
     def start(self) -> None:
-        if not self.port:
-            with socket.socket() as free:
-                free.bind(("localhost", 0))
-                self.port = free.getsockname()[1]
+        self.port = self.port or free_port()
         command = [
             sys.executable,
             "-m",

@@ -5,34 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Request, Route, expect
+from browsing import LOOKS, SMALL_TARGETS, Visit, serious_findings
+from playwright.sync_api import Browser, Page, Route, expect
 
 from hellofresh.core.workspace import Workspace
 from leaderboard.data.analyses import ORDER
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
-    "tablet": {"viewport": {"width": 900, "height": 1100}, "color_scheme": "dark"},
-}
 HOME = "x-notes/2023Q2/index.html"
 PAGES = {
     "home": "index.html",
@@ -53,30 +39,13 @@ SEEN = [
     ("compare", "phone"), ("samples", "light"), ("samples", "phone"), ("submit", "tablet"), ("missing", "phone"),
     ("data", "phone"), ("about", "dark"), ("guess", "phone"),
 ]  # fmt: skip
-SERIOUS = ("serious", "critical")
 SHOWN = ".hf-standings tbody tr:not(.hf-group):not([hidden])"
 
 
-@dataclass
-class Visit:
-    """A page in the browser, with what went on behind it."""
+class Copied(Visit):
+    """A page of the copy in the browser, with what went on behind it."""
 
-    context: BrowserContext
-    address: str
-    strangers: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.page = self.context.new_page()
-        self.page.on("request", self._request)
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-
-    def _request(self, request: Request) -> None:
-        if not request.url.startswith((self.address, "data:", "blob:")):
-            self.strangers.append(request.url)
-
-    def go(self, path: str) -> Page:
+    def go(self, path: str, ready: str = "h1") -> Page:
         """Open a page of the copy."""
         self.page.goto(self.address + path)
         return self.page
@@ -91,30 +60,15 @@ class Visit:
         return self.page.url.partition("#")[2]
 
 
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def served(hostile_copy: Path) -> Iterator[str]:
-    """The address of the copy on a plain server."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(hostile_copy.parent))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/hellofresh/"
-        server.shutdown()
-        thread.join()
-
-
 @pytest.fixture
-def visit(hostile_copy: Path, served: str, browser: Browser) -> Iterator[Callable[..., Visit]]:
-    """Opens the copy as somebody with a screen of that kind, from its folder unless `served`."""
+def visit(hostile_copy: Path, serve: Callable[[Path], str], browser: Browser) -> Iterator[Callable[..., Copied]]:
+    """Opens the copy as somebody with a screen of that kind, from its folder unless `from_server`."""
     contexts = []
 
-    def start(look: str = "light", *, from_server: bool = False, **how: Any) -> Visit:
+    def start(look: str = "light", *, from_server: bool = False, **how: Any) -> Copied:
         contexts.append(browser.new_context(**LOOKS[look], **how))
-        return Visit(contexts[-1], served if from_server else f"file://{hostile_copy}/")
+        served = f"{serve(hostile_copy.parent)}/hellofresh/" if from_server else f"file://{hostile_copy}/"
+        return Copied(contexts[-1].new_page(), served)
 
     yield start
     for context in contexts:
@@ -131,7 +85,7 @@ def keep_picture(page: Page, root: Path, name: str) -> None:
 
 @pytest.mark.parametrize(("name", "look"), SEEN)
 def test_every_page_is_whole_and_can_be_used_by_all(
-    visit: Callable[..., Visit], hostile_copy: Path, root: Path, name: str, look: str
+    visit: Callable[..., Copied], hostile_copy: Path, root: Path, name: str, look: str
 ) -> None:
     systems = sorted((hostile_copy / "x-notes/2024Q1/systems").iterdir())
     seen = visit(look)
@@ -145,12 +99,11 @@ def test_every_page_is_whole_and_can_be_used_by_all(
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light dark"
     assert seen.strangers == seen.errors == []
     # It reads style sheets by itself, which the page's policy does not allow.
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in SERIOUS] == []
+    assert serious_findings(page, preload=False) == []
 
 
 @pytest.mark.parametrize("look", ["light", "phone"])
-def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Visit], look: str) -> None:
+def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Copied], look: str) -> None:
     page = visit(look).go(HOME)
     # On a phone with a wide font the table may begin below; the sentence above it names the leader too.
     best = page.locator(".hf-verdict" if look == "phone" else ".hf-standings").locator("bdi", has_text="best").first
@@ -159,7 +112,7 @@ def test_the_first_screen_says_what_it_is_and_who_leads(visit: Callable[..., Vis
 
 
 @pytest.mark.parametrize("from_server", [False, True])
-def test_links_lead_from_page_to_page_and_back(visit: Callable[..., Visit], from_server: bool) -> None:
+def test_links_lead_from_page_to_page_and_back(visit: Callable[..., Copied], from_server: bool) -> None:
     seen = visit(from_server=from_server)
     page = seen.go(HOME)
     page.locator(SHOWN).get_by_role("link", name="second-best").click()
@@ -178,7 +131,7 @@ def test_links_lead_from_page_to_page_and_back(visit: Callable[..., Visit], from
 
 
 @pytest.mark.parametrize("from_server", [False, True])
-def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Visit], from_server: bool) -> None:
+def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Copied], from_server: bool) -> None:
     seen = visit(from_server=from_server)
     page = seen.go(HOME)
     ranked = seen.names()
@@ -204,7 +157,7 @@ def test_a_click_on_a_head_sorts_and_the_link_keeps_it(visit: Callable[..., Visi
     assert seen.names() != ranked
 
 
-def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(visit: Callable[..., Visit]) -> None:
+def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.go(HOME)
     at_first, everybody = len(seen.names()), page.locator(".hf-standings tbody tr:not(.hf-group)").count()
@@ -232,7 +185,7 @@ def test_search_filters_and_columns_narrow_the_table_and_the_link_keeps_them(vis
     expect(there.locator(SHOWN)).to_have_count(at_first)
 
 
-def test_what_a_submission_states_of_its_model_is_a_column_and_a_filter(visit: Callable[..., Visit]) -> None:
+def test_what_a_submission_states_of_its_model_is_a_column_and_a_filter(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/index.html#provenance=all")
     page.get_by_text("Columns", exact=True).click()
@@ -256,7 +209,7 @@ def test_what_a_submission_states_of_its_model_is_a_column_and_a_filter(visit: C
     assert "sort=-size" in seen.fragment
 
 
-def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Visit]) -> None:
+def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/index.html#sort=nothing&regime=%3Cb%3E&provenance=uploaded&hide=f1,rank,nothing")
     assert seen.names() == ["good", "fair", "poor"]
@@ -271,7 +224,7 @@ def test_the_provenance_can_be_chosen_and_what_nobody_offers_is_ignored(visit: C
     assert seen.errors == []
 
 
-def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visit: Callable[..., Visit]) -> None:
+def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.go(HOME)
     uploaded = page.locator(".hf-system tr:not(.hf-group)", has_text="uploaded")
@@ -293,7 +246,7 @@ def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visi
     assert (seen.fragment, seen.errors) == ("", [])
 
 
-def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(visit: Callable[..., Visit]) -> None:
+def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(visit: Callable[..., Copied]) -> None:
     with_scripts = visit()
     with_scripts.go(HOME)
     seen = visit(java_script_enabled=False)
@@ -307,7 +260,7 @@ def test_without_scripts_all_is_there_and_nothing_is_offered_that_needs_them(vis
     assert page.locator(".hf-standings button").count() == 0
 
 
-def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit: Callable[..., Visit]) -> None:
+def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit: Callable[..., Copied]) -> None:
     seen = visit("phone")
     page = seen.go(HOME)
     row = page.locator(".hf-system tr:not(.hf-group)").first
@@ -333,7 +286,7 @@ def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit:
 
 @pytest.mark.parametrize("from_server", [False, True])
 def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
-    visit: Callable[..., Visit], hostile_copy: Path, from_server: bool
+    visit: Callable[..., Copied], hostile_copy: Path, from_server: bool
 ) -> None:
     text = (hostile_copy / "wikipedia-edits/2024Q1/samples/list.js").read_text()
     listed = json.loads(text.removeprefix("hfLoaded=").removesuffix(";\n"))
@@ -381,7 +334,7 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     assert seen.errors == there.errors == seen.strangers == []
 
 
-def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[..., Visit]) -> None:
+def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[..., Copied]) -> None:
     seen = visit(from_server=True)
     page = seen.go("x-notes/2024Q1/guess.html")
     for number, right in ((0, "1"), (1, "0"), (0, "0")):
@@ -390,7 +343,7 @@ def test_the_first_guess_on_a_sample_counts_and_nothing_is_sent(visit: Callable[
     assert seen.strangers == seen.errors == []
 
 
-def test_on_a_phone_a_sample_opens_where_it_is_pressed_over_the_whole_width(visit: Callable[..., Visit]) -> None:
+def test_on_a_phone_a_sample_opens_where_it_is_pressed_over_the_whole_width(visit: Callable[..., Copied]) -> None:
     page = visit("phone").go("x-notes/2024Q1/samples.html")
     link = page.locator(".hf-samples tbody a").nth(20)
     link.scroll_into_view_if_needed()
@@ -406,7 +359,7 @@ def test_on_a_phone_a_sample_opens_where_it_is_pressed_over_the_whole_width(visi
     assert page.evaluate("scrollY") == before
 
 
-def test_ticked_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Visit]) -> None:
+def test_ticked_systems_are_compared_and_lead_to_the_samples_that_one_got_right(visit: Callable[..., Copied]) -> None:
     seen = visit()
     page = seen.go("x-notes/2024Q1/compare.html")
     boxes = {name: page.get_by_role("checkbox", name=re.compile(f"^{name} ")) for name in ("fair", "poor", "coin")}
@@ -430,10 +383,11 @@ def test_ticked_systems_are_compared_and_lead_to_the_samples_that_one_got_right(
 
 
 @pytest.mark.parametrize("look", ["light", "phone"])
-def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..., Visit], look: str) -> None:
+def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..., Copied], look: str) -> None:
     seen = visit(look)
     page = seen.go("x-notes/2024Q1/index.html")
     boxes, bar = page.locator(".hf-tick"), page.locator(".hf-ticked")
+    assert page.evaluate(SMALL_TARGETS) == []
     names = page.locator(".hf-standings td.hf-name > a").all_text_contents()
     boxes.nth(0).check()
     expect(bar).to_contain_text("1 of at most 5 systems ticked.")
@@ -454,7 +408,7 @@ def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..
     assert seen.errors == []
 
 
-def test_a_sixth_system_cannot_be_ticked(visit: Callable[..., Visit], hostile_copy: Path) -> None:
+def test_a_sixth_system_cannot_be_ticked(visit: Callable[..., Copied], hostile_copy: Path) -> None:
     seen, whole = visit(from_server=True), (hostile_copy / "x-notes/2024Q1/compare/list.js").read_text()
     data = json.loads(whole.removeprefix("hfLoaded=").removesuffix(";\n"))
     data["systems"] += [[f"{origin}-{k}", *rest] for k in range(2) for origin, *rest in data["systems"]]
@@ -470,7 +424,7 @@ def test_a_sixth_system_cannot_be_ticked(visit: Callable[..., Visit], hostile_co
     assert seen.errors == []
 
 
-def test_the_script_says_of_the_first_two_what_the_page_says_without(visit: Callable[..., Visit]) -> None:
+def test_the_script_says_of_the_first_two_what_the_page_says_without(visit: Callable[..., Copied]) -> None:
     with_scripts, without = visit(), visit(java_script_enabled=False)
     pages = [seen.go("x-notes/2024Q1/compare.html") for seen in (with_scripts, without)]
     expect(pages[0].locator("[data-ready]")).to_have_count(1)
@@ -478,7 +432,7 @@ def test_the_script_says_of_the_first_two_what_the_page_says_without(visit: Call
         assert pages[0].locator(part).inner_text() == pages[1].locator(part).inner_text()
 
 
-def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callable[..., Visit]) -> None:
+def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callable[..., Copied]) -> None:
     page = visit().go(HOME)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -495,7 +449,7 @@ def test_the_keyboard_reaches_the_content_the_search_and_the_heads(visit: Callab
 
 
 def test_hostile_names_are_shown_as_text_and_do_nothing(
-    visit: Callable[..., Visit], hostile_copy: Path, hostile: Sequence[str]
+    visit: Callable[..., Copied], hostile_copy: Path, hostile: Sequence[str]
 ) -> None:
     seen = visit()
     page = seen.go(f"{HOME}#provenance=all")
@@ -518,7 +472,7 @@ def test_hostile_names_are_shown_as_text_and_do_nothing(
 
 
 def test_what_models_said_is_shown_as_text_and_does_nothing(
-    visit: Callable[..., Visit], hostile_copy: Path, hostile: Sequence[str]
+    visit: Callable[..., Copied], hostile_copy: Path, hostile: Sequence[str]
 ) -> None:
     said = hostile[:7]  # without what heaps marks, which are thinned where the copy is made
     seen, whole = visit(from_server=True), (hostile_copy / "x-notes/2024Q1/samples/0.js").read_text(encoding="utf-8")
@@ -538,7 +492,7 @@ def test_what_models_said_is_shown_as_text_and_does_nothing(
     assert seen.strangers == seen.errors == []
 
 
-def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Visit]) -> None:
+def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Copied]) -> None:
     seen = visit(from_server=True)
     page = seen.go(HOME)
     held: list[str | None] = []
@@ -558,8 +512,10 @@ def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Visi
 def test_no_text_leaves_its_picture(browser: Browser, analysed_board: Workspace, name: str) -> None:
     """Whatever fonts the reader has."""
     page = browser.new_page()
-    page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.svg").as_uri())
-    left_out = page.evaluate("""() => {
+    left_out = []
+    for ending in ("svg", "narrow.svg"):
+        page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.{ending}").as_uri())
+        left_out += page.evaluate("""() => {
       const whole = document.documentElement.getBoundingClientRect();
       return [...document.querySelectorAll('text')].filter(text => text.textContent.trim())
         .map(text => [text.textContent, text.getBoundingClientRect()])

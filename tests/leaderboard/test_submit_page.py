@@ -199,6 +199,9 @@ def test_a_form_serves_in_place_of_the_file(predictions) -> None:
     boxes["Where the maintainers can reach you"].set_value("mail")
     boxes["Models inside, one a line"].set_value("one\ntwo")
     boxes["How models are asked"].set_value("agent")
+    boxes["Who trained it"].set_value("Somebody")
+    boxes["Weights"].set_value("open")
+    boxes["Size in billions of parameters"].set_value("7.5")
     test.file_uploader[0].set_value(("p.jsonl", predictions, "x"))
     next(button for button in test.button if button.label == "Use these facts").click()
     said = text(test.run())
@@ -209,6 +212,7 @@ def test_a_form_serves_in_place_of_the_file(predictions) -> None:
     said = text(test.run())
     assert "No fault." in said
     assert "submissions/2026Q3/typed-team/typed-system/" in said
+    assert "Main model Somebody, open weights, 7.5 billion parameters" in said
 
 
 def test_folders_can_be_named_and_hostile_ones_are_refused(predictions) -> None:

@@ -116,58 +116,49 @@ def test_what_is_not_a_post_is_refused(tmp_path: Path, post: dict[str, object]) 
     assert site_error[0] == 400
 
 
-def test_a_visitor_who_leaves_ends_the_command_and_the_same_post_twice_is_refused_plainly(tmp_path: Path) -> None:
+async def test_a_visitor_who_leaves_ends_the_command_and_the_same_post_twice_is_refused_plainly(tmp_path: Path) -> None:
     body = "pathlib.Path(sys.argv[0]).with_name('pid').write_text(str(os.getpid()))\ntime.sleep(600)"
     page = page_of(tmp_path, body)
-
-    async def leave() -> int:
-        site = page.site()
-        await site.start()
-        headers = {"Authorization": f"Bearer {page.token}", "Origin": site.origin}
-        async with aiohttp.ClientSession(headers=headers) as session:
-            async with session.post(f"{site.origin}/ask", json={"text": "x"}) as reply:
-                while not (tmp_path / "pid").exists():
-                    await asyncio.sleep(0.02)
-                async with session.post(f"{site.origin}/ask", json={"text": "x"}) as again:
-                    assert again.status == 409 and "answered already" in (await again.json())["error"]
-                reply.close()
-            process = int((tmp_path / "pid").read_text() or 0)
-            until = time.monotonic() + 60
-            while Path(f"/proc/{process}").exists() and time.monotonic() < until:
-                await asyncio.sleep(0.05)
-        await site.close()
-        return process
-
-    process = asyncio.run(leave())
+    site = page.site()
+    await site.start()
+    headers = {"Authorization": f"Bearer {page.token}", "Origin": site.origin}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        async with session.post(f"{site.origin}/ask", json={"text": "x"}) as reply:
+            while not (tmp_path / "pid").exists():
+                await asyncio.sleep(0.02)
+            async with session.post(f"{site.origin}/ask", json={"text": "x"}) as again:
+                assert again.status == 409 and "answered already" in (await again.json())["error"]
+            reply.close()
+        process = int((tmp_path / "pid").read_text() or 0)
+        until = time.monotonic() + 60
+        while Path(f"/proc/{process}").exists() and time.monotonic() < until:
+            await asyncio.sleep(0.05)
+    await site.close()
     assert process and not Path(f"/proc/{process}").exists()
 
 
-def test_no_other_page_of_this_machine_can_ask(tmp_path: Path) -> None:
+async def test_no_other_page_of_this_machine_can_ask(tmp_path: Path) -> None:
     page = page_of(tmp_path, "pathlib.Path(sys.argv[0]).with_name('asked').touch(); print('{}')")
-
-    async def ask() -> list[int]:
-        site, found = page.site(), []
-        await site.start()
-        own = f"127.0.0.1:{site.port}"
-        async with aiohttp.ClientSession() as session:
-            for host, origin, token in (
-                (own, f"http://127.0.0.1:{site.port + 1}", page.token),
-                (own, f"http://localhost:{site.port}", page.token),
-                (own, None, page.token),
-                (f"page.example:{site.port}", f"http://page.example:{site.port}", page.token),
-                (own, site.origin, ""),
-            ):
-                headers = {"Host": host, "Authorization": f"Bearer {token}"} | ({"Origin": origin} if origin else {})
-                async with session.post(f"{site.origin}/ask", json={"text": "x"}, headers=headers) as reply:
-                    found.append(reply.status)
-            async with session.get(f"{site.origin}/") as reply:
+    site, found = page.site(), []
+    await site.start()
+    own = f"127.0.0.1:{site.port}"
+    async with aiohttp.ClientSession() as session:
+        for host, origin, token in (
+            (own, f"http://127.0.0.1:{site.port + 1}", page.token),
+            (own, f"http://localhost:{site.port}", page.token),
+            (own, None, page.token),
+            (f"page.example:{site.port}", f"http://page.example:{site.port}", page.token),
+            (own, site.origin, ""),
+        ):
+            headers = {"Host": host, "Authorization": f"Bearer {token}"} | ({"Origin": origin} if origin else {})
+            async with session.post(f"{site.origin}/ask", json={"text": "x"}, headers=headers) as reply:
                 found.append(reply.status)
-            async with session.get(f"{site.origin}/ask?token={page.token}") as reply:
-                found.append(reply.status)
-        await site.close()
-        return found
-
-    assert asyncio.run(ask()) == [403, 403, 403, 403, 401, 401, 405]
+        async with session.get(f"{site.origin}/") as reply:
+            found.append(reply.status)
+        async with session.get(f"{site.origin}/ask?token={page.token}") as reply:
+            found.append(reply.status)
+    await site.close()
+    assert found == [403, 403, 403, 403, 401, 401, 405]
     assert not (tmp_path / "asked").exists()
 
 

@@ -21,12 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.errors import WorkspaceError
 from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.submissions.check import Due, blank_info, blank_predictions, inspect_submission, zipped
 from hellofresh.submissions.format import MAX_BYTES, Fault
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.data.uploads import Review, Upload, review, said_toml
+from tests.fakes import refused
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 sys.path.insert(0, str(CORPUS))
@@ -146,10 +147,7 @@ def test_no_typed_name_becomes_a_path(temporary, name: str, which: str) -> None:
 
 def test_without_room_to_work_in_there_is_an_error_of_ours_that_names_no_place(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(WorkspaceError) as caught:
-        uploaded()
-    assert caught.value.code == "unwritable"
-    assert str(tmp_path) not in str(caught.value)
+    assert str(tmp_path) not in refused("unwritable", uploaded)
 
 
 def test_names_without_letters_of_folders_must_be_typed() -> None:
@@ -169,13 +167,17 @@ def test_teams_that_are_there_are_recognised() -> None:
     assert mine.submission is not None
 
 
-FIELDS = ("name", "team", "contact", "regime", "models", "knowledge_cutoff", "url", "notes")
+FIELDS = ("name", "team", "contact", "regime", "models", "knowledge_cutoff", "url", "notes", *MODEL_FACTS)
 
 
 def test_a_form_says_the_same_as_a_file() -> None:
     said = ("My system", "My team", "me@team.example", "zero-shot", "model\n\n", " 2022-12-31 ", "", "")
-    form = dict(zip(FIELDS, said, strict=True))
+    form = dict(zip(FIELDS, (*said, "", "", "", ""), strict=True))
     assert uploaded(system=said_toml(form)).submission == uploaded().submission
+    facts = {"maker": "Them", "weights": "open", "size_billions": "0.135", "released": "2022-11"}
+    stated = uploaded(system=said_toml(form | facts)).submission
+    assert stated is not None
+    assert stated.info.model_dump(include=set(MODEL_FACTS)) == facts | {"size_billions": 0.135}
 
 
 @settings(max_examples=150)

@@ -41,7 +41,7 @@ def line(name: str, f1: float, kind: str, rank: int, group: int) -> Line:
 
 def pair(one: str, two: str, difference: float, p_value: float) -> Pair:
     low, high = (difference - 0.01, difference + 0.01) if p_value < 0.05 else (-0.9, 0.9)
-    return Pair(one, two, "all", 9, difference, low, high, p_value, p_value, 1, 1, 1, 1)
+    return Pair(one, two, difference, low, high, p_value, p_value, "all", 9, 1, 1, 1, 1)
 
 
 def said(lines: list[Line], pairs: list[Pair]) -> str | None:

@@ -94,14 +94,11 @@ def test_a_text_that_is_no_unicode_reaches_the_endpoint_all_the_same(chat) -> No
     assert chat.bodies[0]["messages"][0]["content"] == "half ?"
 
 
-def test_a_connection_is_used_again(chat) -> None:
-    async def ask_often() -> None:
-        asked = model(chat.base_url)
-        for _ in range(20):
-            await asked.ask(REQUEST)
-        await asked.close()
-
-    asyncio.run(ask_often())
+async def test_a_connection_is_used_again(chat) -> None:
+    asked = model(chat.base_url)
+    for _ in range(20):
+        await asked.ask(REQUEST)
+    await asked.close()
     assert (len(chat.bodies), chat.connections) == (20, 1)
 
 

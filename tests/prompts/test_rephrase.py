@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 
 import pytest
 
 from hellofresh.core.errors import UsageError
-from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
+from hellofresh.models import Answer, Finish, Model
 from hellofresh.models.baselines import Coin
 from hellofresh.runs.prompts import PromptSet, load_prompt_set
 from hellofresh.runs.prompts.rephrase import Rephrasing, faults, rephrase
-from tests.fakes import fails_with
+from tests.fakes import FakeModel, fails_with, fake_spec
 
 SET = load_prompt_set("x-notes", "zero-shot")
 MANUAL = SET.prompts[0].instruction
@@ -26,25 +25,10 @@ OTHER = (
 )
 
 
-@dataclass
-class Writer:
+def writer_of(texts: list[str], name: str = "writer") -> FakeModel:
     """A model that gives its texts one after the other."""
-
-    texts: list[str | Answer]
-    name: str = "writer"
-    asked: list[Request] = field(default_factory=list)
-
-    @property
-    def spec(self) -> ModelSpec:
-        return ModelSpec(self.name, "language-model", "A fake.", {})
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked.append(request)
-        said = self.texts[len(self.asked) - 1]
-        return said if isinstance(said, Answer) else Answer(said, Finish.STOP)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    left = iter(texts)
+    return FakeModel(fake_spec(name), lambda _: Answer(next(left), Finish.STOP))
 
 
 def made(*models: Model, each: int = 1, attempts: int = 3) -> PromptSet:
@@ -52,7 +36,7 @@ def made(*models: Model, each: int = 1, attempts: int = 3) -> PromptSet:
 
 
 def test_the_new_set_has_the_manual_instruction_and_the_rephrasings_with_their_authors() -> None:
-    found = made(Writer([GOOD], "one"), Writer([f'"{OTHER}"\n'], "two"))
+    found = made(writer_of([GOOD], "one"), writer_of([f'"{OTHER}"\n'], "two"))
     assert [(item.id, item.author, item.instruction) for item in found.prompts] == [
         ("manual", SET.prompts[0].author, MANUAL),
         ("rephrased-1", "one", GOOD),
@@ -62,7 +46,7 @@ def test_the_new_set_has_the_manual_instruction_and_the_rephrasings_with_their_a
 
 
 def test_a_model_is_told_what_was_wrong_and_asked_again() -> None:
-    writer = Writer([MANUAL, GOOD.replace("'no'", "nothing"), GOOD])
+    writer = writer_of([MANUAL, GOOD.replace("'no'", "nothing"), GOOD])
     assert made(writer).prompts[1].instruction == GOOD
     assert [len(request.messages) for request in writer.asked] == [1, 3, 3]
     assert "nearly the same" in writer.asked[1].messages[-1].text
@@ -71,7 +55,7 @@ def test_a_model_is_told_what_was_wrong_and_asked_again() -> None:
 
 
 def test_after_so_many_attempts_it_is_given_up_with_the_last_reasons() -> None:
-    writer = Writer(["yes", "no", "maybe"])
+    writer = writer_of(["yes", "no", "maybe"])
     with fails_with("no-rephrasing") as caught:
         made(writer)
     assert "does not mention" in str(caught.value) and "3 attempts" in str(caught.value)
@@ -79,14 +63,14 @@ def test_after_so_many_attempts_it_is_given_up_with_the_last_reasons() -> None:
 
 
 def test_a_baseline_is_refused_before_anybody_is_asked() -> None:
-    writer = Writer([GOOD])
+    writer = writer_of([GOOD])
     with pytest.raises(UsageError) as caught:
         made(writer, Coin())
     assert (caught.value.code, writer.asked) == ("baseline-rephrases", [])
 
 
 def test_a_second_wording_of_the_same_model_must_differ_from_the_first() -> None:
-    writer = Writer([GOOD, GOOD.replace("seldom", "rarely"), OTHER])
+    writer = writer_of([GOOD, GOOD.replace("seldom", "rarely"), OTHER])
     found = made(writer, each=2)
     assert [item.instruction for item in found.prompts[1:]] == [GOOD, OTHER]
 

@@ -1,4 +1,4 @@
-"""Systems whose responses were rated, on the board: ranked by the one rule, by criterion and by part."""
+"""Systems whose responses were rated, on the board: by the one rule, by criterion and part, and by bridged people."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from hellofresh.core.workspace import Workspace
+from hellofresh.judging.comparison import LEAST_PEOPLE, LEAST_RATINGS, bridged_means
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import KEY, RatedStudy, write_table
@@ -94,7 +95,7 @@ def test_the_board_ranks_them_by_the_rule_for_everything_and_weighs_links(small_
     places = {standing.origin.partition("/")[2]: standing.rank for standing in standings_of(panel).ranked}
     assert places == {"muse": 1, "laypeople-high": 2, "gpt-4": 3, "laypeople-average": 4}
     rows = {(row.criterion, row.part, row.system): row for row in rated_standings(kept, TASK, release.samples)}
-    assert {system: rows["overall", "", system].standing.rank for system in places} == places
+    assert {system: rows["overall", "", system].rank for system in places} == places
     assert (rows["reachability", "", "muse"].mean, rows["reachability", "", "laypeople-high"].mean) == (1, 0)
     assert {part for _, part, _ in rows} == {"", "modality"}  # there is one domain only
 
@@ -104,12 +105,12 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     packed = shared_data / "muse_study" / "muse-94662cc-data.tar.xz"
     _, kept, release = imported(packed, tmp_path / "data")
     assert len(release.samples) == 232
-    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.standing is not None]
+    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.rank is not None]
     overall = [row for row in rows if row.criterion == "overall" and not row.part]
-    assert [(row.system, row.standing.tie_group) for row in overall] == [
+    assert [(row.system, row.tie_group) for row in overall] == [
         ("muse", 1), ("laypeople-high", 2), ("gpt-4", 2), ("laypeople-average", 3),
     ]  # fmt: skip
-    assert overall[0].interval.low < 8.15 < overall[0].interval.high
+    assert overall[0].low < 8.15 < overall[0].high
     parts = {(row.part, row.value) for row in rows if row.part}
     assert len(parts) == 2 + 6
     assert all(np.isfinite(row.mean) for row in rows)
@@ -127,3 +128,44 @@ def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_rat
     assert not any("scores of corrections" in what for check in checks for what in check.unchecked)
     (workspace.root / "releases" / str(MUSE_EDITION) / "ratings" / "corrections.parquet").unlink()
     assert not all(check.ok for check in verify_release(workspace.release(MUSE_EDITION, "corrections")))
+
+
+# --- Means of what is helpful to people who disagree, in a study of people of two camps.
+
+
+RUBRIC = load_rubric("correction-13")
+OVERALL = RUBRIC.criterion(RUBRIC.overall)
+
+
+def study(people: int, posts: int = 12) -> pl.DataFrame:
+    """`loved` pleases most of one camp, which has three in five people; `bridging` most of both, less than all."""
+    random, rows = np.random.default_rng(1), []
+    for person in range(people):
+        mine = person % 5 < 3
+        for post in range(posts):
+            for system, likes in (("loved", 0.97 if mine else 0.25), ("bridging", 0.66), ("neither", 0.3)):
+                value = (9.0 if random.random() < likes else 1.0) + random.integers(0, 2)
+                rows.append((f"p{post}", f"{system}-{post}", system, f"judge-{person:02d}", OVERALL.id, value, ""))
+    columns = ["sample", "response", "system", "judge", "criterion", "value", "comment"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def test_what_both_camps_like_comes_before_what_the_larger_camp_loves() -> None:
+    rated = study(40)
+    plain = dict(rated.group_by("system").agg(pl.col("value").mean()).iter_rows())
+    assert plain["loved"] > plain["bridging"] > plain["neither"]
+    found = bridged_means(rated, OVERALL)
+    assert found.missing == "" and (found.people, found.responses) == (40, 36)
+    assert [item.system for item in found.systems] == ["bridging", "loved", "neither"]
+    assert found.systems[0].mean.low > found.systems[1].mean.value
+    shuffled = bridged_means(rated.sample(fraction=1, shuffle=True, seed=3), OVERALL)
+    assert [item.mean.value for item in shuffled.systems] == pytest.approx(
+        [item.mean.value for item in found.systems], abs=1e-6
+    )
+
+
+def test_small_studies_say_why_there_is_none() -> None:
+    assert f"takes {LEAST_PEOPLE} people" in bridged_means(study(LEAST_PEOPLE - 1), OVERALL).missing
+    few = study(40).filter(pl.col("judge").str.slice(-2).cast(pl.Int64) % 12 == pl.col("sample").str.slice(1).cast(int))
+    assert f"{LEAST_RATINGS} ratings of a response; here are 40 people" in bridged_means(few, OVERALL).missing
+    assert bridged_means(study(40).clear(), OVERALL).missing

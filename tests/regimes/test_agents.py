@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import hellofresh as hf
-from hellofresh.cli import main
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
@@ -170,10 +169,8 @@ def polite(refused: str = "") -> FakeModel:
     return FakeModel(say=say)
 
 
-def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp_path: Path, capsys) -> None:
+def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, place: Path, cli) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
     Path("simple.py").write_text(
         "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
         "    print('thinking')\n    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
@@ -181,16 +178,15 @@ def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, tmp
     model = polite()
     monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
     arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite"]
-    assert main([*arguments, "--agent", "simple.py:solve", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = cli.json(*arguments, "--agent", "simple.py:solve")
     record = read_record(Path(said["folder"]))
     assert record is not None and record.regime.name == "agent"
     assert record.regime.parameters["agent"] == "simple.py:solve"
-    assert str(tmp_path) not in (Path(said["folder"]) / "run.json").read_text()
+    assert str(place) not in (Path(said["folder"]) / "run.json").read_text()
     before = {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")}
     asked = len(model.asked)
     monkeypatch.chdir("/")
-    assert main(["runs", "resume", Path(said["folder"]).name, "--json"]) == 0
+    cli("runs", "resume", Path(said["folder"]).name)
     assert len(model.asked) == asked
     assert {path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")} == before
 
@@ -231,12 +227,10 @@ def test_what_cannot_be_an_agent_is_refused_from_python_too(make) -> None:
 @pytest.mark.parametrize("body", ["plain", "swallowing"])
 @pytest.mark.parametrize("settings", [[], ["--set", "on_error=silence"]])
 def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent(
-    make, monkeypatch, tmp_path: Path, capsys, body: str, settings: list[str]
+    make, monkeypatch, place: Path, cli, body: str, settings: list[str]
 ) -> None:
     candidates = make.notes(2, 2)
     make.release(candidates)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
     asks = "    said = await tools.ask(tools.question)\n"
     if body == "swallowing":
         asks = f"    try:\n    {asks}    except Exception:\n        said = 'yes'\n"
@@ -246,9 +240,8 @@ def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent
     )
     gone = candidates[0].sample.id
     monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite(gone)))
-    arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite", "--json"]
-    assert main([*arguments, "--agent", "simple.py:solve", *settings]) == 1
-    said = json.loads(capsys.readouterr().out)
+    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite")
+    said = cli.json(*arguments, "--agent", "simple.py:solve", *settings, code=1)
     assert (said["failed"], said["judged"]) == (1, len(candidates) - 1)
     rows = [json.loads(line) for line in (Path(said["folder"]) / "predictions.jsonl").read_text().splitlines()]
     assert gone not in {row["id"] for row in rows}

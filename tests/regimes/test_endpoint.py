@@ -10,6 +10,7 @@ import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -18,12 +19,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.cli import main
 from hellofresh.cli import proxy as proxy_command
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
@@ -31,7 +30,7 @@ from hellofresh.runs.regimes.endpoint import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
-from tests.fakes import FakeModel, fails_with
+from tests.fakes import FakeModel, catalogued, fails_with
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -283,18 +282,45 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
 
 
 @pytest.mark.parametrize("line", [b"GET file:///etc/passwd HTTP/1.1", b"G\xffT / HTTP/1.1", b"GET / HTTP/9.9"])
-def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes, caplog) -> None:
-    async def ask() -> bytes:
-        server = EndpointServer()
-        await server.start()
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(line + b"\r\nHost: x\r\n\r\n")
-        answer = await asyncio.wait_for(reader.readline(), 20)
-        writer.close()
-        await server.close()
-        return answer
+async def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: bytes, caplog) -> None:
+    server = EndpointServer()
+    await server.start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(line + b"\r\nHost: x\r\n\r\n")
+    answer = await asyncio.wait_for(reader.readline(), 20)
+    writer.close()
+    await server.close()
+    assert b" 400 " in answer
+    assert not caplog.records
 
-    assert b" 400 " in asyncio.run(ask())
+
+def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
+    caplog, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("hellofresh.runs.regimes.endpoint.server._MOST_HOSTS", 9)
+
+    async def ask() -> EndpointServer:
+        server = EndpointServer(socket=tmp_path / "endpoint")
+        server.sessions["one"] = SimpleNamespace(hand_in=None)  # type: ignore[assignment]
+        await server.start()
+        host = f"127.0.0.1:{server.port}"
+        head = f"POST /v1/output HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {server.token}\r\n"
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"{head}Content-Length: 1000\r\n\r\nhalf".encode())
+        await writer.drain()
+        await asyncio.sleep(0.1)
+        writer.close()
+        await writer.wait_closed()
+        for number in range(20):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(f"GET / HTTP/1.1\r\nHost: h{number}\r\n\r\n".encode())
+            await reader.read()
+            writer.close()
+            await writer.wait_closed()
+        await server.close()
+        return server
+
+    assert asyncio.run(ask()).elsewhere == {**{f"h{number}": 1 for number in range(9)}, "others": 11}
     assert not caplog.records
 
 
@@ -362,13 +388,11 @@ def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(st
 
 
 def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
-    make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys
+    make, chat, loopback, root: Path, monkeypatch, place: Path, cli
 ) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_PROXY_TOKEN", "a-token-of-sixteen")
     monkeypatch.setenv("OPENAI_API_KEY", "a-token-of-sixteen")
-    monkeypatch.chdir(tmp_path)
     chat.behave = lambda number, body: loopback.said("Yes." if "Note 4001:" in str(body) else "No.")
     threads = []
 
@@ -381,15 +405,14 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
     kept = []
     for _ in range(2):
-        assert main(["proxy", *where, "--name", "My program", "--json"]) == 0
+        said = cli.json("proxy", *where, "--name", "My program")
         threads[-1].join()
-        said = json.loads(capsys.readouterr().out)
         kept.append({path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")})
     assert (said["judged"], said["tally"]["recalled"], len(chat.bodies)) == (12, 12, 12) and kept[0] == kept[1]
     rows = {row["id"]: row["label"] for row in read_jsonl(Path(said["folder"]) / "predictions.jsonl")}
     assert rows == {key: int(key == "xn-4001") for key in rows} and len(rows) == 12
     assert "a-token" not in "".join(path.read_text() for path in Path(said["folder"]).glob("*.json*"))
-    assert main(["runs", "resume", said["run_id"]]) == 2
+    cli("runs", "resume", said["run_id"], code=2)
 
 
 def test_waiting_is_for_threads(stage, make) -> None:
@@ -407,14 +430,9 @@ PRICED = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1
 """A model that costs a dollar a token."""
 
 
-def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
-    make, monkeypatch, tmp_path: Path, capsys
-) -> None:
+def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(make, monkeypatch, place: Path, cli) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
-    priced = FakeModel(PRICED)
-    monkeypatch.setitem(CATALOGUE, "priced", CatalogueEntry("A fake.", lambda _: priced))
+    priced = catalogued(monkeypatch, FakeModel(PRICED))
     monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
     seen: list[Any] = []
 
@@ -433,9 +451,9 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(
 
     monkeypatch.setattr(proxy_command, "_announce", begin)
     where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
-    assert main(["proxy", *where]) == 1
+    said = cli("proxy", *where, code=1)
     threads[-1].join()
-    assert seen == ["given-up"] and not priced.asked and "budget-spent" in capsys.readouterr().err
+    assert seen == ["given-up"] and not priced.asked and "budget-spent" in said
 
 
 @pytest.mark.parametrize(

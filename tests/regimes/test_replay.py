@@ -95,9 +95,18 @@ for number in filter(str.isdigit, os.listdir("/proc")):
         found["inherited"] += [os.readlink(f"/proc/{number}/fd/{one}") for one in os.listdir(f"/proc/{number}/fd")]
     except OSError:
         pass
-trace = ctypes.CDLL(None).ptrace
-if trace(16, OUTSIDE, 0, 0) == 0:
-    found["traced"].append(OUTSIDE)
+libc = ctypes.CDLL(None)
+found["traced"] += [one for one in (OUTSIDE, 1) if libc.ptrace(16, one, 0, 0) == 0]
+first = libc.syscall(434, 1, 0)
+found["traced"] += [one for one in range(16) if libc.syscall(438, first, one, 0) >= 0]
+for name in os.listdir("/dev"):
+    path = os.path.join("/dev", name)
+    try:
+        if not os.path.islink(path) and name not in ("pts", "shm"):
+            os.chmod(path, stat.S_IMODE(os.stat(path).st_mode))
+            found["wrote"].append(path)
+    except OSError:
+        pass
 for family in (socket.AF_INET, socket.AF_INET6):
     for port in OPEN:
         try:
@@ -111,7 +120,6 @@ try:
     found["sockets"].append("abstract")
 except OSError:
     pass
-libc = ctypes.CDLL(None)
 key = libc.syscall(KEYCTL, 10, -3, b"user", ABSTRACT[1:].encode(), 0)
 found["kernel"] = ["key"] if key > 0 else []
 found["kernel"] += ["shared memory"] if libc.shmget(0, 4096, 0o1600) >= 0 else []
@@ -120,6 +128,7 @@ for family in set(range(46)) - {1, 2, 10, 16}:
     found["kernel"] += [family] if libc.socket(family, 1, 0) >= 0 or libc.socket(family, 2, 0) >= 0 else []
 found["paths"] = socket.socketpair() and libc.socket(16, 3, 0) >= 0
 print(json.dumps(found))
+print("\\x1b]0;forged\\x07\\x1b[2J")
 """
 _KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}
 """The numbers of the calls add_key and keyctl."""
@@ -129,7 +138,8 @@ def brute(given, repeated) -> float:
     every = [[one, *others] for one, others in zip(given, repeated, strict=True)]
     differ = [[sum(a != b for b in row) for a in row] for row in every]
     observed, sums = sum(row[0] for row in differ), [sum(some) for some in itertools.product(*differ)]
-    return sum(one >= observed for one in sums) / len(sums)
+    tails = sum(one >= observed for one in sums), sum(one <= observed for one in sums)
+    return min(1.0, 2 * min(tails) / len(sums))
 
 
 def test_the_p_value_is_the_share_of_all_exchanges_that_disagree_as_much() -> None:
@@ -139,7 +149,10 @@ def test_the_p_value_is_the_share_of_all_exchanges_that_disagree_as_much() -> No
         assert exchange_p_values(given[None], repeated)[0] == pytest.approx(brute(given, repeated))
     same = np.zeros((20, 3), dtype=np.int64)
     few = np.arange(20) < np.arange(5)[:, None]
-    assert exchange_p_values(few, same) == pytest.approx(0.25 ** np.arange(5))
+    assert exchange_p_values(few, same) == pytest.approx(np.minimum(1, 2 * 0.25 ** np.arange(5)))
+    # Corrected answers of a system that errs at random agree better with it than it does with itself.
+    erring = (random.uniform(size=(60, 3)) < 0.2).astype(np.int64)
+    assert exchange_p_values(np.zeros((1, 60), dtype=np.int64), erring)[0] < 0.01
 
 
 def test_a_system_that_is_uploaded_as_it_is_is_called_another_as_seldom_as_the_level_says() -> None:
@@ -184,22 +197,26 @@ def confined(bubblewrap, tmp_path: Path):
         place = tmp_path / "theirs"
         place.mkdir(exist_ok=True)
         (place / "agent.py").write_text(source)
-        program = ConfinedProgram(
-            [sys.executable, str(place / "agent.py")], tmp_path / "log", limits or ProcessLimits()
-        )
-
-        async def live() -> None:
-            server, ended = EndpointServer(socket=tmp_path / "endpoint"), asyncio.Event()
-            await server.start()
-            server.sessions["one"] = SimpleNamespace(give_up=lambda _: ended.set())  # type: ignore[assignment]
-            program.start(server)
-            await asyncio.wait_for(ended.wait(), 120)
-            await server.close()
-
-        asyncio.run(live())
-        return (tmp_path / "log").read_text(), program
+        return ran_confined([sys.executable, str(place / "agent.py")], tmp_path, limits)
 
     return ran
+
+
+def ran_confined(
+    command: list[str], tmp_path: Path, limits: ProcessLimits | None = None
+) -> tuple[str, ConfinedProgram]:
+    program = ConfinedProgram(command, tmp_path / "log", limits or ProcessLimits())
+
+    async def live() -> None:
+        server, ended = EndpointServer(socket=tmp_path / "endpoint"), asyncio.Event()
+        await server.start()
+        server.sessions["one"] = SimpleNamespace(give_up=lambda _: ended.set())  # type: ignore[assignment]
+        program.start(server)
+        await asyncio.wait_for(ended.wait(), 120)
+        await server.close()
+
+    asyncio.run(live())
+    return (tmp_path / "log").read_text(), program
 
 
 def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_that_stays(
@@ -229,7 +246,9 @@ def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_th
     finally:
         for one in listening:
             one.close()
-    found = json.loads(said)
+    answer, forged, *_ = said.split("\n")
+    found = json.loads(answer)
+    assert forged == "]0;forged[2J"
     assert found["here"] == [] and not {"work", "mnt", "srv", "opt"} & {*found["folders"]} - {*sys.prefix.split("/")}
     assert found["read"] == [] and found["traced"] == []
     # Where its own file is shown there is a folder in memory.
@@ -238,13 +257,29 @@ def test_a_hostile_program_sees_itself_and_the_endpoint_and_can_write_nothing_th
     ]
     assert found["sockets"] == ["/run/endpoint"] and found["kernel"] == [] and found["paths"]
     assert all("relay" in one or "agent.py" in one for one in found["parents"]), found["parents"]
-    opened = {one for one in found["inherited"] if one.startswith("/") and not one.startswith(("/dev/", "/proc/"))}
-    assert opened <= {str(tmp_path / "log")}
+    assert not [one for one in found["inherited"] if one.startswith("/") and not one.startswith("/proc/")]
     assert not [name for name in found["environment"] if "KEY" in name and name != "OPENAI_API_KEY"]
     assert secret not in said
 
 
 BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass\n"
+THREADS = """
+import threading, time
+threading.stack_size(1 << 16)
+for _ in range(40):
+    threading.Thread(target=time.sleep, args=(60,)).start()
+"""
+CONNECTIONS = """
+import socket, time
+held = []
+while len(held) < 300:
+    held.append(socket.socket(socket.AF_UNIX))
+    try:
+        held[-1].connect("/run/endpoint")
+    except BlockingIOError:
+        held.pop()
+time.sleep(60)
+"""
 FORKS = "import os, time\nwhile os.fork():\n    pass\ntime.sleep(60)\n"
 
 
@@ -255,15 +290,27 @@ FORKS = "import os, time\nwhile os.fork():\n    pass\ntime.sleep(60)\n"
         (FORKS, "processes"),
         ("held = []\nwhile True:\n    held.append(bytearray(b'1') * (1 << 22))\n", "memory"),
         ("import time\ntime.sleep(600)", "time"),
+        (THREADS, "processes"),
+        (CONNECTIONS, "connections"),
     ],
 )
 def test_a_program_that_takes_too_much_is_ended_and_says_what_of(confined, source: str, what: str) -> None:
-    tight = ProcessLimits(seconds=5, processes=20, memory=400 << 20)
+    tight = ProcessLimits(seconds=5 if what == "time" else 40, processes=20, memory=400 << 20)
     # Several processes, each below the limit, are counted together.
     spread = "import os\n[os.fork() for _ in range(2)]\n" if what == "memory" else ""
     _, program = confined(spread + source, tight)
     with pytest.raises(RunError, match=f"more {what}"):
         program.check_end()
+
+
+def test_a_bubblewrap_beside_the_program_is_not_run(bubblewrap, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    for name in ("agent", "bwrap", "nice", "prlimit"):
+        (theirs / name).write_text(f"#!/bin/sh\necho {name}\n: > {tmp_path}/escaped-{name}\n")
+        (theirs / name).chmod(stat.S_IRWXU)
+    assert ran_confined([str(theirs / "agent")], tmp_path)[0].splitlines()[0] == "agent"
+    assert not [*tmp_path.glob("escaped-*")]
 
 
 def test_a_program_that_fills_the_disk_is_stopped_by_the_kernel(confined, tmp_path: Path) -> None:

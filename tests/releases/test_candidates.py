@@ -1,21 +1,36 @@
-"""Candidates come back from Parquet as they were, and a funnel adds up."""
+"""Candidates and manifests."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.files import read_json, sha256_file, write_json
+from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_candidates
 from hellofresh.releases.collection import CollectionAccount, read_account_file
+from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.life.load import Published, load_release
+from hellofresh.releases.life.manifest import amend_manifest, read_manifest, write_manifest
+from hellofresh.releases.life.state import reveal, state_of
+from hellofresh.releases.life.takedown import take_down
+from hellofresh.releases.publish.folder import publish_to_folder
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
+from hellofresh.submissions.released import due_in
 from hellofresh.tasks.samples import Label
+from tests.fakes import fails_with, refused
 
 
 def test_notes_come_back_as_they_were_without_characters_that_deceive(make, notes_task, tmp_path) -> None:
@@ -62,9 +77,9 @@ def test_the_order_in_which_they_are_found_does_not_show(make, notes_task, tmp_p
 
 
 def test_an_id_twice_is_refused_and_nothing_is_written(make, notes_task, tmp_path) -> None:
-    with pytest.raises(DataError) as caught:
-        write_candidates(tmp_path / "c.parquet", notes_task, [*make.notes(1, 1), *make.notes(1, 0)])
-    assert caught.value.code == "duplicate-id"
+    refused(
+        "duplicate-id", write_candidates, tmp_path / "c.parquet", notes_task, [*make.notes(1, 1), *make.notes(1, 0)]
+    )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -73,9 +88,7 @@ def test_a_file_that_is_no_parquet_is_refused(notes_task, tmp_path, content: byt
     path = tmp_path / "c.parquet"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError) as caught:
-        read_candidates(path, notes_task)
-    assert caught.value.code == ("missing-file" if content is None else "bad-parquet")
+    refused("missing-file" if content is None else "bad-parquet", read_candidates, path, notes_task)
 
 
 def test_the_candidates_of_another_task_are_refused(make, notes_task, edits_task, tmp_path) -> None:
@@ -103,9 +116,7 @@ def test_it_adds_up_or_is_refused(drops: tuple[Drop, ...], kept: dict[str, dict[
         funnel = Funnel("rows", total, drops, kept)
         assert funnel.dropped + funnel.total_kept == funnel.rows_in
     else:
-        with pytest.raises(DataError) as caught:
-            Funnel("rows", total + off, drops, kept)
-        assert caught.value.code == "funnel"
+        refused("funnel", Funnel, "rows", total + off, drops, kept)
 
 
 @given(DROPS, KEPT)
@@ -143,3 +154,88 @@ def test_an_account_that_was_changed_or_has_no_checksum_is_refused(tmp_path: Pat
         with pytest.raises(DataError) as caught:
             read_account_file(path)
         assert caught.value.code == "bad-account" and "--force" in str(caught.value)
+
+
+# --- A manifest has one type: it is written as it was read, and one of another format is refused wherever it is
+# read.
+
+
+REVEALS = CalendarRule().of(Quarter(2023, 2)).reveals
+
+
+@pytest.fixture
+def folder(make, quarter, notes_task) -> Path:
+    """The public folder of a release with a run."""
+    make.release(make.notes(3, 3))
+    evaluate(make.workspace(), Evaluation(quarter, notes_task, "coin"), lambda _: None)
+    return make.workspace().release(quarter, "x-notes")
+
+
+@pytest.mark.parametrize("more", [{}, {"note": {"of": [1, None, "a later version"]}}])
+def test_every_version_is_written_as_it_was_read(make, quarter, notes_task, folder: Path, more: dict[str, Any]) -> None:
+    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | more)
+    take_down(make.workspace(), quarter, notes_task, {"xn-4001": "asked"}, REVEALS)
+    assert reveal(make.workspace(), quarter, notes_task, REVEALS)
+    publish_results(make.workspace(), score_quarter(make.workspace(), quarter, make.folder / "none", REVEALS))
+    before = (folder / "manifest.json").read_bytes()
+    manifest = read_manifest(folder)
+    assert manifest.version == 4
+    write_manifest(folder, manifest)
+    assert (folder / "manifest.json").read_bytes() == before
+    said = read_json(folder / "manifest.json")
+    assert {name: said[name] for name in more} == more
+    assert not {"prospective", "resolved", "split"} & said.keys()
+
+
+READERS: dict[str, Any] = {
+    "loaded": load_release,
+    "loaded as published": lambda work, quarter, task: Published.open(work, quarter, task.name).samples(task),
+    "asked for its state": lambda work, quarter, task: state_of(work, quarter, task, REVEALS),
+    "scored": lambda work, quarter, _: score_quarter(work, quarter, work.root / "none", REVEALS),
+    "revealed": lambda work, quarter, task: reveal(work, quarter, task, REVEALS),
+    "taken down from": lambda work, quarter, task: take_down(work, quarter, task, {"xn-4001": "asked"}, REVEALS),
+    "published": lambda work, _, __: publish_to_folder(work, work.root / "published", REVEALS),
+    "built again": lambda work, quarter, task: build_release(work, quarter, task, seed="s", cap=9, moment=REVEALS),
+    "given predictions for": lambda work, quarter, _: due_in(work, quarter),
+    "amended": lambda work, quarter, task: amend_manifest(
+        work.release(quarter, task.name), read_manifest(work.release(quarter, task.name)), []
+    ),
+}
+
+
+SAME_DAY = dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("reader", "change", "code"),
+    [
+        *((reader, {"format": 99}, "unknown-format") for reader in READERS),
+        ("loaded", {"format": "1"}, "unknown-format"),
+        ("loaded", {"version": "1"}, "damaged-release"),
+        ("loaded", {"calendar": SAME_DAY}, "damaged-release"),
+    ],
+)
+def test_one_that_cannot_be_understood_is_refused_wherever_it_is_read(
+    make, quarter, notes_task, folder: Path, reader: str, change: dict[str, Any], code: str
+) -> None:
+    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | change)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with fails_with(code):
+        READERS[reader](make.workspace(), quarter, notes_task)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "bad-json"), (b"\xef\xbb\xbf{}", "bad-json"), ("{}".encode("utf-16"), "bad-json"),
+        (b"{}", "damaged-release"),
+        (b'{"format": 1, "format": 1}', "bad-json"), (b'{"format": NaN}', "bad-json"), (b"[" * 900, "bad-json"),
+        (b"[]", "damaged-release"),
+    ],
+)  # fmt: skip
+def test_what_parsers_read_differently_is_no_manifest(folder: Path, content: bytes, code: str) -> None:
+    (folder / "manifest.json").write_bytes(content)
+    with fails_with(code) as caught:
+        read_manifest(folder)
+    assert str(folder) in str(caught.value)

@@ -26,6 +26,7 @@ from hellofresh.releases.draw.escrow import Escrow
 from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
+from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import Candidate
 
 
@@ -55,6 +56,8 @@ def test_where_all_of_a_period_is_taken_the_public_samples_are_the_same_bytes_fo
         make.release(found, workspace=make.workspace(name), source=BUNDLED)
         folders.append(make.workspace(name).release(quarter, "x-notes"))
     assert folders[0].joinpath("samples.jsonl").read_bytes() == folders[1].joinpath("samples.jsonl").read_bytes()
+    label_side = {"label", "salt", *get_task("x-notes").label_facts}
+    assert not any(row.keys() & label_side for path in folders[0].glob("*.jsonl") for row in read_jsonl(path))
     one, two = (read_json(folder / "manifest.json") for folder in folders)
     # Commitments differ, and with them their hash; that they tell nothing is what the salts are for.
     for manifest in (one, two):

@@ -18,13 +18,9 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._card import card_texts, statements
 from hellofresh.tasks import TASKS
-from tests.fakes import refused
+from tests.fakes import contents, refused
 
 SECOND = timedelta(seconds=1)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
 @pytest.fixture

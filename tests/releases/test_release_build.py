@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from hellofresh.core.errors import DataError, ReleaseError
-from hellofresh.core.files import canonical_json, read_jsonl
+from hellofresh.core.files import canonical_json
 from hellofresh.releases.candidates import write_candidates
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels, load_release
@@ -52,19 +52,6 @@ def test_labels_are_for_their_owner_only_and_the_rest_for_everybody(make, quarte
     assert stat.S_IMODE(labels.stat().st_mode) == 0o600
     for path in workspace.release(quarter, "x-notes").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
-
-
-def test_the_public_side_knows_no_label(make, quarter, notes_task) -> None:
-    candidates = make.notes(5, 5)
-    flipped = [replace(item, label=replace(item.label, label=1 - item.label.label)) for item in candidates]
-    make.release(candidates, workspace=make.workspace("one"), source=BUNDLED)
-    make.release(flipped, workspace=make.workspace("two"), source=BUNDLED)
-    one, two = content(make.workspace("one")), content(make.workspace("two"))
-    different = {name for name in one if one[name] != two[name]}
-    assert {name.rsplit("/")[-1] for name in different} == {"labels.jsonl", "commitments.jsonl", "manifest.json"}
-    for path in make.workspace("one").release(quarter, "x-notes").glob("*.jsonl"):
-        for row in read_jsonl(path):
-            assert not row.keys() & {"label", "salt", *notes_task.label_facts}
 
 
 def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, notes_task) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import hydrate, load_labels, load_release
@@ -21,6 +21,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
+from tests.fakes import refused
 from tests.submissions.checks import check_submission, write_submission
 from verifier.checks import verify_release
 
@@ -176,8 +177,7 @@ def test_a_reason_that_cannot_be_printed_in_a_line_is_refused_and_nothing_change
 ) -> None:
     workspace, _ = release
     before = bytes_below(workspace.root)
-    with pytest.raises(UsageError, check=lambda error: error.code == "bad-reason"):
-        take_down(workspace, quarter, notes_task, {"xn-4001": reason}, days.opens)
+    refused("bad-reason", take_down, workspace, quarter, notes_task, {"xn-4001": reason}, days.opens)
     assert bytes_below(workspace.root) == before
 
 
@@ -185,8 +185,7 @@ def test_a_sample_that_nobody_released_is_refused(release, quarter, notes_task, 
     workspace, _ = release
     assert find_sample(workspace, "xn-4001") == (quarter, notes_task, "main")
     for wrong in ("xn-1", "we-4001-0", "../x", ""):
-        with pytest.raises(UsageError, check=lambda error: error.code == "unknown-sample"):
-            find_sample(workspace, wrong)
+        refused("unknown-sample", find_sample, workspace, wrong)
     with pytest.raises(UsageError):
         find_sample(workspace, "xn-4001", quarter.next())
     with pytest.raises(UsageError):
@@ -198,8 +197,7 @@ def test_posts_that_were_taken_away_are_known_from_the_last_look_and_others_are_
 ) -> None:
     make.release(candidates)
     workspace = make.workspace()
-    with pytest.raises(ReleaseError, check=lambda error: error.code == "not-hydrated"):
-        gone_samples(workspace, quarter, notes_task)
+    refused("not-hydrated", gone_samples, workspace, quarter, notes_task)
     found: dict[str, Any] = {item.sample.id: item.sample for item in candidates}
     found |= {"xn-4001": "post: deleted", "xn-4002": "post: suspended", "xn-4003": "post: protected"}
     found |= {"xn-4004": "post: error", "xn-4005": "note: not in the dump", "xn-4006": "post: not-asked"}

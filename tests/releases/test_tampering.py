@@ -476,6 +476,42 @@ def test_a_file_that_belongs_to_nothing_is_found_though_it_is_listed(
         assert "'more.jsonl' is listed, and belongs to no release of this kind" in found
 
 
+def test_what_card_croissant_benchmark_and_account_say_otherwise_is_named(published: Path, tmp_path: Path) -> None:
+    root, unnamed = shutil.copytree(published, tmp_path / "copy"), []
+
+    def turned(text: str) -> str:
+        said = json.loads(text)
+        return json.dumps({**said, "files": said["files"][::-1]})
+
+    for name, old, new, fault in (
+        ("README.md", "\n# HelloFresh", "\n# Another", "the card has another title"),
+        ("README.md", "\nlanguage:", "\nlanguages:", "'language' in the head of the card is not what tables"),
+        ("README.md", "- cc0-1.0\n", "", "'license' in the head of the card is not what tables and releases say"),
+        ("README.md", "| `x-notes` | `2023Q2` | 17 |", "| `x-notes` | `2023Q2` | 18 |", "| 18 | "),
+        ("README.md", "\n| candidates |", "\ncandidates |", "lines of tables, and the releases give"),
+        ("eval.yaml", "2023Q2", "2023Q3", "eval.yaml has another title or other tasks than the releases"),
+        ("croissant.json", '"version": "2024', '"version": "2025', "version is not what tables and releases say"),
+        ("croissant.json", '"@context"', '"@contexts"', "are not what every publication says"),
+        ("croissant.json", '"dataType": "sc:Integer"', '"dataType": "sc:Text"', "recordSet is not what tables"),
+        ("publication.json", '"code": "', '"code": "x', "made_from is not the key of these releases"),
+        ("publication.json", "files", "", "the files are not listed in their order"),
+        ("publication.json", '"size": 1', '"size": 2', "is other"),
+        ("publication.json", '"eval.yaml"', '"eval.yml"', "'eval.yaml' is not both listed and there"),
+    ):
+        before = (root / name).read_text()
+        after = turned(before) if old == "files" else before.replace(old, new, 1)
+        (root / name).write_text(after)
+        if name != "publication.json":
+            mend(root, name)
+        checks = publication_checks(root)
+        (root / name).write_text(before)
+        if not any(fault in one for check in checks for one in check.faults):
+            unnamed.append(f"{name}: {fault}, in place of {[check.faults for check in checks]}")
+        shutil.copy(published / "publication.json", root)
+    assert unnamed == []
+    assert all(check.ok for check in publication_checks(root))
+
+
 def test_ratings_that_the_rubric_does_not_know_are_named_and_end_no_other_check(
     published: Path, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.core.errors import DataError, HelloFreshError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import (
@@ -32,6 +32,7 @@ from hellofresh.evidence.retrieval.documents import (
     read_documents,
     read_qrels,
 )
+from tests.fakes import refused
 from tests.retrieval.conftest import small_documents, small_queries, write_small
 
 QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
@@ -45,10 +46,6 @@ def write(workspace: Workspace, documents: list[CorpusDocument], **more: object)
 
 def document(name: str, **more: object) -> CorpusDocument:
     return replace(CorpusDocument(name, f"Title of {name}", f"Text of {name}."), **more)  # type: ignore[arg-type]
-
-
-def code_of(caught: pytest.ExceptionInfo[HelloFreshError]) -> str:
-    return caught.value.code
 
 
 def test_a_corpus_is_read_back_as_it_was_written(small: RetrievalCorpus) -> None:
@@ -141,9 +138,7 @@ def test_what_no_corpus_may_hold_is_a_named_error_or_counted(
     workspace: Workspace, bad: CorpusDocument, code: str
 ) -> None:
     documents = [document("ok"), bad, document("last")]
-    with pytest.raises(DataError) as caught:
-        write(workspace, documents)
-    assert code_of(caught) == code
+    refused(code, write, workspace, documents)
     with pytest.raises(UsageError, match="no corpus"):
         open_corpus(workspace, "made")
     kept = write(workspace, documents, drop_invalid=True, drop_duplicates=True)
@@ -163,9 +158,7 @@ def test_what_no_corpus_may_hold_is_a_named_error_or_counted(
 def test_judgements_that_do_not_fit_are_named_errors(
     workspace: Workspace, queries: list[Query], judgements: list[Judgement], code: str
 ) -> None:
-    with pytest.raises(DataError) as caught:
-        write(workspace, [document("a")], queries=queries, judgements=judgements)
-    assert code_of(caught) == code
+    refused(code, write, workspace, [document("a")], queries=queries, judgements=judgements)
 
 
 @pytest.mark.parametrize("character", "\u2028\x85\x0b\x0c\x1c\x1d\x1e")
@@ -177,17 +170,13 @@ def test_a_line_of_judgements_ends_at_its_line_break_only(tmp_path: Path, charac
 def test_a_changed_file_is_found(small: RetrievalCorpus) -> None:
     path = small.folder / "qrels"
     path.write_text(path.read_text().replace("otters-river 1", "otters-hill 1"))
-    with pytest.raises(DataError) as caught:
-        check_corpus(small)
-    assert code_of(caught) == "changed-file"
+    refused("changed-file", check_corpus, small)
 
 
 def test_a_manifest_of_another_version_is_refused(workspace: Workspace, small: RetrievalCorpus) -> None:
     path = small.folder / "manifest.json"
     write_json(path, {**read_json(path), "format": 2})
-    with pytest.raises(DataError) as caught:
-        list_corpora(workspace)
-    assert code_of(caught) == "bad-manifest"
+    refused("bad-manifest", list_corpora, workspace)
 
 
 def test_a_pool_holds_the_base_and_equal_shares_of_the_others_by_seed(
@@ -211,6 +200,4 @@ def test_a_pool_holds_the_base_and_equal_shares_of_the_others_by_seed(
 def test_a_pool_that_cannot_be_filled_is_refused(workspace: Workspace, small: RetrievalCorpus) -> None:
     few = write_small(workspace, [document("a")], "few")
     for size, code in ((10, "bad-pool-size"), (60, "too-few-distractors")):
-        with pytest.raises(UsageError) as caught:
-            list(pool_documents(PoolRule(small, [few], size)))
-        assert code_of(caught) == code
+        refused(code, list, pool_documents(PoolRule(small, [few], size)))

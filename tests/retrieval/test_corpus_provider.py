@@ -20,6 +20,7 @@ from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web.store import open_web
+from tests.fakes import refused
 
 ODD = CorpusDocument("10.1/a?b#c%2F", "An odd name", "Kites of the hill sing, as nobody else does.", date(2024, 5, 1))
 
@@ -78,9 +79,7 @@ def test_later_documents_and_other_addresses_are_not_there(settings, make, tmp_p
 
 
 def test_a_corpus_that_is_not_there_is_named(settings, tmp_path) -> None:
-    with pytest.raises(UsageError) as caught:
-        open_web(settings, tmp_path)
-    assert caught.value.code == "no-corpus"
+    refused("no-corpus", open_web, settings, tmp_path)
     with pytest.raises(ConfigError):
         open_web(settings.model_copy(update={"corpus": None}), tmp_path)
 

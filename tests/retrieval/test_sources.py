@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
+from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.comparison import compare_retrievers
 from hellofresh.evidence.retrieval.corpora import (
@@ -22,6 +22,7 @@ from hellofresh.evidence.retrieval.corpora import (
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, by_query
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.evidence.retrieval.sources import CorpusSource, open_source, write_beir
+from tests.fakes import refused
 from tests.retrieval.conftest import write_rows
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -215,24 +216,18 @@ def test_a_broken_source_is_a_named_error(
 ) -> None:
     source(name)
     (tmp_path / name / file).write_bytes(content)
-    with pytest.raises(HelloFreshError) as caught:
-        imported(tmp_path, "broken", open_source(name, tmp_path / name))
-    assert caught.value.code == code
+    refused(code, imported, tmp_path, "broken", open_source(name, tmp_path / name))
 
 
 def test_a_cut_archive_is_a_named_error(tmp_path: Path) -> None:
     path = tmp_path / "documents.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"id": "a", "text": "x"}\n' * 1000)[:-20])
-    with pytest.raises(SourceError) as caught:
-        list(open_source("jsonl", path).documents())
-    assert caught.value.code == "bad-gzip"
+    refused("bad-gzip", list, open_source("jsonl", path).documents())
 
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_an_empty_folder_is_a_named_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        open_source(name, tmp_path)
-    assert caught.value.code == "missing-file"
+    refused("missing-file", open_source, name, tmp_path)
 
 
 def test_an_unknown_format_is_refused(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hellofresh.core.errors import DataError, HelloFreshError
 from hellofresh.evidence.retrieval.base import made_ranking
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.rerank import (
@@ -28,6 +27,7 @@ from hellofresh.evidence.retrieval.rerank import (
 from hellofresh.evidence.retrieval.retrievers import Fusion, open_retriever
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.tasks.outputs import Ranking
+from tests.fakes import refused
 from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 
@@ -110,13 +110,9 @@ def test_a_head_is_read_back_to_the_last_bit(tmp_path: Path) -> None:
 
 def test_a_head_that_was_changed_or_is_of_another_encoder_is_refused(small: RetrievalCorpus, tmp_path: Path) -> None:
     write_head(tmp_path, untrained(DIMENSIONS), {"encoder": "other"}, {})
-    with pytest.raises(DataError) as caught:
-        TrainedScorer(*read_head(tmp_path), scorer(small))
-    assert caught.value.code == "other-encoder"
+    refused("other-encoder", TrainedScorer, *read_head(tmp_path), scorer(small))
     (tmp_path / "head.npz").write_bytes(b"x")
-    with pytest.raises(DataError) as caught:
-        read_head(tmp_path)
-    assert caught.value.code == "changed-file"
+    refused("changed-file", read_head, tmp_path)
 
 
 def test_lexical_scores_are_shares_of_the_best() -> None:
@@ -125,9 +121,7 @@ def test_lexical_scores_are_shares_of_the_best() -> None:
 
 @pytest.mark.parametrize("name", ["bm26", "bm25+nothing", "bm25+trained:"])
 def test_unknown_retrievers_are_refused(small: RetrievalCorpus, name: str) -> None:
-    with pytest.raises(HelloFreshError) as caught:
-        open_retriever(name, small)
-    assert caught.value.code == "unknown-name"
+    refused("unknown-name", open_retriever, name, small)
 
 
 def test_retrievers_have_names_and_say_what_decides_them(small: RetrievalCorpus) -> None:

@@ -103,7 +103,7 @@ def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, sa
     assert not again.shown
 
 
-def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
+async def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
     model = Seer()
     identity = ModelIdentity(name=SPEC.name, parameters=dict(SPEC.parameters))
     known = {
@@ -113,11 +113,7 @@ def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path)
     }
     shared = SharedModel(model, SharedAnswers(known))
     same, other = picture(address="https://mirror.example/1.jpg"), picture(b"another")
-
-    async def both() -> tuple[str, str]:
-        return (await shared.ask(asking(same))).text, (await shared.ask(asking(other))).text
-
-    assert asyncio.run(both()) == ("no", "yes")
+    assert ((await shared.ask(asking(same))).text, (await shared.ask(asking(other))).text) == ("no", "yes")
     assert model.shown == [(other,)]
 
 

@@ -12,9 +12,8 @@ from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Reques
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.tables import Abilities
 from hellofresh.runs.asked_models import check_repetitions, sampling_notes
-from hellofresh.runs.evaluate import evaluate, resumed
+from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN
@@ -119,16 +118,6 @@ def test_a_temperature_is_another_system_and_none_is_the_same_as_zero(workspace,
     records = [read_record(item.folder) for item in (plain, *warm)]
     assert len({item.run_id for item in warm} | {plain.run_id}) == 3
     assert len({record.system for record in records if record is not None}) == 3
-
-
-def test_a_run_goes_on_at_its_temperature(workspace, sampler, basic) -> None:
-    first = evaluate(workspace, replace(basic, repeat=2, temperature=0.7), lambda _: None)
-    with Journal(first.folder) as journal:
-        answers = len(journal)
-    (first.folder / "run.json").unlink()
-    again = resumed(workspace, first.run_id)
-    assert (again.repeat, again.temperature) == (2, 0.7)
-    assert evaluate(workspace, again, lambda _: None).tally.recalled == answers
 
 
 def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, capsys) -> None:

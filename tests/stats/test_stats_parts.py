@@ -1,4 +1,4 @@
-"""Agreement of answers, parts of the samples, and the region of two metrics."""
+"""Agreement, parts of the samples, periods, repetitions and wordings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ import pytest
 from counting import M, compare_parts, count, draw_jointly
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from hellofresh.stats.agreement import answer_agreement, share_interval
-from hellofresh.stats.draws import joint_region
+from hellofresh.stats.draws import (
+    Draws,
+    compare_periods,
+    joint_region,
+    kendall_tau_b,
+    order_held,
+    spearman,
+    wording_share,
+)
+from hellofresh.stats.intervals import Method, repetition_interval
 
 LABELS = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0], dtype=np.int8)
 SAID = np.array([1, 0, 0, 0, 1, 1, 1, -1, 1, 0, 0, 0], dtype=np.int8)
@@ -87,3 +97,174 @@ def test_the_ellipse_holds_its_share_of_resamples() -> None:
     inside = (2 * along / region.width) ** 2 + (2 * across / region.height) ** 2 <= 1
     assert inside.mean() == pytest.approx(0.95, abs=0.015)
     assert region.width >= region.height > 0
+
+
+# --- Whether orders hold over periods.
+
+
+SCORES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=15)
+
+
+@given(SCORES)
+def test_both_coefficients_are_those_of_scipy_and_0_where_all_are_equal(pairs: list[tuple[int, int]]) -> None:
+    one, two = np.array(pairs, dtype=np.float64).T
+    if np.ptp(one) == 0 or np.ptp(two) == 0:
+        assert (kendall_tau_b(one, two), spearman(one, two)) == (0, 0)
+    else:
+        assert kendall_tau_b(one, two) == pytest.approx(stats.kendalltau(one, two).statistic, abs=1e-9)
+        assert spearman(one, two) == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
+
+
+@given(SCORES)
+def test_reversing_an_order_flips_the_sign_and_many_are_computed_as_one(pairs: list[tuple[int, int]]) -> None:
+    one, two = np.array(pairs, dtype=np.float64).T
+    for coefficient in (kendall_tau_b, spearman):
+        assert coefficient(one, -two) == pytest.approx(-coefficient(one, two))
+        both = coefficient(np.stack([one, two]), np.stack([two, two]))
+        assert both == pytest.approx([float(coefficient(one, two)), float(coefficient(two, two))])
+
+
+def period(rights: list[float], seed: int, n: int = 800) -> Draws:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, n).astype(np.int8)
+    said = [np.where(random.random(n) < right, labels, 1 - labels) for right in rights]
+    groups = random.integers(0, n // 3, n)
+    return draw_jointly(labels, np.array(said, dtype=np.int8), groups, resamples=1000, seed=seed)
+
+
+def test_systems_far_apart_keep_their_order_and_the_intervals_hold_the_estimates() -> None:
+    rights = [0.55, 0.65, 0.75, 0.85, 0.95]
+    found = compare_periods(period(rights, 1), period(rights, 2), M["f1"])
+    assert (found.kendall, found.spearman) == (1, 1)
+    assert 0.5 < found.kendall_interval.low <= found.kendall_interval.high <= 1
+    assert (found.kendall_interval.method, found.kendall_interval.n) == (Method.MIRRORED, 1600)
+    turned = compare_periods(period(rights, 1), period(rights[::-1], 2), M["f1"])
+    assert (turned.kendall, turned.spearman) == (-1, -1)
+
+
+def test_equal_systems_agree_on_nothing_for_sure() -> None:
+    found = compare_periods(period([0.7] * 8, 3), period([0.7] * 8, 4), M["f1"])
+    assert found.kendall_interval.low < 0 < found.kendall_interval.high
+
+
+def test_periods_that_do_not_belong_together_are_refused() -> None:
+    one = period([0.5, 0.6], 1, 60)
+    with pytest.raises(ValueError, match="same systems"):
+        compare_periods(one, period([0.5, 0.6, 0.7], 2, 60), M["f1"])
+    with pytest.raises(ValueError, match="different seeds"):
+        compare_periods(one, period([0.5, 0.6], 1, 60), M["f1"])
+
+
+def test_neighbours_hold_where_the_better_is_better_in_every_period() -> None:
+    found = order_held(np.array([[0.5, 0.6], [0.9, 0.8], [0.7, 0.81], [0.4, 0.6]]))
+    assert found.tolist() == [False, True, False]  # crossed; always better; equal once
+    assert order_held(np.array([[0.5, 0.6]])).size == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=10, unique=True))
+def test_one_period_holds_every_neighbour(scores: list[float]) -> None:
+    assert order_held(np.array(scores)[:, None]).all()
+
+
+# --- The interval over repetitions is Student's, and says how a run differs from itself.
+
+
+VALUES = st.lists(st.floats(0.0, 1.0).map(lambda value: round(value, 6)), min_size=2, max_size=20)
+
+
+@given(VALUES)
+def test_it_is_the_interval_of_scipy(values: list[float]) -> None:
+    found = repetition_interval(np.array(values), limits=(-100, 100))
+    assert found.low is not None and found.high is not None
+    spread = stats.sem(values)
+    low, high = stats.t.interval(0.95, len(values) - 1, np.mean(values), spread) if spread else [np.mean(values)] * 2
+    assert (found.mean, found.repetitions) == (pytest.approx(np.mean(values)), len(values))
+    assert (found.low, found.high) == (pytest.approx(low, abs=1e-9), pytest.approx(high, abs=1e-9))
+
+
+@given(VALUES)
+def test_it_stays_within_what_the_metric_can_be_and_holds_the_mean(values: list[float]) -> None:
+    found = repetition_interval(np.array(values))
+    assert found.low is not None and found.high is not None
+    assert 0 <= found.low <= found.mean + 1e-12 and found.mean - 1e-12 <= found.high <= 1
+
+
+def test_one_repetition_says_nothing_of_how_they_differ() -> None:
+    found = repetition_interval(np.array([0.7]))
+    assert (found.mean, found.low, found.high, found.repetitions) == (0.7, None, None, 1)
+    with pytest.raises(ValueError, match="a value"):
+        repetition_interval(np.array([]))
+
+
+@pytest.mark.parametrize("repetitions", [2, 5])
+def test_it_covers_the_true_mean_as_often_as_it_says(repetitions: int) -> None:
+    drawn = np.random.default_rng(3).normal(0.7, 0.02, (2_000, repetitions))
+    held = 0
+    for values in drawn:
+        found = repetition_interval(values)
+        assert found.low is not None and found.high is not None
+        held += found.low <= 0.7 <= found.high
+    assert 0.935 <= held / len(drawn) <= 0.965
+
+
+# --- Telling the wording from the luck of the samples.
+
+
+def prompts(rights: list[float], seed: int, n: int = 400) -> Draws:
+    """Prompts that are right with their probability; half of the luck is common to all of them."""
+    random = np.random.default_rng(seed)
+    labels, common = random.integers(0, 2, n).astype(np.int8), random.random(n)
+    luck = [np.where(random.random(n) < 0.5, common, random.random(n)) for _ in rights]
+    said = [np.where(own < right, labels, 1 - labels) for own, right in zip(luck, rights, strict=True)]
+    return draw_jointly(
+        labels, np.array(said, dtype=np.int8), random.integers(0, n // 2, n), resamples=250, seed=seed + 9999
+    )
+
+
+def test_prompts_that_all_say_the_same_leave_nothing_to_the_wording() -> None:
+    random = np.random.default_rng(1)
+    labels = random.integers(0, 2, 200).astype(np.int8)
+    said = np.where(random.random(200) < 0.7, labels, 1 - labels).astype(np.int8)
+    found = wording_share(draw_jointly(labels, np.stack([said] * 4), resamples=500), M["f1"])
+    assert found.spread == pytest.approx(0, abs=1e-15)
+    assert found.wording == pytest.approx(0, abs=1e-12)
+    assert found.sampling > 0
+    assert found.share == pytest.approx(0, abs=1e-9)
+
+
+def test_equally_good_prompts_have_a_spread_but_on_average_no_wording() -> None:
+    rights = [0.7] * 6
+    draws = [prompts(rights, seed) for seed in range(80)]
+    found = [wording_share(item, M["accuracy"]) for item in draws]
+    spread = np.mean([item.spread for item in found])
+    # Of the spread, as much is luck as the estimate takes off: before clipping at 0 they are equal on average.
+    luck = []
+    for item in draws:
+        covariance = np.cov(item.of(M["accuracy"]))
+        luck.append(np.trace(covariance) / 6 - (covariance.sum() - np.trace(covariance)) / 30)
+    assert np.mean(luck) == pytest.approx(spread, rel=0.2)
+    assert np.median([item.share for item in found]) < 0.1
+    assert np.mean([item.interval.low == 0 for item in found]) > 0.9
+
+
+def test_the_variance_of_prompts_that_differ_is_found() -> None:
+    rights = np.linspace(0.6, 0.85, 6)
+    found = [wording_share(prompts(list(rights), seed), M["accuracy"]) for seed in range(60)]
+    assert np.mean([item.wording for item in found]) == pytest.approx(rights.var(ddof=1), rel=0.12)
+    truth = rights.var(ddof=1) / (rights.var(ddof=1) + np.mean([item.sampling for item in found]))
+    held = np.mean([item.interval.low <= truth <= item.interval.high for item in found])
+    assert held > 0.85
+    assert all(0 <= item.interval.low <= item.interval.high <= 1 for item in found)
+
+
+def test_more_samples_leave_more_to_the_wording() -> None:
+    rights = [0.65, 0.7, 0.75, 0.8]
+    few, many = (
+        np.mean([wording_share(prompts(rights, seed, n), M["f1"]).share for seed in range(20)]) for n in (200, 2000)
+    )
+    assert many > few + 0.2
+
+
+def test_one_prompt_has_no_wording_to_tell() -> None:
+    with pytest.raises(ValueError, match="two prompts"):
+        wording_share(prompts([0.7], 1), M["f1"])

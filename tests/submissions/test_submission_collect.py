@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.submissions.check import Due, inspect_submission
 from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.receipts import Receipt, add_submission, read_receipt
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import Split
+from tests.fakes import contents, fails_with, refused
+from tests.submissions.checks import write_submission
 
 HOUR = timedelta(hours=1)
 
@@ -60,10 +62,6 @@ def states(found: list[ArrivalReport]) -> list[str]:
     return [item.fault.code if item.fault else item.state for item in found]
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_an_arrival_becomes_a_submission_that_counts_with_the_time_of_its_arrival(desk) -> None:
     receipt = desk.arrive()
     (found,) = desk.collect()
@@ -85,11 +83,11 @@ def test_a_rehearsal_says_the_same_and_changes_nothing(desk) -> None:
 def test_a_team_that_is_there_is_only_followed_by_what_a_maintainer_names(desk) -> None:
     desk.arrive()
     desk.collect()
-    before = files(desk.root)
+    before = contents(desk.root)
     second = desk.arrive(name="System 2", hours=1)
     third = desk.arrive("acme/another", name="Another", hours=2)
     assert states(desk.collect()) == ["taken-before", "known-entry", "known-team"]
-    assert files(desk.root) == before
+    assert contents(desk.root) == before
     assert states(desk.collect(second.sha256[:12])) == ["taken-before", "replaced", "known-team"]
     receipt = read_receipt(desk.place(), [])
     assert receipt is not None
@@ -102,9 +100,9 @@ def test_of_several_versions_the_latest_ends_up_as_the_entry(desk) -> None:
     hashes = [desk.arrive(name=f"System {k}", hours=k).sha256[:8] for k in range(3)]
     assert states(desk.collect(*hashes)) == ["added", "replaced", "replaced"]
     assert 'name = "System 2"' in (desk.place() / "system.toml").read_text()
-    before = files(desk.root)
+    before = contents(desk.root)
     assert states(desk.collect(*hashes)) == ["taken-before"] * 3
-    assert files(desk.root) == before
+    assert contents(desk.root) == before
 
 
 def test_what_came_in_later_by_another_way_is_not_replaced(desk) -> None:
@@ -135,21 +133,19 @@ def test_the_same_content_under_another_name_is_not_accepted_with_it(desk) -> No
     mine = desk.arrive(name="Mine", hours=1)
     twin = desk.arrive("acme/twin", name="Mine", hours=2)
     assert mine.sha256 == twin.sha256
-    before = files(desk.root)
-    with pytest.raises(UsageError) as caught:
+    before = contents(desk.root)
+    with fails_with("ambiguous-arrival") as caught:
         desk.collect(mine.sha256)
-    assert caught.value.code == "ambiguous-arrival"
     arrivals, _ = desk.inbox.arrivals()
     assert all(item.folder.name in str(caught.value) for item in arrivals[1:])
-    assert files(desk.root) == before
+    assert contents(desk.root) == before
     assert states(desk.collect(arrivals[1].folder.name)) == ["taken-before", "replaced", "known-team"]
 
 
 @pytest.mark.parametrize("text", ["acme/system", "", "0", "1234567", "g" * 12, "../x", "*" * 12, "f" * 64])
 def test_what_is_no_beginning_of_an_arrivals_hash_accepts_nothing(desk, text: str) -> None:
     receipt = desk.arrive()
-    with pytest.raises(UsageError, check=lambda error: error.code == "unknown-arrival"):
-        desk.collect(text if text != "1234567" else receipt.sha256[:7])
+    refused("unknown-arrival", desk.collect, text if text != "1234567" else receipt.sha256[:7])
     assert not desk.root.exists()
 
 
@@ -229,12 +225,8 @@ def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dic
     workspace = make.workspace()
     make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
     due = due_in(workspace, quarter)
-    folder = tmp_path / "from" / "2026Q3" / "acme" / "system"
-    folder.mkdir(parents=True)
-    rows = [json.dumps({"id": key, "label": k % 2}) for k, key in enumerate(due.ids["x-notes"])]
-    (folder / "predictions.jsonl").write_text("\n".join(rows))
-    info = 'name = "S"\nteam = "Acme"\ncontact = "mail us"\nregime = "other"\nmodels = ["m"]\n'
-    (folder / "system.toml").write_text(info + 'knowledge_cutoff = "unknown"\n')
+    rows = ({"id": key, "label": k % 2} for k, key in enumerate(due.ids["x-notes"]))
+    folder = write_submission(tmp_path / "from" / "2026Q3" / "acme" / "system", rows)
     submission = inspect_submission(folder, due).submission
     assert submission is not None
     Inbox(tmp_path / "inbox").hand_in(submission, due)
@@ -251,7 +243,7 @@ def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dic
 def test_the_command_lists_takes_and_clears(command, tmp_path, monkeypatch) -> None:
     inbox = tmp_path / "inbox"
     code, said = command(str(inbox), "--list")
-    assert (code, said["arrivals"][0]["state"], said["arrivals"][0]["contact"]) == (0, "added", "mail us")
+    assert (code, said["arrivals"][0]["state"], said["arrivals"][0]["contact"]) == (0, "added", "c")
     assert not (tmp_path / "submissions").exists()
     monkeypatch.setenv("HELLOFRESH_INBOX", str(inbox))
     code, said = command("--quarter", "2026Q3")

@@ -367,14 +367,6 @@ def test_published_forecasts_can_be_verified_and_computed_again(lane, published)
     assert ids == set(TRUTH)
 
 
-def test_nothing_is_published_of_a_split_before_it_is_resolved(lane) -> None:
-    add_submission(lane.folder(), lane.due, lane.root, MOMENT)
-    manifest = lane.workspace.release(QUARTER, "x-notes") / "prospective/manifest.json"
-    before = manifest.read_bytes()
-    refused("nothing-to-score", lane.score)
-    assert manifest.read_bytes() == before
-
-
 @pytest.mark.parametrize(
     ("name", "change", "check"),
     [
@@ -453,14 +445,6 @@ def test_what_is_said_of_an_entry_is_what_was_handed_in(lane, published, name, s
     assert set(faults(published).values()) == {()}
     assert main(["release", "verify", str(published), "--submissions", str(lane.root)]) == 1
     assert "handed in" in capsys.readouterr().out
-
-
-def test_a_split_of_which_a_sample_was_taken_down_passes_after_it_is_resolved(lane, published) -> None:
-    gone = min(TRUTH)
-    take_down(lane.workspace, QUARTER, lane.task, {gone: "the author asked"}, LATER, split="prospective")
-    publish_results(lane.workspace, lane.score())
-    assert gone not in (published / "predictions.jsonl").read_text()
-    assert {name: found for name, found in faults(published).items() if found} == {}
 
 
 def test_a_split_of_which_a_sample_was_taken_down_passes_before_it_is_resolved(lane) -> None:

@@ -228,6 +228,14 @@ def test_a_copy_is_flagged(root, look, hand_in) -> None:
     assert any("acme/system [same-labels]" in flag for flag in entry.flags)
 
 
+BARE = """[core]
+    repositoryformatversion = 0
+    bare = false
+    worktree = .
+    fsmonitor = "touch {folder}/ran; false"
+"""
+
+
 def test_what_was_merged_in_time_gets_the_time_of_the_merge_and_not_the_claimed_one(tmp_path, hand_in) -> None:
     folder = tmp_path / "repository"
     folder.mkdir()
@@ -253,6 +261,13 @@ def test_what_was_merged_in_time_gets_the_time_of_the_merge_and_not_the_claimed_
     git("add", "--all")
     git("commit", "--quiet", "--message", "later", at="2023-12-01T00:00:00Z")
     assert utc_text(merged_at(handed)) == "2023-10-14T21:00:00Z"
+    # A folder that is a bare repository with settings of its own runs none of their programs.
+    for name, text in (("HEAD", "ref: refs/heads/main"), ("objects/one", ""), ("refs/one", ""), ("config", BARE)):
+        (handed / name).parent.mkdir(exist_ok=True)
+        (handed / name).write_text(text.format(folder=tmp_path))
+    with pytest.raises(HelloFreshError, match="explicit"):
+        merged_at(handed)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_workflows_hold_no_secret_and_run_nobody_elses_code() -> None:

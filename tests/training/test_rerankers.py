@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.core.errors import ConfigError, DataError, UnknownNameError
+from hellofresh.core.errors import UnknownNameError
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.rerank import DenseScorer, read_head
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
+from tests.fakes import refused
 from tests.retrieval.conftest import ACTS, PLACES, SUBJECTS
 from tests.retrieval.test_dense import LetterEncoder
 from training.data import make_examples, split_for_selection
@@ -42,9 +43,7 @@ def test_queries_of_one_group_never_choose_and_train(small: RetrievalCorpus) -> 
     kept, chosen = split_for_selection(small.queries("train"), 0.4, 1)
     assert not {query.group for query in kept} & {query.group for query in chosen}
     assert len(kept) + len(chosen) == len(small.queries("train"))
-    with pytest.raises(DataError) as caught:
-        split_for_selection(small.queries("train")[:1], 0.5, 1)
-    assert caught.value.code == "too-few-queries"
+    refused("too-few-queries", split_for_selection, small.queries("train")[:1], 0.5, 1)
 
 
 def test_recipes_are_read_and_faults_in_them_named(tmp_path: Path) -> None:
@@ -64,9 +63,7 @@ def test_recipes_are_read_and_faults_in_them_named(tmp_path: Path) -> None:
         ("name = 'x'\n[sft]\nepochs = 1", "other-recipe"),
     ):
         own.write_text(text)
-        with pytest.raises(ConfigError) as caught:
-            load_recipe(str(own), Recipe)
-        assert caught.value.code == code
+        refused(code, load_recipe, str(own), Recipe)
 
 
 def scalar_loss(fits: Sequence[float], recipe: Recipe) -> tuple[float, list[float]]:

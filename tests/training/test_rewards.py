@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from collectors.labelled import read_judged
-from hellofresh.core.errors import DataError, UsageError
+from hellofresh.core.errors import DataError
 from hellofresh.core.files import read_json, sha256_text, write_json
 from hellofresh.evidence.retrieval.dense import stored_vectors
 from hellofresh.evidence.retrieval.encoders import Encoder, MiniLm
 from hellofresh.rewards.base import Beside, LabelledResponse, RewardCase, RewardData, read_card
 from hellofresh.rewards.models import open_combined, open_reward
 from tests.conftest import need
+from tests.fakes import refused
 from tests.retrieval.test_dense import LetterEncoder
 from training.recipe import RewardRecipe, load_recipe
 from training.reward_models import (
@@ -117,9 +118,7 @@ def test_no_group_is_in_two_parts_and_classes_have_their_shares(seed: int) -> No
 def test_responses_of_one_class_or_of_few_groups_cannot_be_divided() -> None:
     polite = [example for example in made() if example.label]
     for examples in (polite, [replace(example, group="one") for example in made()], []):
-        with pytest.raises(DataError) as caught:
-            divide(examples, RECIPE)
-        assert caught.value.code == "too-few-responses"
+        refused("too-few-responses", divide, examples, RECIPE)
 
 
 def test_evidence_that_supports_most_counts_and_none_gives_0(training: RewardTraining, tmp_path: Path) -> None:
@@ -152,9 +151,7 @@ def test_a_folder_that_is_changed_or_of_another_encoder_is_refused(training: Rew
 
 def test_two_models_of_one_criterion_make_no_reward(training: RewardTraining, tmp_path: Path) -> None:
     trained(training, tmp_path / "model")
-    with pytest.raises(UsageError) as caught:
-        open_combined([tmp_path / "model"] * 2, encoder=LetterEncoder())
-    assert caught.value.code == "same-criterion"
+    refused("same-criterion", open_combined, [tmp_path / "model"] * 2, encoder=LetterEncoder())
     cases = [example.case for example in made(8)]
     alone = open_combined([tmp_path / "model"], alpha=0, encoder=LetterEncoder())
     assert alone.score(cases) == pytest.approx(alone.models[0].score(cases))

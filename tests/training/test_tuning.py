@@ -19,6 +19,7 @@ from hellofresh.judging.reward_judges import RuleJudge, open_watched
 from hellofresh.models import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
+from tests.fakes import refused
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
 from training.libraries import LIBRARIES, need_libraries
 from training.log import read_card, read_log
@@ -258,6 +259,4 @@ def test_one_recipe_has_a_table_for_every_method() -> None:
 
 
 def test_nothing_rewarded_is_an_error() -> None:
-    with pytest.raises(UsageError) as caught:
-        open_watched([], "rules", 0.0)
-    assert caught.value.code == "no-reward"
+    refused("no-reward", open_watched, [], "rules", 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from ipaddress import IPv4Address, ip_address
 from types import SimpleNamespace
 
@@ -56,79 +55,64 @@ NAMES = {
 NOT_READ = {PageStatus.UNSAFE, PageStatus.DEAD}
 
 
-def test_no_form_is_reached_directly(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({}).serving() as site:
-            fetcher, sockets = net.outside(site, NAMES)
-            for form in FORMS:
-                fetched = await fetcher.fetch(form)
-                assert fetched.status is PageStatus.UNSAFE, (form, fetched)
-                assert sockets.opened == [], form
-            await fetcher.close()
-            assert site.requests == []
-
-    asyncio.run(run())
+async def test_no_form_is_reached_directly(net: SimpleNamespace) -> None:
+    async with net.Site({}).serving() as site:
+        fetcher, sockets = net.outside(site, NAMES)
+        for form in FORMS:
+            fetched = await fetcher.fetch(form)
+            assert fetched.status is PageStatus.UNSAFE, (form, fetched)
+            assert sockets.opened == [], form
+        await fetcher.close()
+        assert site.requests == []
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_no_form_is_reached_by_a_redirect(net: SimpleNamespace, status: int) -> None:
-    async def run() -> None:
-        forms = [form for form in FORMS if form.isascii() and form.isprintable() and form.strip() == form]
-        assert len(forms) >= 60
-        pages = {f"/{k}": net.reply(status=status, Location=form) for k, form in enumerate(forms)}
-        async with net.Site(pages).serving() as site:
-            fetcher, sockets = net.outside(site, NAMES)
-            for k, form in enumerate(forms):
-                fetched = await fetcher.fetch(f"http://good.example/{k}")
-                assert fetched.status in NOT_READ, (form, fetched)
-                assert set(sockets.opened) == {net.PUBLIC}, form
-            await fetcher.close()
-            # Forms without a host of their own stay on the site; they reach no further than it.
-            assert {request.headers["host"] for request in site.requests} == {"good.example"}
-
-    asyncio.run(run())
+async def test_no_form_is_reached_by_a_redirect(net: SimpleNamespace, status: int) -> None:
+    forms = [form for form in FORMS if form.isascii() and form.isprintable() and form.strip() == form]
+    assert len(forms) >= 60
+    pages = {f"/{k}": net.reply(status=status, Location=form) for k, form in enumerate(forms)}
+    async with net.Site(pages).serving() as site:
+        fetcher, sockets = net.outside(site, NAMES)
+        for k, form in enumerate(forms):
+            fetched = await fetcher.fetch(f"http://good.example/{k}")
+            assert fetched.status in NOT_READ, (form, fetched)
+            assert set(sockets.opened) == {net.PUBLIC}, form
+        await fetcher.close()
+        # Forms without a host of their own stay on the site; they reach no further than it.
+        assert {request.headers["host"] for request in site.requests} == {"good.example"}
 
 
-def test_a_name_that_turns_private_after_its_first_use_is_not_followed(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({"/": net.reply(b"<p>secret</p>")}).serving() as site:
-            for address in PRIVATE:
-                # The first answer serves robots.txt; the second is the attack.
-                for attack in ([address], [net.PUBLIC, address], [address, net.PUBLIC]):
-                    fetcher, sockets = net.outside(site, {"turn.example": [[net.PUBLIC], attack]})
-                    fetched = await fetcher.fetch("http://turn.example/")
-                    await fetcher.close()
-                    assert fetched.status is PageStatus.UNSAFE, (address, fetched)
-                    assert sockets.opened == [net.PUBLIC], address
-        assert site.asked("/") == 0
-
-    asyncio.run(run())
+async def test_a_name_that_turns_private_after_its_first_use_is_not_followed(net: SimpleNamespace) -> None:
+    async with net.Site({"/": net.reply(b"<p>secret</p>")}).serving() as site:
+        for address in PRIVATE:
+            # The first answer serves robots.txt; the second is the attack.
+            for attack in ([address], [net.PUBLIC, address], [address, net.PUBLIC]):
+                fetcher, sockets = net.outside(site, {"turn.example": [[net.PUBLIC], attack]})
+                fetched = await fetcher.fetch("http://turn.example/")
+                await fetcher.close()
+                assert fetched.status is PageStatus.UNSAFE, (address, fetched)
+                assert sockets.opened == [net.PUBLIC], address
+    assert site.asked("/") == 0
 
 
-def test_what_is_public_is_read_with_every_rule_in_force(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site:
-            fetcher, sockets = net.outside(site, NAMES)
-            fetched = await fetcher.fetch("http://good.example/")
-            await fetcher.close()
-            assert (fetched.status, fetched.body) == (PageStatus.OK, b"<p>hello</p>")
-            assert sockets.opened == [net.PUBLIC, net.PUBLIC]
-
-    asyncio.run(run())
+async def test_what_is_public_is_read_with_every_rule_in_force(net: SimpleNamespace) -> None:
+    async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site:
+        fetcher, sockets = net.outside(site, NAMES)
+        fetched = await fetcher.fetch("http://good.example/")
+        await fetcher.close()
+        assert (fetched.status, fetched.body) == (PageStatus.OK, b"<p>hello</p>")
+        assert sockets.opened == [net.PUBLIC, net.PUBLIC]
 
 
-def test_ones_own_server_is_reached_only_where_its_address_and_port_are_named(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site, net.Site({}).serving() as other:
-            fetcher = net.fetcher(site)
-            assert (await fetcher.fetch(f"{site.base}/")).status is PageStatus.OK
-            assert (await fetcher.fetch(f"{other.base}/")).status is PageStatus.UNSAFE
-            for name in ("127.1", "0x7f.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "127.0.0.2"):
-                assert (await fetcher.fetch(f"http://{name}:{site.port}/")).status is PageStatus.UNSAFE
-            await fetcher.close()
-            assert other.requests == []
-
-    asyncio.run(run())
+async def test_ones_own_server_is_reached_only_where_its_address_and_port_are_named(net: SimpleNamespace) -> None:
+    async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site, net.Site({}).serving() as other:
+        fetcher = net.fetcher(site)
+        assert (await fetcher.fetch(f"{site.base}/")).status is PageStatus.OK
+        assert (await fetcher.fetch(f"{other.base}/")).status is PageStatus.UNSAFE
+        for name in ("127.1", "0x7f.0.0.1", "2130706433", "[::ffff:127.0.0.1]", "127.0.0.2"):
+            assert (await fetcher.fetch(f"http://{name}:{site.port}/")).status is PageStatus.UNSAFE
+        await fetcher.close()
+        assert other.requests == []
 
 
 @pytest.mark.parametrize("address", PRIVATE)

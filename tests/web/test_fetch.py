@@ -300,18 +300,15 @@ def test_a_long_robots_file_is_not_read_on_the_event_loop(net: SimpleNamespace) 
     assert time.process_time() - start < cost_s
 
 
-def test_a_site_whose_robots_file_takes_too_long_to_read_is_left_alone(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        pages = {"/robots.txt": net.reply(LONG_RULES, kind="text/plain"), "/x": net.reply(b"<p>x</p>")}
-        async with net.Site(pages).serving() as site:
-            fetcher = net.fetcher(site)
-            fetcher._robots_readers = Workers("robots", cpu_s=0.02, at_once=1)
-            fetched = await fetcher.fetch(f"{site.base}/x")
-            await fetcher.close()
-            assert (fetched.status, site.asked("/x")) == (PageStatus.ROBOTS, 0)
-            assert "over 0.02 s of CPU time" in fetched.detail
-
-    asyncio.run(run())
+async def test_a_site_whose_robots_file_takes_too_long_to_read_is_left_alone(net: SimpleNamespace) -> None:
+    pages = {"/robots.txt": net.reply(LONG_RULES, kind="text/plain"), "/x": net.reply(b"<p>x</p>")}
+    async with net.Site(pages).serving() as site:
+        fetcher = net.fetcher(site)
+        fetcher._robots_readers = Workers("robots", cpu_s=0.02, at_once=1)
+        fetched = await fetcher.fetch(f"{site.base}/x")
+        await fetcher.close()
+        assert (fetched.status, site.asked("/x")) == (PageStatus.ROBOTS, 0)
+        assert "over 0.02 s of CPU time" in fetched.detail
 
 
 def test_a_site_is_asked_by_one_at_a_time_with_a_pause(net: SimpleNamespace) -> None:
@@ -340,13 +337,10 @@ def test_waiting_for_ones_turn_does_not_count_as_the_pages_time(net: SimpleNames
     assert {page.status for page in found} == {PageStatus.OK}
 
 
-def test_an_address_where_nobody_answers_is_dead(net: SimpleNamespace) -> None:
-    async def run() -> None:
-        async with net.Site({}).serving() as site:
-            pass
-        fetcher = net.fetcher(site)
-        fetched = await fetcher.fetch(f"{site.base}/")
-        await fetcher.close()
-        assert fetched.status in {PageStatus.ROBOTS, PageStatus.DEAD}
-
-    asyncio.run(run())
+async def test_an_address_where_nobody_answers_is_dead(net: SimpleNamespace) -> None:
+    async with net.Site({}).serving() as site:
+        pass
+    fetcher = net.fetcher(site)
+    fetched = await fetcher.fetch(f"{site.base}/")
+    await fetcher.close()
+    assert fetched.status in {PageStatus.ROBOTS, PageStatus.DEAD}

@@ -154,7 +154,7 @@ def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: Simp
     asyncio.run(run())
 
 
-def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleNamespace, tmp_path: Path) -> None:
+async def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleNamespace, tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     shown = BytesIO()
     pillow.new("RGB", (300, 200), "teal").save(shown, "PNG")
@@ -170,28 +170,24 @@ def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleName
         )  # fmt: skip
 
     site = net.Site(answers)
-
-    async def run() -> None:
-        async with site.serving():
-            url = f"{site.base}/p"
-            first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
-            assert await first.pictures(url) == ()
-            await first.read(url)
-            (content,) = await first.pictures(url)
-            assert pillow.open(BytesIO(content)).size == (300, 200) and content != shown.getvalue()
-            asked = len(site.requests)
-            assert await first.pictures(url) == [content] and len(site.requests) == asked
-            await first.close()
-            assert {site.asked(path) for path in ("/own.png", "/broken.png", "/gone.png")} == {1}
-            assert not site.asked("/icon.png") and not site.asked("/fifth.png")
-            again = web(opened("serpapi", f"{site.base}/s"), None)
-            assert await again.pictures(url) == [content]
-            await again.close()
-
-    asyncio.run(run())
+    async with site.serving():
+        url = f"{site.base}/p"
+        first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
+        assert await first.pictures(url) == ()
+        await first.read(url)
+        (content,) = await first.pictures(url)
+        assert pillow.open(BytesIO(content)).size == (300, 200) and content != shown.getvalue()
+        asked = len(site.requests)
+        assert await first.pictures(url) == [content] and len(site.requests) == asked
+        await first.close()
+        assert {site.asked(path) for path in ("/own.png", "/broken.png", "/gone.png")} == {1}
+        assert not site.asked("/icon.png") and not site.asked("/fifth.png")
+        again = web(opened("serpapi", f"{site.base}/s"), None)
+        assert await again.pictures(url) == [content]
+        await again.close()
 
 
-def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: SimpleNamespace, tmp_path: Path) -> None:
+async def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: SimpleNamespace, tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Fetcher(PictureFetcher):
@@ -201,17 +197,13 @@ def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: SimpleNam
 
     page = b"""<html><body><p>A bridge.</p><img src="https://www.snopes.com/a.png"><img src="/b.png"></body></html>"""
     site = net.Site({"/p": net.reply(page)})
-
-    async def run() -> None:
-        async with site.serving():
-            web = StoredWeb(
-                WebStore(tmp_path), opened("serpapi", f"{site.base}/s"), net.fetcher(site),
-                excluded=ExcludedSources.load(groups=["fact-checkers"]), extractor="trafilatura", count=3,
-                pictures=Fetcher(lambda: net.pictures(site)),
-            )  # fmt: skip
-            await web.read(f"{site.base}/p")
-            assert await web.pictures(f"{site.base}/p") == []
-            await web.close()
-            assert asked == [f"{site.base}/b.png"]
-
-    asyncio.run(run())
+    async with site.serving():
+        web = StoredWeb(
+            WebStore(tmp_path), opened("serpapi", f"{site.base}/s"), net.fetcher(site),
+            excluded=ExcludedSources.load(groups=["fact-checkers"]), extractor="trafilatura", count=3,
+            pictures=Fetcher(lambda: net.pictures(site)),
+        )  # fmt: skip
+        await web.read(f"{site.base}/p")
+        assert await web.pictures(f"{site.base}/p") == []
+        await web.close()
+        assert asked == [f"{site.base}/b.png"]

@@ -21,7 +21,7 @@ from hellofresh.results.analyses.base import (
     missing,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.over_quarters import AdjustedScore, OverQuarters, over_quarters, quarter_scores
+from hellofresh.results.over_quarters import OverQuarters, OverQuartersRow, over_quarters, quarter_scores
 from hellofresh.results.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
 from hellofresh.stats.agreement import answer_agreement
@@ -52,7 +52,7 @@ def ranking(panel: Panel) -> AnalysisResult:
         why = "No system is ranked here; baselines, controls and smoke tests are only compared."
         return missing(why, found.notes)
     over = over_quarters([*panel.past, *quarter_scores(panel)], panel.task.headline)
-    adjusted = {item.latest.system.origin: item for item in over.systems if item.latest.edition == str(panel.edition)}
+    adjusted = {item.origin: item for item in over.systems if item.latest == str(panel.edition)}
     by_origin = {system.origin: system for system in panel.systems}
     for standing in standings.ranked:
         system = by_origin[standing.origin]
@@ -77,7 +77,7 @@ def ranking(panel: Panel) -> AnalysisResult:
 
 
 def _standing(
-    panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: AdjustedScore | None
+    panel: Panel, field: Field, system: System, standing: Standing | None, adjusted: OverQuartersRow | None
 ) -> dict[str, Cell]:
     """A row for a ranked system or a compared entry, on the samples of its comparison."""
     found = measure(panel, system.headline, field.where)

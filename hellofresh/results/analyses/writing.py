@@ -1,9 +1,9 @@
-"""An analysis' files: `analyses/<quarter>/<task>/<name>.{parquet,csv,json,svg,png}` and `<name>.points.parquet`.
+"""Files below `analyses/<quarter>/<task>`: `<name>.{parquet,csv,json,svg,png,points.parquet,narrow.svg}`.
 
 The JSON file is an `AnalysisRecord`: what was asked, how to read it, notes, the table's rows, how the figure is drawn,
-and, where it is missing, why. Points are the figure's marks, of all systems. A table without rows has no file, nor has
-a figure that could not be made. Analyses of chosen systems only go into the folder `selected`
-beside these, so that they are not taken for those of all.
+and, where it is missing, why. Points are the figure's marks, of all systems; the narrow figure is drawn for phones. A
+table without rows has no file, nor has a figure that could not be made. Analyses of chosen systems only go into the
+folder `selected` beside these, so that they are not taken for those of all.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_o
 from hellofresh.results.figures.image import render
 from hellofresh.results.panel import Panel
 
-_ENDINGS = ("parquet", "csv", "points.parquet", "svg", "png")
-_DRAWING = 3
+_ENDINGS = ("parquet", "csv", "points.parquet", "svg", "narrow.svg", "png")
+_DRAWING = 4
 """Version of the drawing, raised whenever the same marks would give another figure."""
 
 
@@ -146,7 +146,7 @@ def _contents(result: AnalysisResult, question: str, *, png: bool) -> dict[str, 
         points = points_of(result.marks)
         contents["points.parquet"] = _parquet(points)
         image = render(result.figure, marks_of(points, result.figure.leading), question, png=png)
-        contents |= {"svg": image.svg, "png": image.png} if png else {"svg": image.svg}
+        contents |= {"svg": image.svg, "narrow.svg": image.narrow} | ({"png": image.png} if png else {})
     return contents
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -65,7 +65,6 @@ from hellofresh.results.board.manifest import (
 from hellofresh.results.board.schema import (
     TABLES,
     FunnelStep,
-    OverQuartersRow,
     PeriodBalance,
     SampleRow,
 )
@@ -75,10 +74,9 @@ from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, Index
 from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.panel import QuarterScore, short_names
+from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
-from hellofresh.stats.metrics import Metric
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import MAIN
 from hellofresh.tasks.transcripts import TRANSCRIPTS
@@ -224,7 +222,7 @@ def _tables(
             made["answers"].keep(answers)
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
-        made["fixed"].add(keys, _fixed(its, get_task(task).on(kind).headline))
+        made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
     due = (("due_ids", key, ids) for key, ids in board_data.due_ids(splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
         made[name].add(key, rows)
@@ -352,25 +350,6 @@ def _samples(split: BoardSplit) -> Iterator[SampleRow]:
         )
 
 
-def _fixed(scores: Sequence[QuarterScore], metric: Metric) -> Iterator[OverQuartersRow]:
-    """A task's systems over its quarters."""
-    found = over_quarters(scores, metric)
-    systems = [adjusted.latest.system for adjusted in found.systems]
-    names = short_names([replace(system, system=system.label) for system in systems])
-    for adjusted, system, name in zip(found.systems, systems, names, strict=True):
-        yield OverQuartersRow(
-            **(system.identity | {"system": name}),
-            quarters=adjusted.quarters,
-            of_quarters=len(found.effects),
-            latest=adjusted.latest.edition,
-            score=adjusted.score,
-            low=adjusted.low,
-            high=adjusted.high,
-            reason=adjusted.reason,
-            additivity_p=found.excess_p,
-        )
-
-
 _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "quarters": board_data.dates,
     "distributions": board_data.distributions,
@@ -378,10 +357,10 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
     "labels": board_data.labels,
     "licenses": board_data.licenses,
     "releases": board_data.releases,
-    "files": board_data.files,
-    "sources": board_data.sources,
+    "files": lambda split: split.place.manifest.files,
+    "sources": lambda split: split.place.manifest.collection.sources,
     "prospective": board_data.prospects,
-    "datasets": board_data.datasets,
+    "datasets": lambda split: filter(None, [split.place.manifest.dataset]),
     "systems": board_systems.facts,
     "participants": board_systems.participants,
     "shares": board_systems.shares,
@@ -401,7 +380,7 @@ _OF_SPLIT: Mapping[str, Callable[[BoardSplit], Iterable[object]]] = {
 }
 """The tables that are made from single splits, with the functions that make their rows."""
 
-_COPIED = ("parquet", "points.parquet", "svg")
+_COPIED = ("parquet", "points.parquet", "svg", "narrow.svg")
 
 
 @dataclass(frozen=True, slots=True)

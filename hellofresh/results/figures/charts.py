@@ -167,6 +167,11 @@ class Figure:
         return self.systems[: self.most]
 
     @property
+    def narrow_columns(self) -> int:
+        """How many charts stand side by side on a narrow screen: two of those that name neither rows nor places."""
+        return 2 if self.by_system and self.charts[0].kind != "intervals" and not self.charts[0].places else 1
+
+    @property
     def left_out(self) -> str:
         """A sentence about the others; empty without any."""
         rest = self.systems[self.most :]

@@ -7,7 +7,9 @@ machine for letters that these lack.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ _SCHEMA = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE[0]}.json"
 _WIDTH = 860
 _GAP = 28
 _LEAST_WIDTH = 150
+_NARROW_WIDTH, _NARROW_GAP, _NARROW_SCALE = 340, 12, 66
 _LETTER, _BOLD_LETTER = 6.4, 8
 _LABELS = 310
 _EDGE, _WIDER = 8, 0.15
@@ -43,9 +46,10 @@ _USE = re.compile(r'(<\w+ id="|"url\(#)(\w+)')
 
 
 class FigureImage(NamedTuple):
-    """A figure's files; `png` is empty where none was asked for."""
+    """A figure's files: for wide and for narrow screens; `png` is empty where none was asked for."""
 
     svg: bytes
+    narrow: bytes
     png: bytes
 
 
@@ -71,39 +75,58 @@ def render(figure: Figure, marks: Sequence[Mark], question: str, *, png: bool = 
     """
     import vl_convert
 
-    text = vl_convert.vegalite_to_svg(composed(figure, marks, question), vl_version=VEGA_LITE, allowed_base_urls=[])
-    svg = _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
-    return FigureImage(svg.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
+    def drawn(*, narrow: bool) -> str:
+        spec = composed(figure, marks, question, narrow=narrow)
+        text = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, allowed_base_urls=[])
+        return _numbered(text).replace("<svg", f'<svg role="img" aria-label="{escape(question)}"', 1)
+
+    svg, narrow = drawn(narrow=False), drawn(narrow=True)
+    return FigureImage(svg.encode(), narrow.encode(), vl_convert.svg_to_png(svg, scale=_PIXELS) if png else b"")
 
 
-def composed(figure: Figure, marks: Sequence[Mark], question: str) -> Specification:
-    """The whole figure as one Vega-Lite specification with its data."""
-    placed = place(figure, marks, question)
+def composed(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool = False) -> Specification:
+    """The whole figure as one Vega-Lite specification with its data, for wide or for narrow screens."""
+    figure = replace(figure, columns=figure.narrow_columns) if narrow else figure
+    placed = place(figure, marks, question, narrow=narrow)
     longest = max((letters(name) for one in placed for name in one.rows), default=0)
-    padding = {**dict.fromkeys(("top", "right", "bottom"), _EDGE), "left": _EDGE + round(_WIDER * _LETTER * longest)}
+    page = _NARROW_WIDTH if narrow else _WIDTH
+    wider = 0 if narrow else round(_WIDER * _LETTER * longest)
+    padding = {**dict.fromkeys(("top", "right", "bottom"), _EDGE), "left": _EDGE + wider}
     head: Specification = {"$schema": _SCHEMA, "padding": padding, "config": _CONFIG}
     if len(placed) == 1:
-        return placed[0].spec | head | {"width": _WIDTH} | _title(placed[0], _WIDTH)
-    width = _chart_width(figure, placed, longest)
+        return placed[0].spec | head | {"width": page} | _title(placed[0], page, narrow=narrow)
+    width = _narrow_width(figure, longest) if narrow else _chart_width(figure, placed, longest)
     resolved = dict.fromkeys(("color", "shape"), "shared" if figure.one_key else "independent")
     return head | {
         "description": question,
         "columns": figure.columns,
-        "spacing": _GAP,
-        "concat": [_beside(one, width) for one in placed],
+        "spacing": _NARROW_GAP if narrow else _GAP,
+        "concat": [_beside(one, width, narrow=narrow) for one in placed],
         "resolve": {"scale": resolved, "legend": resolved},
     }
 
 
-def _title(one: PlacedChart, width: int) -> Specification:
+def _title(one: PlacedChart, width: int, *, narrow: bool) -> Specification:
     """A space keeps a title apart from the names that Vega finds in every object, such as `constructor`."""
-    more = {"subtitle": one.more} if one.more else {}
-    return {"title": {"text": f"{fitted(one.title, width // _BOLD_LETTER)} ", **more}} if one.title else {}
+    if not one.title:
+        return {}
+    most = width // _BOLD_LETTER
+    if not narrow:
+        return {"title": {"text": f"{fitted(one.title, most)} ", **({"subtitle": one.more} if one.more else {})}}
+    lines = textwrap.wrap(fitted(one.title, 2 * most), most)
+    more = textwrap.wrap(one.more, int(width / _LETTER))
+    return {"title": {"text": [f"{line} " for line in lines], "subtitle": more, "frame": "bounds"}}
 
 
-def _beside(one: PlacedChart, width: int) -> Specification:
+def _beside(one: PlacedChart, width: int, *, narrow: bool) -> Specification:
     kept = {name: part for name, part in one.spec.items() if name not in ("autosize", "config", "description")}
-    return kept | {"width": width} | _title(one, width)
+    return kept | {"width": width} | _title(one, width + (_SCALE if narrow else 0), narrow=narrow)
+
+
+def _narrow_width(figure: Figure, longest: int) -> int:
+    """The width of each chart on a narrow screen, where names of rows stand above these."""
+    page = _NARROW_WIDTH - 2 * _EDGE - _NARROW_GAP * (figure.columns - 1)
+    return page // figure.columns - (_NARROW_GAP if longest else _NARROW_SCALE)
 
 
 def _chart_width(figure: Figure, placed: Sequence[PlacedChart], longest: int) -> int:

@@ -8,6 +8,7 @@ vision and stand out from a light and a dark ground; shapes differ too.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -23,6 +24,8 @@ _NARROW = "windowSize()[0] < 640"
 _BELOW = "The table below has the numbers."
 _BARE: Specification = {"title": None, "ticks": False, "domain": False, "grid": False}
 _ROW_LETTERS, _LEGEND_LETTERS = 48, 30
+_NARROW_LETTERS, _SIDE_LETTERS, _NAME_HEIGHT = 44, 22, 18
+"""On narrow screens: letters of a line, along the side or half as wide, and the height of a name above its row."""
 _MOST_IN_LEGEND = 24
 
 
@@ -57,12 +60,24 @@ class _Look:
         title, names: as in `Series`.
         legend: whether the chart has one.
         row_names: whether the names of rows are written.
+        narrow: whether it is drawn for a narrow screen: names stand above rows, long titles in several lines.
+        half: whether two charts stand side by side there.
     """
 
     title: str
     names: Sequence[str]
     legend: bool
     row_names: bool
+    narrow: bool
+    half: bool = False
+
+    def fitting(self, narrow: int, wide: int) -> object:
+        """A number for narrow and for wide screens; a page decides by its window unless the chart is narrow anyway."""
+        return narrow if self.narrow else {"expr": f"{_NARROW} ? {narrow} : {wide}"}
+
+    def lines(self, title: str, most: int) -> str | list[str]:
+        """A title of an axis, on narrow screens in lines of so many letters."""
+        return textwrap.wrap(title, most) if self.narrow else title
 
     def colour(self) -> Specification:
         """The encoding of colour."""
@@ -73,9 +88,12 @@ class _Look:
         return self._by_place([_SHAPES[(k + k // len(PALETTE)) % len(_SHAPES)] for k in range(len(self.names))])
 
     def _by_place(self, values: Sequence[str]) -> Specification:
+        longest = max(map(letters, self.names), default=0)
+        columns = self.fitting(max(1, _NARROW_LETTERS // (longest + 4)), 4)
         legend: Specification = {
-            "title": None, "orient": "bottom", "columns": {"expr": f"{_NARROW} ? 1 : 4"}, "symbolOpacity": 1,
+            "title": None, "orient": "bottom", "columns": columns, "symbolOpacity": 1,
             "labelLimit": 0, "direction": "horizontal", "symbolSize": 75,
+            "columnPadding": 28,
         }  # fmt: skip
         scale = {"domain": list(self.names), "range": list(values)}
         kept = legend if self.legend else None
@@ -89,13 +107,14 @@ _CONFIG = {
 }
 
 
-def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedChart]:
+def place(figure: Figure, marks: Sequence[Mark], question: str, *, narrow: bool = False) -> list[PlacedChart]:
     """A specification for each chart that has something to show.
 
     Args:
         figure: which charts.
         marks: of the systems to show, in their order, from `marks_of`.
         question: what the analysis asks; part of what is said of each chart to those who do not see it.
+        narrow: whether it is drawn for a narrow screen.
 
     Charts share one legend, rows are named once a line, and names are short: cutting them is left neither to Vega nor
     to an expression, which may leave half of a character that the converter cannot draw.
@@ -114,7 +133,9 @@ def place(figure: Figure, marks: Sequence[Mark], question: str) -> list[PlacedCh
         legend = series != [""] and len(series) <= _MOST_IN_LEGEND
         rows = first_of_each(mark.row for mark in own) if chart.kind == "intervals" else []
         beside = len(placed) % figure.columns > 0 and rows == placed[-1].rows != []
-        look = _Look(chart.series.title, series, legend, row_names=not beside)
+        look = _Look(
+            chart.series.title, series, legend, row_names=not beside, narrow=narrow, half=narrow and figure.columns > 1
+        )
         title, _, more = own[0].panel.partition("\n")
         layers, own_height = _KINDS[chart.kind](chart, own, look)
         said = " ".join(part for part in (question, title, _BELOW) if part)
@@ -172,15 +193,16 @@ def _short(names: Iterable[str], width: int) -> dict[str, str]:
     return found
 
 
-def _axis(axis: Axis, field: str) -> Specification:
+def _axis(axis: Axis, field: str, look: _Look, *, upright: bool = False) -> Specification:
     """A quantitative axis of this field."""
     free = axis.low is None
     scale: Specification = {"zero": axis.zero and free, "nice": free and not axis.whole}
     scale |= {} if free else {"domainMin": axis.low}
     scale |= {} if axis.high is None else {"domainMax": axis.high}
     scale |= {"padding": 12} if axis.whole and free else {}
-    ticks: object = axis.ticks or {"expr": f"{_NARROW} ? 4 : 8"}
-    title = f"{axis.title}, 95% interval" if axis.intervals else axis.title
+    ticks = 2 if look.half and not upright else axis.ticks or look.fitting(4, 8)
+    said = f"{axis.title}, 95% interval" if axis.intervals else axis.title
+    title = look.lines(said, _SIDE_LETTERS if upright or look.half else _NARROW_LETTERS)
     shown: Specification = {"title": title, "tickCount": ticks, "labelFlush": False}
     shown |= {"tickMinStep": 1, "format": "d"} if axis.whole else {}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
@@ -214,35 +236,54 @@ def _by_name(field: str, names: Sequence[object], **more: object) -> Specificati
 def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     axis, rows = chart.across, first_of_each(mark.row for mark in marks)
     crowded = chart.side_by_side and len(look.names) > 1 and len(rows) < len(marks)
-    looks: Specification = {"color": look.colour(), "y": _by_name("row", rows, axis=_row_axis(look))}
+    band, space = 12 * len(look.names) + 14 if crowded else 30, 0
+    names: Specification = _by_name("row", rows, axis=_row_axis(look))
+    if look.narrow:  # names stand within the chart, above what they name
+        space = _NAME_HEIGHT
+        band += space - 12
+        names["axis"] = _BARE | {"labelLimit": 0, "labelAlign": "left", "labelPadding": 0, "labelOffset": -band / 2 + 2}
+        names["scale"] |= {"paddingInner": space / band, "paddingOuter": space / band}
+    looks: Specification = {"color": look.colour(), "y": names}
     if crowded:
         looks["yOffset"] = _by_name("series", look.names)
-    value = _axis(axis, "value")
+    value = _axis(axis, "value", look)
     limits = {**looks, "x": {**value, "field": "low"}, "x2": {"field": "high"}}
     layers = [
         _layer("rule", limits, strokeWidth=2.5),
         _layer("point", {**looks, "x": value, "shape": look.shape()}, filled=True, size=75),
     ]
     layers += [_layer("rule", {"x": {"datum": 0}}, strokeDash=[4, 3], color=_GREY)] if axis.zero else []
-    height = len(rows) * (12 * len(look.names) + 14 if crowded else 30)
+    height = len(rows) * band + space
     return [_over(marks, layers)], max(height, 60)
+
+
+def _at_places(chart: Chart, look: _Look) -> Specification:
+    """The horizontal axis of curves over named places; several curves stand side by side."""
+    labels = {
+        "title": look.lines(chart.across.title, _NARROW_LETTERS),
+        "labelAngle": 0,
+        "labelOverlap": True,
+        "grid": False,
+    }
+    labels |= {"labelExpr": "split(datum.label, ' ')"} if look.narrow else {}  # a word a line
+    looks: Specification = {"x": _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}}
+    if len(look.names) > 1:
+        offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
+        looks["xOffset"] = _by_name("series", look.names) | offset
+    return looks
 
 
 def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
-    value = _axis(up, "value")
-    looks: Specification = {"color": look.colour(), "x": _axis(across, "at"), "y": value}
+    value = _axis(up, "value", look, upright=True)
+    looks: Specification = {"color": look.colour(), "x": _axis(across, "at", look), "y": value}
     sized: Specification = {}
     if chart.places:
-        labels = {"title": across.title, "labelAngle": 0, "labelOverlap": True, "grid": False}
-        looks["x"] = _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}
-        if len(look.names) > 1:
-            offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
-            looks["xOffset"] = _by_name("series", look.names) | offset
+        looks |= _at_places(chart, look)
     else:  # the size of a dot is the number of samples
         scale = {"range": [20, 160], "zero": True}
         sized = {"size": {"field": "count", "type": "quantitative", "scale": scale, "legend": None}}
-    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}}
+    limits = {**looks, "y": _axis(up, "low", look, upright=True), "y2": {"field": "high"}}
     layers = [
         _layer("rule", limits, strokeWidth=1.5),
         _layer("line", looks, strokeWidth=1.5),
@@ -253,11 +294,17 @@ def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         marked = _layer("rule", {"x": looks["x"]}, strokeDash=[1, 3], color=_GREY)
         return [{"data": {"values": [{"at": place} for place in chart.marked]}, **marked}, over], 170
     diagonal = _layer("line", {"x": looks["x"], "y": value}, strokeDash=[4, 3], color=_GREY, strokeWidth=1)
-    return [{"data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]}, **diagonal}, over], 220
+    return [
+        {"data": {"values": [{"at": 0, "value": 0}, {"at": 1, "value": 1}]}, **diagonal},
+        over,
+    ], 150 if look.half else 220
 
 
 def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
-    places: Specification = {"x": _axis(chart.across, "at"), "y": _axis(chart.values, "value")}
+    places: Specification = {
+        "x": _axis(chart.across, "at", look),
+        "y": _axis(chart.values, "value", look, upright=True),
+    }
     looks: Specification = {"color": look.colour(), **places}
     around = {**looks, "fill": {**look.colour(), "legend": None}, "order": {"field": "order", "type": "quantitative"}}
     shown = {**looks, "shape": look.shape()}
@@ -274,26 +321,26 @@ def _regions(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     detail = {**places, "detail": {"field": "mean", "type": "quantitative"}}
     curves = _layer("line", detail, strokeDash=[2, 3], strokeWidth=0.8, color=_GREY, clip=True)
     text = {**places, "text": {"field": "mean", "type": "nominal"}}
-    names = _layer("text", text, align="right", baseline="bottom", fontSize=10, color=_GREY)
+    names = _layer("text", text, align="right", baseline="bottom", fontSize=11, color=_GREY)
     ellipses = [row for mark in marks for row in _outline(mark)]
     data = ((equal, curves), (named, names), (ellipses, outline))
     behind: list[Specification] = [{"data": {"values": values}, **layer} for values, layer in data]
-    return [*behind, _over(marks, [_layer("point", shown, filled=True, size=60)])], 240
+    return [*behind, _over(marks, [_layer("point", shown, filled=True, size=60)])], 150 if look.half else 240
 
 
 def _pairs(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     names = first_of_each([*(mark.who for mark in marks), *(mark.other for mark in marks)])
     numbers = {name: number for number, name in enumerate(names, start=1)}
     numbered = [f"{number}  {name}" for name, number in numbers.items()]
-    title = "number of the system, as at the left"
-    columns = _by_name(
-        "column", list(numbers.values()), axis={"title": title, "labelAngle": 0, "ticks": False, "domain": False}
-    )
-    where: Specification = {
-        "y": _by_name("numbered", numbered, axis=_row_axis(look)),
-        "x": columns | {"type": "ordinal"},
-    }
-    gradient = {"title": chart.across.title, "orient": "bottom", "gradientLength": {"expr": f"{_NARROW} ? 200 : 300"}}
+    axis: Specification = {"title": "number of the system, as at the left", "labelAngle": 0, "ticks": False}
+    rows = _by_name("numbered", numbered, axis=_row_axis(look))
+    if look.narrow:  # numbers at the left too, and the names as lines below
+        listed = [f"{one} " for one in numbered]
+        axis |= {"title": ["number of the system:", *listed], "titleAlign": "left", "titleAnchor": "start"}
+        rows["axis"] = _BARE | {"labelExpr": "split(datum.label, ' ')[0]"}
+    columns = _by_name("column", list(numbers.values()), axis=axis | {"domain": False})
+    where: Specification = {"y": rows, "x": columns | {"type": "ordinal"}}
+    gradient = {"title": chart.across.title, "orient": "bottom", "gradientLength": look.fitting(200, 300)}
     scale = {"scheme": "cividis", "domain": [chart.across.low, chart.across.high], "clamp": True}
     colour = {"field": "value", "type": "quantitative", "legend": gradient, "scale": scale}
     ink = {"condition": {"test": "datum.value < 0.5", "value": "#ffffff"}, "value": "#000000"}
@@ -324,14 +371,16 @@ def _scatter(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         scale = {"type": "log", "nice": False, "padding": 20}
     elif paid:
         scale = {"type": "symlog", "constant": min(paid), "nice": True}
-    ticks = {"expr": f"{_NARROW} ? 3 : 6"}
-    axis = {"title": title, "format": "~g", "tickCount": ticks, "labelOverlap": True}
+    named = look.lines(title, _NARROW_LETTERS)
+    axis = {"title": named, "format": "~g", "tickCount": look.fitting(3, 6), "labelOverlap": True}
     horizontal = {"field": "at", "type": "quantitative", "scale": scale, "axis": axis}
     looks = {"color": look.colour(), "x": horizontal}
-    limits = {**looks, "y": _axis(up, "low"), "y2": {"field": "high"}}
+    limits = {**looks, "y": _axis(up, "low", look, upright=True), "y2": {"field": "high"}}
     layers = [
         _layer("rule", limits, strokeWidth=2),
-        _layer("point", {**looks, "y": _axis(up, "value"), "shape": look.shape()}, filled=True, size=90),
+        _layer(
+            "point", {**looks, "y": _axis(up, "value", look, upright=True), "shape": look.shape()}, filled=True, size=90
+        ),
     ]
     return [_over(marks, layers)], 340
 

@@ -14,6 +14,7 @@ from collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, 
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.transfer import DownloadPolicy
+from tests.fakes import fails_with, refused
 
 LIAR = ["7.json", "false", 'The "Bridge Act closed nine bridges.', "roads", "ann-example", "Mayor", "Ohio", "none"]
 ROWS: dict[str, dict[str, object]] = {
@@ -175,8 +176,7 @@ def test_a_file_of_fever_is_not_taken_for_one_of_fever_2(name: str, field: str, 
     row = {"id": 7, "label": "SUPPORTS", "claim": "Basalt is a rock.", "evidence": [], field: "any"}
     path = tmp_path / get_dataset(name).files[0].name
     path.write_text(json.dumps(row))
-    with pytest.raises(SourceError, check=lambda error: error.code == "other-dataset"):
-        read_dataset(get_dataset(name), path, part=True)
+    refused("other-dataset", read_dataset, get_dataset(name), path, part=True)
 
 
 BROKEN = {
@@ -213,8 +213,7 @@ def test_broken_rows_of_tables_are_named(row: str, tmp_path: Path) -> None:
 
 def test_an_open_quote_swallows_no_rows_silently(tmp_path: Path) -> None:
     rows = ["id,evidence,claim,label,topic_ip,question", '7,"open,Tea,Neutral,3,q', "8,closed,Tea,Neutral,3,q"]
-    with pytest.raises(SourceError, check=lambda error: error.code == "bad-csv"):
-        read_dataset(get_dataset("healthver"), write(tmp_path, "part.csv", rows), part=True)
+    refused("bad-csv", read_dataset, get_dataset("healthver"), write(tmp_path, "part.csv", rows), part=True)
 
 
 REAL = {
@@ -301,6 +300,5 @@ def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
 
 
 def test_where_no_hash_is_known_the_authors_address_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="MitigateMisinfo") as error:
+    with fails_with("no-download", "MitigateMisinfo"):
         fetch_dataset(get_dataset("liar-new"), tmp_path, progress=lambda _: None)
-    assert error.value.code == "no-download"

@@ -10,9 +10,9 @@ import pytest
 
 from collectors.labelled import IMPORTERS, read_judged
 from hellofresh.cli.arguments.training import CRITERIA, JUDGED
-from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase
+from tests.fakes import refused
 
 
 def test_help_names_every_importer_and_criterion() -> None:
@@ -54,10 +54,7 @@ def test_a_table_reads_alike_in_every_form_and_under_other_names(end: str, tmp_p
 )
 def test_a_table_that_cannot_be_read_is_refused(content: str, code: str, tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text(content)
-    with pytest.raises(SourceError) as caught:
-        read_judged("table", tmp_path / "own.csv", "refutation")
-    assert caught.value.code == code
-    assert "own.csv" in str(caught.value)
+    assert "own.csv" in refused(code, read_judged, "table", tmp_path / "own.csv", "refutation")
 
 
 def test_the_top_quarter_is_polite_and_the_bottom_quarter_impolite(tmp_path: Path) -> None:
@@ -72,8 +69,7 @@ def test_the_top_quarter_is_polite_and_the_bottom_quarter_impolite(tmp_path: Pat
     (tmp_path / "wikipedia.annotated.csv").write_text(f"Id,Request,Normalized Score\n{original}")
     again = read_judged("politeness", tmp_path / "wikipedia.annotated.csv", "politeness")
     assert again.examples == found.examples
-    with pytest.raises(UsageError, check=lambda error: error.code == "no-label"):
-        read_judged("politeness", tmp_path / "wikipedia.jsonl", "factuality")
+    refused("no-label", read_judged, "politeness", tmp_path / "wikipedia.jsonl", "factuality")
 
 
 def test_replies_of_misinfocorrect_meet_all_criteria_and_strategies_tell_those_that_do_not(tmp_path: Path) -> None:
@@ -90,8 +86,7 @@ def test_replies_of_misinfocorrect_meet_all_criteria_and_strategies_tell_those_t
         found = read_judged("misinfocorrect", tmp_path / "replies.csv", criterion)
         assert [item.label for item in found.examples] == [labels[place] for _, labels in replies]
     (tmp_path / "other.tsv").write_text("only one column\n")
-    with pytest.raises(SourceError, check=lambda error: error.code == "bad-columns"):
-        read_judged("misinfocorrect", tmp_path / "other.tsv", "refutation")
+    refused("bad-columns", read_judged, "misinfocorrect", tmp_path / "other.tsv", "refutation")
 
 
 def healthver(folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -70,9 +70,3 @@ class Wiki:
 def wiki() -> Wiki:
     """Makes histories and exports."""
     return Wiki()
-
-
-@pytest.fixture(scope="session")
-def code_of() -> Callable[[pytest.ExceptionInfo[Exception]], str]:
-    """The stable name of the error that was raised."""
-    return lambda info: getattr(info.value, "code", "")

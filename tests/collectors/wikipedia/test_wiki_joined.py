@@ -16,6 +16,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import write_candidates
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.wikipedia_edits import TASK
+from tests.fakes import fails_with, refused
 
 QUARTER = Quarter(2026, 2)
 WORDS = ("mill", "river", "water", "stone", "wheel", "miller", "flour", "bread", "grain", "field", "harvest", "autumn")
@@ -149,9 +150,8 @@ def test_a_missing_part_is_refused(wiki, export, listed, missing):
     if listed:
         cut.sums()
     gone = files.pop(missing)
-    with pytest.raises(SourceError) as caught:
+    with fails_with("missing-part") as caught:
         run(files)
-    assert caught.value.code == "missing-part"
     assert not listed or gone.name in caught.value.what
 
 
@@ -161,9 +161,8 @@ def test_without_the_last_parts_a_page_is_warned_of_and_one_part_alone_is_refuse
     parts = cut.cut(3, "Mill", story(wiki, 3), 3)
     files = [parts[place] for place in listed or (2,)]
     if len(files) == 1:
-        with pytest.raises(SourceError, match="is one part of a page by its name, and another is in none") as caught:
+        with fails_with("missing-part", "is one part of a page by its name, and another is in none"):
             run(files)
-        assert caught.value.code == "missing-part"
     else:
         assert any("a missing last one would not show" in warning for warning in run(files).warnings)
 
@@ -212,8 +211,7 @@ def test_a_part_that_holds_another_page_than_its_name_says_is_refused(wiki, expo
     first = cut.cut(3, "Mill", history[:7], 1)[0]
     own, other = wiki.page_xml("Mill", history[7:], id_=3), wiki.page_xml("River", story(wiki, 4), id_=4)
     pages = {"other": [other], "none": [], "more": [own, other]}[second]
-    with pytest.raises(SourceError, check=lambda error: error.code == "other-page"):
-        run([first, cut.write("p3r3107r3113", *pages)])
+    refused("other-page", run, [first, cut.write("p3r3107r3113", *pages)])
 
 
 def test_a_temporary_account_is_one_user(wiki, export):

@@ -26,6 +26,7 @@ from hellofresh.core.errors import ConfigError, UsageError, WorkspaceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
+from tests.fakes import refused
 
 QUARTER = Quarter(2026, 2)
 API = "https://wiki.example.org/w/api.php"
@@ -276,6 +277,4 @@ def test_the_whole_path_takes_a_configured_wiki(tmp_path):
     expected = {"drawn_pages": 8, "window_minutes": 7, "per_window": 6, "lookback": 0}
     assert expected.items() <= numbered.parameters.items()
     assert "me@example.org" not in str(job.parameters)
-    with pytest.raises(UsageError) as info:
-        configured(tmp_path, f'api = "{API}"\n')
-    assert info.value.code == "no-contact"
+    refused("no-contact", configured, tmp_path, f'api = "{API}"\n')

@@ -28,8 +28,8 @@ from collectors.wikipedia.source import EditSampling, LiveSource
 from collectors.wikipedia.stability import Fate
 from collectors.wikipedia.wikitext import Kind
 from hellofresh.cli import main
-from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
+from tests.fakes import fails_with, refused
 
 pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"
@@ -224,16 +224,13 @@ def test_a_stopped_run_goes_on_without_asking_again(mediawiki, live, monkeypatch
     assert len(sent) == before
 
 
-def test_a_title_that_is_not_there_is_named(live, code_of):
-    with pytest.raises(SourceError, match="No such thing") as info:
+def test_a_title_that_is_not_there_is_named(live):
+    with fails_with("unknown-page", "No such thing"):
         live(Quarter(2008, 1), titles=("Amen", "No such thing"))
-    assert code_of(info) == "unknown-page"
 
 
-def test_a_quarter_before_the_recent_changes_is_refused(live, code_of):
-    with pytest.raises(SourceError) as info:
-        live(Quarter(1999, 1), titles=())
-    assert code_of(info) == "no-recent-changes"
+def test_a_quarter_before_the_recent_changes_is_refused(live):
+    refused("no-recent-changes", live, Quarter(1999, 1), titles=())
 
 
 def test_the_command_collects_and_skips_what_is_done(mediawiki, monkeypatch, tmp_path, capsys):
@@ -437,7 +434,7 @@ def test_what_was_deleted_since_is_gone_or_decided_by_what_was_kept(mediawiki, s
         assert site.page(id_, around=edits[1]) is None
 
 
-def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, story, live, code_of):
+def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, story, live):
     draw = {"titles": (), "window_minutes": 14 * 24 * 60}
     first = live(Quarter(2008, 1), **draw)
     with mediawiki.database() as db, db:
@@ -446,6 +443,4 @@ def test_what_was_drawn_in_time_stays_drawn_when_the_wiki_forgets(mediawiki, sto
     assert first.funnel.rows_in
     assert (again.funnel, by_id(again)) == (first.funnel, by_id(first))
     assert (len(first.warnings), len(again.warnings)) == (0, 1)
-    with pytest.raises(SourceError) as info:
-        live(Quarter(2008, 2), **draw)
-    assert code_of(info) == "no-recent-changes"
+    refused("no-recent-changes", live, Quarter(2008, 2), **draw)

@@ -9,8 +9,9 @@ import pytest
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.export import shards
 from collectors.wikipedia.stability import EditsSettings
-from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
+from tests.fakes import fails_with, refused
 
 QUARTER = Quarter(2026, 2)
 
@@ -69,18 +70,14 @@ def test_a_checksum_of_the_files_own_comes_first(folder, line):
     assert checked(folder) == 1
 
 
-@pytest.mark.parametrize("name", ["SHA256SUMS", "shard-1.xml.sha256"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("name", "jobs"), [("SHA256SUMS", 1), ("SHA256SUMS", 2), ("shard-1.xml.sha256", 1)])
 def test_a_file_that_is_not_what_it_should_be_is_refused(folder, name, jobs):
     (folder / name).write_text(f"{'0' * 64}  shard-1.xml\n")
-    with pytest.raises(SourceError, match=r"shard-1\.xml.*expected 0000") as info:
+    with fails_with("checksum-mismatch", r"shard-1\.xml.*expected 0000"):
         collect(QUARTER, [folder], EditsSettings(), jobs=jobs)
-    assert info.value.code == "checksum-mismatch"
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"\xff\xfe", ("0" * 64 + "  other.xml").encode()])
 def test_a_checksum_file_that_says_nothing_is_refused(folder, content):
     (folder / "shard-1.xml.sha256").write_bytes(content)
-    with pytest.raises(SourceError) as info:
-        collect(QUARTER, [folder], EditsSettings())
-    assert info.value.code == "bad-checksums"
+    refused("bad-checksums", collect, QUARTER, [folder], EditsSettings())

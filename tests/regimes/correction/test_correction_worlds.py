@@ -84,24 +84,20 @@ class _Inline:
         self.name, self.dimensions = "letters", 2
 
 
-def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) -> None:
+async def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) -> None:
     async def at_once(work, *given):
         return work(*given)
 
     monkeypatch.setattr(asyncio, "to_thread", at_once)
     prompts = load_prompt_set("corrections", "correction")
     seen: Counter[str] = Counter()
-
-    async def all_worlds() -> None:
-        for seed in range(WORLDS):
-            world, regime, sample, bound, numbers = _judged(desk, seed)
-            slots = get_task("corrections").slots(sample)
-            case = Case(sample, prompts.prompts[:1], prompts, slots, world.ask, world)
-            outcome = await regime.solve(case)
-            seen.update(_check(world, outcome, bound, numbers))
-            assert len(world.asked) <= regime.ceiling(1)
-
-    asyncio.run(all_worlds())
+    for seed in range(WORLDS):
+        world, regime, sample, bound, numbers = _judged(desk, seed)
+        slots = get_task("corrections").slots(sample)
+        case = Case(sample, prompts.prompts[:1], prompts, slots, world.ask, world)
+        outcome = await regime.solve(case)
+        seen.update(_check(world, outcome, bound, numbers))
+        assert len(world.asked) <= regime.ceiling(1)
     assert (
         min(seen[name] for name in ("used", "after", "undated", "stopped", "not-needed", "irrelevant", "satire")) > 50
     )

@@ -29,6 +29,7 @@ from hellofresh.tasks.outputs import Output
 
 _SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
+_MOST_HOSTS = 1000
 _LOOPBACK = "127.0.0.1"
 _RETRIED = "x-stainless-retry-count"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
@@ -71,7 +72,7 @@ class EndpointServer:
         port: 0 for one that is free.
         token: what opens it.
         socket: another place to listen at, for a program without a network.
-        elsewhere: requests for other addresses, which came since this one is named as proxy; by host.
+        elsewhere: requests for other addresses, which came since this one is named as proxy; by host, up to 1,000.
     """
 
     port: int = 0
@@ -115,6 +116,11 @@ class EndpointServer:
             await runner.cleanup()
 
     @property
+    def connections(self) -> int:
+        """Number of open connections."""
+        return 0 if self._runner is None or self._runner.server is None else len(self._runner.server.connections)
+
+    @property
     def origin(self) -> str:
         return f"http://{_LOOPBACK}:{self.port}"
 
@@ -137,6 +143,8 @@ class EndpointServer:
             response = _failed(error.status, "bad-request", error.reason)
         except web.RequestPayloadError:
             response = _failed(400, "bad-request", "the body is not in the encoding that it names")
+        except ConnectionResetError:
+            response = _failed(400, "bad-request", "the client has gone")
         response.force_close()  # so that clients that are never closed hold no connection when the run ends
         return response
 
@@ -144,7 +152,8 @@ class EndpointServer:
         host = request.headers.get("Host", "").lower()
         ours = host in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}")
         if self.socket is not None and not ours:
-            self.elsewhere[host[:200]] += 1
+            known = host[:200] in self.elsewhere or len(self.elsewhere) < _MOST_HOSTS
+            self.elsewhere[host[:200] if known else "others"] += 1
         if not ours or "Origin" in request.headers:
             raise web.HTTPForbidden(reason="only programs of this machine may ask, by its loopback address")
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
