@@ -140,7 +140,7 @@ def _compose(visit: Visit) -> None:
 
 
 _WHO = (
-    ("Writer 1, 2, ...", "Programs that write by X's interface for note writers. X names them by pseudonyms only; a "
+    ("Writer 1, 2, ...", "Programs that write through X's interface for note writers. X gives only their pseudonyms; a "
      "number stays the same from quarter to quarter. A name behind it is claimed by who listed the writer's notes; "
      "note ids are public, so it is not proven."),
     ("People", "All notes by people, with whom the others are compared."),
