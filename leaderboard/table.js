@@ -146,7 +146,10 @@
         choose({ compare: [...others, ...(box.checked ? [name] : [])].join(",") }, false);
       });
       box.addEventListener("keydown", (event) => event.key === "Enter" && bar.querySelector("a")?.click());
-      row.cells[0].append(box);
+      const target = document.createElement("label"); // larger than the box, for fingers
+      target.className = "hf-box";
+      target.append(box);
+      row.cells[0].append(target);
       return [[name, box]];
     }
 

@@ -118,11 +118,9 @@ def _show_standings(output: CommandOutput, workspace: Workspace, study: RatedStu
         title = study.rubric.criterion(criterion).title + (f", {part}: {value}" if part else "")
         lines = []
         for item in rows:
-            place, limits = item.standing, interval(item.interval.low, item.interval.high, ".2f")
-            rank, ranks, tie = (
-                ("-",) * 3 if place is None else (place.rank, f"{place.low}-{place.high}", place.tie_group)
-            )
-            lines.append((rank, item.system, f"{item.mean:.2f}", limits, ranks, tie, item.n))
+            mean, limits = f"{item.mean:.2f}", interval(item.low, item.high, ".2f")
+            ranks = "-" if item.rank is None else f"{item.rank_low}-{item.rank_high}"
+            lines.append((item.rank or "-", item.system, mean, limits, ranks, item.tie_group or "-", item.n))
         output.table(title, ("rank", "system", "mean", "95%", "ranks", "tie group", "rated"), lines)
 
 

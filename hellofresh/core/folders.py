@@ -10,8 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import NonNegativeInt
+
 from hellofresh.core.errors import unwritable
 from hellofresh.core.files import sha256_file, sweep_leftovers, temporary_prefix
+from hellofresh.core.strict import Open
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,6 +33,15 @@ class ListedFile:
         """Whether the folder holds the file unchanged."""
         path = folder / self.path
         return path.is_file() and sha256_file(path) == self.sha256
+
+
+class FileEntry(Open):
+    """A file: its place below the folder, size in bytes, SHA-256 and rows."""
+
+    path: str
+    size: NonNegativeInt
+    sha256: str
+    rows: NonNegativeInt
 
 
 def foreign_files(folder: Path, known: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Parquet tables, each declared once by the dataclass of its rows and written atomically.
+"""Parquet tables, each declared once by the type of its rows and written atomically.
 
 Only a field that may be None becomes a column that may have empty cells.
 """
@@ -10,17 +10,13 @@ import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 import polars as pl
 
 from hellofresh.core.files import atomic_path
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 
 _PROBE = 2**20
 _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
@@ -31,7 +27,7 @@ _TYPES: Mapping[object, pl.DataType] = {
 _WORDS = {pl.String: "text", pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Boolean: "true or false",
           pl.List: "lists"}  # fmt: skip
 
-Row = TypeVar("Row", bound="DataclassInstance")
+Row = TypeVar("Row")
 
 
 class BadTableError(ValueError):
@@ -55,8 +51,8 @@ class Table(Generic[Row]):
     """The columns of a table.
 
     Attributes:
-        row: the dataclass of its rows; fields are text, whole numbers, numbers, truth values, or tuples of text or of
-            numbers.
+        row: the type of its rows, a dataclass or a model of pydantic; fields are text, whole numbers, numbers, truth
+            values, or tuples of text or of numbers.
         keys: columns before the row's, without empty cells.
     """
 
@@ -66,7 +62,8 @@ class Table(Generic[Row]):
 
     def __post_init__(self) -> None:
         hints = get_type_hints(self.row)
-        columns = {name: _column(hints[name]) for name in self.row.__dataclass_fields__}
+        names = [one.name for one in fields(self.row)] if is_dataclass(self.row) else self.row.model_fields  # type: ignore[attr-defined]
+        columns = {name: _column(hints[name]) for name in names}
         object.__setattr__(self, "_columns", columns)
 
     @property
@@ -93,7 +90,7 @@ class Table(Generic[Row]):
             if isinstance(frame[name].dtype, pl.List):
                 values = [None if value is None else tuple(value) for value in values]
             columns.append(values)
-        if any(one.kw_only for one in fields(self.row)):
+        if not is_dataclass(self.row) or any(one.kw_only for one in fields(self.row)):
             return [self.row(**dict(zip(self._columns, values, strict=True))) for values in zip(*columns, strict=True)]
         return list(map(self.row, *columns))
 

@@ -29,6 +29,12 @@ class Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
 
 
+class Open(BaseModel):
+    """A frozen type that keeps unknown fields and does not convert values."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
 S = TypeVar("S", bound=Strict)
 
 _LISTED = "docs/sources.md, docs/models.md, docs/releases.md and docs/site.md list every key."

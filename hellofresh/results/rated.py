@@ -15,7 +15,7 @@ No text of a sample or response is in them. Ratings of samples that were taken d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +39,8 @@ from hellofresh.judging.study import (
 from hellofresh.releases.life.load import Published
 from hellofresh.results.build import panel_of
 from hellofresh.results.rated_entries import rated_entries
-from hellofresh.results.standings import Standing, standings_of
-from hellofresh.stats.intervals import Interval
+from hellofresh.results.standings import standings_of
+from hellofresh.results.tables import RatedStanding
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response
@@ -49,38 +49,6 @@ from hellofresh.tasks.samples import Label, Sample
 PARTS = ("modality", "domain")
 """Fields of samples by which the board divides them."""
 _RESAMPLES = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class RatedStanding:
-    """A system's standing on one criterion, on all samples or on a part of them.
-
-    Attributes:
-        kind: whose ratings.
-        criterion: id in the rubric.
-        part, value: field of the samples and its value; both empty for all samples.
-        system: its name.
-        n: samples of its that were rated.
-        mean, interval: of its ratings.
-        standing: its rank, rank interval and tie group; None where it is not ranked.
-    """
-
-    kind: str
-    criterion: str
-    part: str
-    value: str
-    system: str
-    n: int
-    mean: float
-    interval: Interval
-    standing: Standing | None
-
-    @property
-    def place(self) -> dict[str, int | None]:
-        """As cells: its rank with the best and the worst one, and its tie group."""
-        found = self.standing
-        cells = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
-        return dict(zip(("rank", "rank_low", "rank_high", "tie_group"), cells, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +109,12 @@ def _standings(
         asked = system.headline.asked
         if not asked.any():
             continue
-        made, name = panel.measured(system.headline, asked), names[system.origin]
-        place = ranks.get(system.origin)
-        rows.append(RatedStanding(kind, criterion.id, "", "", name, int(asked.sum()), *made, place))
-    return sorted(rows, key=lambda row: (row.standing.rank if row.standing else np.inf, -row.mean, row.system))
+        value, made = panel.measured(system.headline, asked)
+        found = ranks.get(system.origin)
+        place = (None,) * 4 if found is None else (found.rank, found.low, found.high, found.tie_group)
+        measured = names[system.origin], int(asked.sum()), value, made.low, made.high
+        rows.append(RatedStanding(kind, criterion.id, "", "", *measured, *place))
+    return sorted(rows, key=lambda row: (row.rank or np.inf, -row.mean, row.system))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +165,6 @@ def publish_ratings(workspace: Workspace, edition: Edition, task: Task) -> list[
     )
     write_parquet(key, _KEY.frame(keys).sort("response"))
     write_bytes(rubric, files.ratings.with_name(f"{task.name}.rubric.toml").read_bytes())
-    write_jsonl(standings, map(_published, rated_standings(study, task, samples)))
+    found = map(asdict, rated_standings(study, task, samples))
+    write_jsonl(standings, ({name: value for name, value in row.items() if name != "kind"} for row in found))
     return paths
-
-
-def _published(one: RatedStanding) -> dict[str, object]:
-    said = {name: getattr(one, name) for name in ("criterion", "part", "value", "system", "n", "mean")}
-    return said | {"low": one.interval.low, "high": one.interval.high} | one.place

@@ -117,7 +117,7 @@ HAS_WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairDifference:
     """How two systems or writers differ.
 
     Attributes:
@@ -210,6 +210,35 @@ class PeopleRow:
     failed: int
     agreement: float | None = None
     missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RatedStanding:
+    """A system's standing on one criterion of a rubric, on all samples or on a part of them.
+
+    Attributes:
+        kind: whose ratings: `person`, `model`, `classifier` or `rule`.
+        criterion: id in the rubric.
+        part, value: field of the samples and its value; both empty for all samples.
+        system: its name.
+        n: samples of its that were rated.
+        mean, low, high: of its ratings, with the limits of the 95% interval.
+        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
+    """
+
+    kind: str
+    criterion: str
+    part: str
+    value: str
+    system: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    rank: int | None
+    rank_low: int | None
+    rank_high: int | None
+    tie_group: int | None
 
 
 @dataclass(frozen=True, slots=True)

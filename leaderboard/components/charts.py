@@ -254,7 +254,8 @@ def curves(
     if scale.reference is not None:
         behind = _box("reference", bottom=scale.share(scale.reference))
     plot = el("div", *_levels(scale), behind, *reversed(drawn), class_="hf-plot")
-    shown = el("div", plot, _scale(ticks), class_="hf-reliability" if square else "hf-curves", aria_hidden="true")
+    kind = "hf-reliability" if square else "hf-curves"
+    shown = el("div", plot, _scale(ticks), class_=kind, style=f"--ticks:{len(ticks)}", aria_hidden="true")
     names = [
         el("li", el("i", class_=f"hf-line-{number}"), named(name, 40)) for number, (name, _) in enumerate(series[:most])
     ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.core.editions import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
-from hellofresh.results.board.schema import DatasetRow, LabelCount, Prospect
+from hellofresh.results.board.schema import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -59,7 +60,7 @@ def introduction(board: Board, split: SplitKey) -> Html:
         return _prospective(board, split)
     task = TASKS.get(split.task)
     asked: list[Html | str] = [el("strong", task.question), " "] if task else []
-    dataset = board.first(DatasetRow, split)
+    dataset = board.first(DatasetFacts, split)
     if dataset is not None:
         labels, name = board.rows(LabelCount, split), visible(dataset.name, 200)
         shares = ", ".join(f"{row.samples:,} {visible(class_name(split.task, row.label), 60)}" for row in labels)
@@ -83,7 +84,7 @@ def _version(split: SplitKey) -> str:
 
 def dataset_section(board: Board, split: SplitKey) -> Html | None:
     """Version, content, licence and label counts of a frozen edition; None for a quarter."""
-    dataset = board.first(DatasetRow, split)
+    dataset = board.first(DatasetFacts, split)
     if dataset is None:
         return None
     lines: list[tuple[str, Html | str]] = [
@@ -107,7 +108,7 @@ def dataset_section(board: Board, split: SplitKey) -> Html | None:
 
 def contamination_notice(board: Board, split: SplitKey) -> Html | None:
     """Warning that systems may have seen a frozen edition, and since when; None for a quarter."""
-    dataset = board.first(DatasetRow, split)
+    dataset = board.first(DatasetFacts, split)
     if dataset is None:
         return None
     since = day(parse_utc(f"{dataset.published}T00:00:00Z"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from hellofresh.core.editions import split_name
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import parse_utc
 from hellofresh.results.board.schema import (
     Distribution,
@@ -14,7 +15,6 @@ from hellofresh.results.board.schema import (
     License,
     PeriodDates,
     ReleaseFacts,
-    ReleaseFile,
     SourceRow,
 )
 from hellofresh.tasks import TASKS
@@ -56,7 +56,7 @@ _FLIPS_SAID = (
     "How many colluding accounts or editors could have flipped a label, by the rules that decided it. 0: the rules "
     "alone do not give the label. For notes, 65 means more than 64."
 )
-_LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
+_LENGTHS = "Each bar shows the middle half of the samples (dark), the middle 80% (pale) and the median (tick)."
 _FOLDER = "data/published"
 _MEANINGS = {
     "samples.jsonl": "what is asked",
@@ -97,7 +97,7 @@ def _compose(visit: Visit) -> None:
         _spreads("Facts by label", _FACTS_SAID, found, "fact", split) if revealed else not_yet,
         _flip_costs(board, split),
         _licenses(board.rows(License, split)),
-        _release(release, board.rows(ReleaseFile, split), board.rows(SourceRow, split)) if release else None,
+        _release(release, board.rows(FileEntry, split), board.rows(SourceRow, split)) if release else None,
         _verify(release, split) if release else None,
     )
 
@@ -286,7 +286,7 @@ def _licenses(found: Sequence[License]) -> Html | None:
     return el("section", heading("Licences"), facts(lines)) if lines else None
 
 
-def _release(release: ReleaseFacts, files: Sequence[ReleaseFile], sources: Sequence[SourceRow]) -> Html:
+def _release(release: ReleaseFacts, files: Sequence[FileEntry], sources: Sequence[SourceRow]) -> Html:
     """The contents of the manifest."""
     rule = draw = None
     if release.rule:

@@ -56,7 +56,10 @@ def _compose(visit: Visit) -> None:
     board, split = visit.board, visit.split()
     visit.show(_next(board))
     _show_results(visit, split)
-    visit.show(_hardest(visit, split), _over_quarters(board, split))
+    visit.show(
+        _hardest(visit, split),
+        None if too_few(fixed_rows(board, split.task, PROSPECTIVE)) else every_quarter(board, split.task, PROSPECTIVE),
+    )
 
 
 def _next(board: Board) -> Html | None:
@@ -157,13 +160,6 @@ def _sample(visit: Visit, split: SplitKey, row: SampleRow) -> Cell:
     address = visit.links.to("samples", split, sample=row.id)
     text = row.title or next(iter(row.texts), "")
     return inner_link(address, visible(row.id, 40)), named(text, 90) if text else None
-
-
-def _over_quarters(board: Board, split: SplitKey) -> Html | None:
-    """Systems over the prospective splits of all quarters, if there are enough."""
-    return (
-        None if too_few(fixed_rows(board, split.task, PROSPECTIVE)) else every_quarter(board, split.task, PROSPECTIVE)
-    )
 
 
 def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:

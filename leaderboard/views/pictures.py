@@ -80,7 +80,7 @@ def by_quarter(board: Board, split: SplitKey, chosen: Sequence[BoardEntry], scal
     ticks = []
     for k, one in enumerate(quarters):
         across, days = (k + 0.5) / len(quarters), board.days(one)
-        ticks.append((across, f"{one.edition}, revealed {day(days.reveals)}" if days else one.edition))
+        ticks.append((across, f"{one.edition}, {day(days.reveals)}" if days else one.edition))
         for result in board.headlines(one):
             if same_system(result.entry) in names:
                 found[names[same_system(result.entry)]].append((across, result.headline.value))
@@ -88,7 +88,13 @@ def by_quarter(board: Board, split: SplitKey, chosen: Sequence[BoardEntry], scal
         return None
     drawn = curves([(name, points) for name, points in found.items() if points], ticks, scale)
     return join(
-        [heading(f"{scale.title} by quarter", "Samples differ from quarter to quarter, for all systems."), drawn]
+        [
+            heading(
+                f"{scale.title} by quarter",
+                "Samples differ from quarter to quarter, for all systems. Dates: when labels were revealed.",
+            ),
+            drawn,
+        ]
     )
 
 

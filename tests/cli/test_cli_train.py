@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -131,17 +132,6 @@ def trained(cli: Cli, folder: Path, criterion: str, *more: str) -> dict[str, obj
     return found
 
 
-def test_a_reward_model_is_trained_from_a_table_and_compared_with_the_usual_class(tmp_path: Path, cli: Cli) -> None:
-    found = trained(cli, tmp_path, "politeness")
-    assert Path(str(found["folder"])).name == "reward-politeness-table-minilm-s1"
-    assert {item["metric"] for item in found["measures"]} == {  # type: ignore[attr-defined]
-        "balanced_accuracy", "accuracy", "f1", "precision", "recall",
-    }  # fmt: skip
-    other = trained(cli, tmp_path, "refutation", "--set", "seed=4", "--name", "own")
-    assert (other["beside"], found["beside"]) == ("claim", "nothing")
-    assert other["training"]["seed"] == 4  # type: ignore[index]
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -171,10 +161,17 @@ say = "Nonsense, you liar, nonsense, you liar, nonsense, you liar!"
 """
 
 
-def test_systems_that_respond_to_claims_are_judged_and_the_ratings_kept(
+def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_claims(
     workspace: Path, tmp_path: Path, cli: Cli
 ) -> None:
-    folders = [str(trained(cli, tmp_path, name)["folder"]) for name in ("politeness", "refutation")]
+    polite: Any = trained(cli, tmp_path, "politeness", "--set", "seed=4")
+    refuting: Any = trained(cli, tmp_path, "refutation", "--name", "own")
+    assert (polite["beside"], refuting["beside"], polite["training"]["seed"]) == ("nothing", "claim", 4)
+    assert {item["metric"] for item in polite["measures"]} == {
+        "balanced_accuracy", "accuracy", "f1", "precision", "recall",
+    }  # fmt: skip
+    folders = [polite["folder"], refuting["folder"]]
+    assert [Path(folder).name for folder in folders] == ["reward-politeness-table-minilm-s4", "own"]
     command = ("corpus", "freeze", "small", "--task", "claim-responses", "--split", "dev", "--published", "2020-01-01")
     edition = cli.json(*command)["edition"]
     (tmp_path / "script.toml").write_text(SCRIPT)

@@ -52,6 +52,11 @@ CONTRASTS = """() => {
   }
   return found.sort((a, b) => a[0] - b[0]);
 }"""
+SMALL_TARGETS = """() => [...document.querySelectorAll('button, input, select, summary, a')]
+  .filter(one => one.checkVisibility({ visibilityProperty: true }) && (one.tagName !== 'A' ||
+    getComputedStyle(one).display !== 'inline'))
+  .map(one => [one.closest('label')?.contains(one) ? one.closest('label') : one, one.outerHTML.slice(0, 60)])
+  .filter(([one]) => one.offsetWidth && Math.min(one.offsetWidth, one.offsetHeight) < 24).map(([, said]) => said)"""
 CLIPPED = """() => [...document.querySelectorAll('.hf td, .hf th, .hf figcaption, .hf p, .hf-ticks, .hf-notice')]
   .filter(element => element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0)
   .filter(element => !element.closest('.hf-scroll'))

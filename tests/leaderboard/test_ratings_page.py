@@ -66,12 +66,12 @@ def page(workspace: Workspace, view: str, monkeypatch: pytest.MonkeyPatch, **que
 def test_the_tables_of_the_board_hold_standings_judges_and_responses(rated_board: Workspace) -> None:
     board = load_board(rated_board.board)
     ratings = board.rows(RatedRow, SPLIT)
-    assert {row.judges for row in ratings} == {"person", "model", "classifier"}
-    first = [row for row in ratings if row.judges == "person" and row.criterion == "overall" and not row.part]
+    assert {row.kind for row in ratings} == {"person", "model", "classifier"}
+    first = [row for row in ratings if row.kind == "person" and row.criterion == "overall" and not row.part]
     assert [(row.system, row.rank) for row in first] == [
         ("muse", 1), ("laypeople-high", 2), ("gpt-4", 3), ("laypeople-average", 4),
     ]  # fmt: skip
-    assert all(row.validated is (row.judges == "person") for row in ratings)
+    assert all(row.validated is (row.kind == "person") for row in ratings)
     assert {row.judge for row in board.rows(JudgeRow, SPLIT)} == {"a-model", SMOKE_TEST}
     found = board.rows(RatedResponse, SPLIT, pl.col("system").is_in(["muse", "gpt-4"]))
     assert {item.system for item in found} == {"muse", "gpt-4"}

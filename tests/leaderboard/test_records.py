@@ -14,6 +14,7 @@ import pytest
 
 from hellofresh.core.clock import now
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels
@@ -30,7 +31,6 @@ from hellofresh.results.board.schema import (
     Mistakes,
     PeriodDates,
     ReleaseFacts,
-    ReleaseFile,
     ReliabilityBin,
     SampleRow,
 )
@@ -166,7 +166,7 @@ def test_data_tables_add_up_and_say_what_the_manifest_says(
     assert (release.sha256, release.version) == (sha256_file(path), manifest["version"])
     assert json.loads(release.parameters) == manifest["collection"]["parameters"]
     listed = [(entry["path"], entry["size"], entry["sha256"], entry["rows"]) for entry in manifest["files"]]
-    assert [(row.path, row.size, row.sha256, row.rows) for row in board.rows(ReleaseFile, split)] == listed
+    assert [(row.path, row.size, row.sha256, row.rows) for row in board.rows(FileEntry, split)] == listed
 
 
 @pytest.mark.parametrize("split", [NOTES, EDITS])

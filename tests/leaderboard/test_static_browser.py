@@ -11,7 +11,7 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
-from browsing import LOOKS, Visit, serious_findings
+from browsing import LOOKS, SMALL_TARGETS, Visit, serious_findings
 from playwright.sync_api import Browser, Page, Route, expect
 
 from hellofresh.core.workspace import Workspace
@@ -387,6 +387,7 @@ def test_systems_ticked_in_the_table_lead_to_their_comparison(visit: Callable[..
     seen = visit(look)
     page = seen.go("x-notes/2024Q1/index.html")
     boxes, bar = page.locator(".hf-tick"), page.locator(".hf-ticked")
+    assert page.evaluate(SMALL_TARGETS) == []
     names = page.locator(".hf-standings td.hf-name > a").all_text_contents()
     boxes.nth(0).check()
     expect(bar).to_contain_text("1 of at most 5 systems ticked.")
@@ -511,8 +512,10 @@ def test_the_policy_holds_back_what_is_not_of_the_copy(visit: Callable[..., Copi
 def test_no_text_leaves_its_picture(browser: Browser, analysed_board: Workspace, name: str) -> None:
     """Whatever fonts the reader has."""
     page = browser.new_page()
-    page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.svg").as_uri())
-    left_out = page.evaluate("""() => {
+    left_out = []
+    for ending in ("svg", "narrow.svg"):
+        page.goto((analysed_board.root / f"analyses/2023Q2/x-notes/{name}.{ending}").as_uri())
+        left_out += page.evaluate("""() => {
       const whole = document.documentElement.getBoundingClientRect();
       return [...document.querySelectorAll('text')].filter(text => text.textContent.trim())
         .map(text => [text.textContent, text.getBoundingClientRect()])

@@ -95,7 +95,7 @@ def test_the_board_ranks_them_by_the_rule_for_everything_and_weighs_links(small_
     places = {standing.origin.partition("/")[2]: standing.rank for standing in standings_of(panel).ranked}
     assert places == {"muse": 1, "laypeople-high": 2, "gpt-4": 3, "laypeople-average": 4}
     rows = {(row.criterion, row.part, row.system): row for row in rated_standings(kept, TASK, release.samples)}
-    assert {system: rows["overall", "", system].standing.rank for system in places} == places
+    assert {system: rows["overall", "", system].rank for system in places} == places
     assert (rows["reachability", "", "muse"].mean, rows["reachability", "", "laypeople-high"].mean) == (1, 0)
     assert {part for _, part, _ in rows} == {"", "modality"}  # there is one domain only
 
@@ -105,12 +105,12 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     packed = shared_data / "muse_study" / "muse-94662cc-data.tar.xz"
     _, kept, release = imported(packed, tmp_path / "data")
     assert len(release.samples) == 232
-    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.standing is not None]
+    rows = [row for row in rated_standings(kept, TASK, release.samples) if row.rank is not None]
     overall = [row for row in rows if row.criterion == "overall" and not row.part]
-    assert [(row.system, row.standing.tie_group) for row in overall] == [
+    assert [(row.system, row.tie_group) for row in overall] == [
         ("muse", 1), ("laypeople-high", 2), ("gpt-4", 2), ("laypeople-average", 3),
     ]  # fmt: skip
-    assert overall[0].interval.low < 8.15 < overall[0].interval.high
+    assert overall[0].low < 8.15 < overall[0].high
     parts = {(row.part, row.value) for row in rows if row.part}
     assert len(parts) == 2 + 6
     assert all(np.isfinite(row.mean) for row in rows)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hellofresh import __version__
-from hellofresh.core.editions import ALL_ROWS, Frozen
+from hellofresh.core.editions import ALL_ROWS, DatasetFacts, Frozen
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.core.net.lock import locked
@@ -27,7 +27,6 @@ from hellofresh.releases.life.manifest import (
     DATASET,
     FORMAT,
     MANIFEST,
-    DatasetFacts,
     Manifest,
     file_entry,
     read_manifest,

@@ -30,6 +30,7 @@ from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
@@ -47,7 +48,6 @@ from hellofresh.releases.life.manifest import (
     REVEALED,
     TOMBSTONES,
     Draw,
-    FileEntry,
     Manifest,
     PeriodCounts,
     SelectionFacts,

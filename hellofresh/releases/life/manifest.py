@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     JsonValue,
@@ -25,6 +24,7 @@ from pydantic import (
 )
 
 from hellofresh.core.calendar import Calendar
+from hellofresh.core.editions import DatasetFacts
 from hellofresh.core.errors import DataError, ReleaseError, missing_file
 from hellofresh.core.files import (
     BadJsonError,
@@ -35,6 +35,8 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
+from hellofresh.core.folders import FileEntry
+from hellofresh.core.strict import Open
 from hellofresh.releases.candidates import SourceFile
 from hellofresh.releases.collection import CollectionFacts
 from hellofresh.tasks.samples import Split, SplitName
@@ -68,33 +70,20 @@ class Tombstone:
     date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
-
-
-class FileEntry(_Part):
-    """A file: its place below the release's folder, size in bytes, SHA-256 and rows."""
-
-    path: str
-    size: NonNegativeInt
-    sha256: str
-    rows: NonNegativeInt
-
-
-class Previous(_Part):
+class Previous(Open):
     """The version before: its place below the release's folder, and its SHA-256."""
 
     path: str
     sha256: str
 
 
-class PeriodCounts(_Part):
+class PeriodCounts(Open):
     """How many samples of each label were taken in a period."""
 
     taken_per_class: NonNegativeInt
 
 
-class LabelCounts(_Part):
+class LabelCounts(Open):
     """Number of candidates by label in a period; private until the reveal."""
 
     negatives: NonNegativeInt
@@ -112,7 +101,7 @@ class LabelCounts(_Part):
 _COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
 
 
-class SelectionFacts(_Part):
+class SelectionFacts(Open):
     """How the samples of a release were drawn, by period."""
 
     seed: str
@@ -129,14 +118,14 @@ class SelectionFacts(_Part):
         return self.classes * sum(period.taken_per_class for period in self.periods.values())
 
 
-class DrawnPeriod(_Part):
+class DrawnPeriod(Open):
     """Numbers of undecided candidates of a period and of those taken."""
 
     pending: NonNegativeInt
     taken: NonNegativeInt
 
 
-class ProspectiveDraw(_Part):
+class ProspectiveDraw(Open):
     """How the samples of a prospective split were drawn, by period."""
 
     seed: str
@@ -150,14 +139,14 @@ class ProspectiveDraw(_Part):
     """Undecided candidates left out because another one has the same lineage."""
 
 
-class Draw(_Part):
+class Draw(Open):
     """The commitment to the key by which samples were drawn, and the key once it is public."""
 
     commitment: str
     key: str | None = None
 
 
-class ResolvedFrom(_Part):
+class ResolvedFrom(Open):
     """The collection that decided a prospective split."""
 
     source: str
@@ -165,7 +154,7 @@ class ResolvedFrom(_Part):
     parameters: dict[str, JsonValue]
 
 
-class Resolution(_Part):
+class Resolution(Open):
     """The resolution of a prospective split: its time, samples decided, and samples dropped by reason."""
 
     at: str
@@ -175,26 +164,7 @@ class Resolution(_Part):
     collection: ResolvedFrom
 
 
-class DatasetFacts(_Part):
-    """The data set of a frozen edition.
-
-    Attributes:
-        name, address, published, licence: of the source; `published` is the day from which its labels were public.
-        classes: the meaning of each label.
-        labels: number of samples with each label, in the same order.
-        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as first published.
-    """
-
-    name: str
-    address: str
-    published: str
-    licence: str
-    classes: tuple[str, ...]
-    labels: tuple[NonNegativeInt, ...]
-    content: str
-
-
-class Manifest(_Part):
+class Manifest(Open):
     """The description of a release.
 
     Attributes:

@@ -36,13 +36,6 @@ def dates(split: BoardSplit) -> Iterator[schema.Dates]:
         yield schema.Dates(days["opens"], days["deadline"], days["reveals"])
 
 
-def datasets(split: BoardSplit) -> Iterator[schema.DatasetRow]:
-    """Where a frozen edition is from; nothing for a quarter."""
-    said = split.place.manifest.dataset
-    if said is not None:
-        yield schema.DatasetRow(said.name, said.address, said.licence, said.published, said.content)
-
-
 def distributions(split: BoardSplit) -> Iterator[schema.Distribution]:
     """Lengths of texts in words and, once revealed, both by class and the facts that go with labels."""
     task = TASKS.get(split.place.task)
@@ -111,18 +104,6 @@ def releases(split: BoardSplit) -> Iterator[schema.ReleaseFacts]:
         commitments=said.commitments,
         parameters=canonical_json(said.collection.parameters),
     )
-
-
-def files(split: BoardSplit) -> Iterator[schema.ReleaseFile]:
-    """The files that the manifest lists, in its order."""
-    for entry in split.place.manifest.files:
-        yield schema.ReleaseFile(entry.path, entry.size, entry.sha256, entry.rows)
-
-
-def sources(split: BoardSplit) -> Iterator[schema.SourceRow]:
-    """The files that the release was made from."""
-    for entry in split.place.manifest.collection.sources:
-        yield schema.SourceRow(entry.name, entry.size, entry.sha256)
 
 
 def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:

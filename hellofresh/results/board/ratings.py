@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 
 import polars as pl
 
@@ -51,15 +52,16 @@ def rated(split: BoardSplit) -> Iterator[RatedRow]:
         for item in rated_standings(study, get_task(split.place.task), split.samples, kind):
             criterion = study.rubric.criterion(item.criterion)
             worst, best = map(float, criterion.limits)
-            own = {name: getattr(item, name) for name in RatedRow.__dataclass_fields__ if hasattr(item, name)}
-            own |= {"low": item.interval.low, "high": item.interval.high, **item.place, "worst": worst, "best": best}
-            own |= {
-                "rubric": study.rubric.title,
-                "judges": item.kind,
-                "validated": valid[item.criterion],
-                "raters": raters,
-            }
-            yield RatedRow(**own, title=criterion.title, definition=criterion.definition)
+            yield RatedRow(
+                **asdict(item),
+                rubric=study.rubric.title,
+                title=criterion.title,
+                definition=criterion.definition,
+                worst=worst,
+                best=best,
+                validated=valid[item.criterion],
+                raters=raters,
+            )
 
 
 def _validated(study: RatedStudy, kind: JudgeKind) -> Mapping[str, bool]:

@@ -1,4 +1,4 @@
-"""Schemas of the board's tables, one dataclass per table, for writers and readers."""
+"""Schemas of the board's tables, one type of rows per table, for writers and readers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hellofresh.core.editions import DatasetFacts
+from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId
 from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, CeilingRow, Difference, PeopleRow, ReceiptRow, Score
+from hellofresh.results.tables import AnswerRow, CeilingRow, PairDifference, PeopleRow, RatedStanding, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Codes in place of a class: no readable answer, and a refusal."""
@@ -449,16 +451,6 @@ class ReleaseFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseFile:
-    """A released file; `size` is in bytes."""
-
-    path: str
-    size: int
-    sha256: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
 class SourceRow:
     """A file that a release was made from; `size` is in bytes."""
 
@@ -496,57 +488,22 @@ SAMPLES = Table(SampleRow, _SPLIT)
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetRow:
-    """The data set of a frozen edition.
+class RatedRow(RatedStanding):
+    """A system's standing by ratings, with its criterion and judges.
 
     Attributes:
-        name, address, licence: of the data set.
-        published: the day from which its labels have been public (ISO 8601): models that know more may have seen them.
-        content: hash of samples and labels as they were first published.
-    """
-
-    name: str
-    address: str
-    licence: str
-    published: str
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class RatedRow:
-    """A system's standing on one criterion of a rubric, on all samples or on a part of them.
-
-    Attributes:
-        rubric, judges: title of the rubric, and whose ratings: `person`, `model`, `classifier` or `rule`.
-        criterion, title, definition: which.
-        part, value: field of the samples and its value; both empty for all samples.
-        system: its name.
-        n: samples of its that were rated.
-        mean, low, high: of its ratings, with the limits of the 95% interval.
+        rubric: its title.
+        title, definition: of the criterion.
         worst, best: the ends of the scale.
-        rank, rank_low, rank_high, tie_group: its place; None where it is not ranked.
         validated: whether these judges' scores may rank systems.
         raters: how many they are: the interval speaks of other samples, and of these raters only.
     """
 
     rubric: str
-    judges: str
-    criterion: str
     title: str
     definition: str
-    part: str
-    value: str
-    system: str
-    n: int
-    mean: float
-    low: float
-    high: float
     worst: float
     best: float
-    rank: int | None
-    rank_low: int | None
-    rank_high: int | None
-    tie_group: int | None
     validated: bool
     raters: int
 
@@ -638,10 +595,10 @@ TABLES: Mapping[str, Table[Any]] = {
     "labels": Table(LabelCount, _SPLIT),
     "licenses": Table(License, _SPLIT),
     "releases": Table(ReleaseFacts, _SPLIT),
-    "files": Table(ReleaseFile, _SPLIT),
+    "files": Table(FileEntry, _SPLIT),
     "sources": Table(SourceRow, _SPLIT),
     "prospective": Table(Prospect, _SPLIT),
-    "datasets": Table(DatasetRow, _SPLIT),
+    "datasets": Table(DatasetFacts, _SPLIT),
     "ratings": Table(RatedRow, _SPLIT),
     "people": Table(PeopleRow, _SPLIT),
     "ceilings": Table(CeilingRow, _SPLIT),
@@ -649,6 +606,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "responses": Table(RatedResponse, _SPLIT),
     "documents": Table(ShownDocument, _SPLIT),
     "note_writers": Table(NoteWriter, _RELEASE),
-    "writer_pairs": Table(Difference, _RELEASE),
+    "writer_pairs": Table(PairDifference, _RELEASE),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""
