@@ -166,6 +166,12 @@ class NoteRow(NamedTuple):
     collaborative: bool | None
 
 
+def _lines_read(reader: TableReader) -> dict[str, int]:
+    """Rows and unreadable lines of each table, for the funnel."""
+    rows = {f"rows of the {title}": count for title, count in reader.rows.items()}
+    return rows | {f"unreadable lines of the {title}": count for title, count in reader.rejected.items()}
+
+
 def collect(
     quarter: Quarter,
     source: NotesSource,
@@ -210,14 +216,13 @@ def collect(
     votes = _count_votes([note.note_id for note, _ in kept.rows], reader)
     candidates = [_candidate(make(*pair), pair[0], votes, bridged) for pair in kept.rows]
     drops = Counter(loaded.drops) + Counter(joined.drops) + Counter(chosen.drops) + Counter(kept.drops)
-    context = {f"rows of the {title}": count for title, count in reader.rows.items()}
-    context |= {f"unreadable lines of the {title}": count for title, count in reader.rejected.items()}
-    context |= {**loaded.context, **joined.context, **chosen.context, **votes.context}
+    context = _lines_read(reader) | {**loaded.context, **joined.context, **chosen.context, **votes.context}
+    funnel = Funnel.of(
+        "notes", loaded.total, drops, REASONS, candidates=candidates, context=context, only_if_any=_ONLY_IF_ANY
+    )
     return Collection(
         candidates=candidates,
-        funnel=Funnel.of(
-            "notes", loaded.total, drops, REASONS, candidates=candidates, context=context, only_if_any=_ONLY_IF_ANY
-        ),
+        funnel=funnel,
         parameters=settings.as_parameters() | source.as_parameters() | {"votes": votes.raters is not None},
         sources=files,
         warnings=[*reader.warnings, *posts.warnings, *([] if candidates else [_advice(quarter, loaded, drops)])],
@@ -226,7 +231,7 @@ def collect(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class _Step:
     """What a step counts for the funnel: rows dropped, by reason, and other counts."""
 
     drops: Mapping[str, int] = field(default_factory=dict)
@@ -234,7 +239,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedNotes(Step):
+class LoadedNotes(_Step):
     """The notes of a quarter, sorted by id; `total` are in the dump, the newest of them from `newest_ms`."""
 
     notes: pl.DataFrame
@@ -243,7 +248,7 @@ class LoadedNotes(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinedNotes(Step):
+class JoinedNotes(_Step):
     """One version of each of the quarter's notes with its state; `waiting` are the undecided ones, if requested."""
 
     states: pl.DataFrame
@@ -251,14 +256,14 @@ class JoinedNotes(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Step, Generic[_Row]):
+class Kept(_Step, Generic[_Row]):
     """The rows that a step keeps."""
 
     rows: Sequence[_Row]
 
 
 @dataclass(frozen=True, slots=True)
-class _Votes(Step):
+class _Votes(_Step):
     """Raters by note, and those sampled by X; None if the dump does not say."""
 
     raters: Mapping[int, int] | None = None

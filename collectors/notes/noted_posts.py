@@ -10,7 +10,7 @@ the quarter is open.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,21 +96,15 @@ def collect_posts(
     loaded = load_notes(quarter, (pl.col("tweetId") >= start) & (pl.col("tweetId") < end), settings, reader)
     joined = join_history(loaded, settings, reader)
     wanted = [NoteState.DECIDED.value, *([] if scores is None else [NoteState.UNDECIDED.value])]
-    usable = joined.states.filter(pl.col("state").is_in(wanted))
-    chosen = choose_notes(usable, reader, settings=settings, people_only=True)
+    chosen = choose_notes(
+        joined.states.filter(pl.col("state").is_in(wanted)), reader, settings=settings, people_only=True
+    )
     pairs, drops = _pairs(chosen.rows, scores)
     posts_in = loaded.notes["tweetId"].n_unique()
     drops["one-note"] += posts_in - len({row.post_id for row in chosen.rows})
     found = posts.find({str(post) for post in pairs})
-    candidates = []
-    for post_id, pair in sorted(pairs.items()):
-        post = found[str(post_id)]
-        # Posts may have media or not.
-        reason = post_fault(post, pair, settings, illustrated=post.media)
-        if reason is None:
-            candidates.append(_candidate(quarter, post, pair, scores))
-        else:
-            drops[reason] += 1
+    usable = _without_faults(pairs, found, settings, drops)
+    candidates = [_candidate(quarter, post, pair, scores) for post, pair in usable]
     context = {"notes of the dump": loaded.total, **loaded.context, **joined.context, **chosen.context}
     asked = (PostStatus.NOT_ASKED,)
     return Collection(
@@ -120,6 +114,19 @@ def collect_posts(
         sources=files,
         warnings=[*reader.warnings, *posts.warnings],
     )
+
+
+def _without_faults(
+    pairs: Mapping[int, _Pair], found: Mapping[str, FoundPost], settings: NotesSettings, drops: Counter[str]
+) -> Iterator[tuple[FoundPost, _Pair]]:
+    """The posts that can be used, by id, with or without media; the others are counted in `drops`."""
+    for post_id, pair in sorted(pairs.items()):
+        post = found[str(post_id)]
+        reason = post_fault(post, pair, settings, illustrated=post.media)
+        if reason is None:
+            yield post, pair
+        else:
+            drops[reason] += 1
 
 
 def _read_scores(path: Path) -> Mapping[int, float]:

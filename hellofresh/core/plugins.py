@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from hellofresh.core.errors import UsageError
 
 
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
-    """The objects of installed packages in a group of entry points, by name.
+    """The objects of installed packages in a group of entry points, by name; none of a package in the current folder.
 
     Args:
         group: such as `hellofresh.regimes`.
@@ -20,6 +21,9 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     """
     found = {}
     for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
+        # With `python -m`, a folder of metadata among anybody's files there would be a package.
+        if point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd():
+            continue
         try:
             found[point.name] = point.load()
         except Exception as error:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError, Table
-from hellofresh.results.tables import Difference
+from hellofresh.results.tables import PairDifference
 from hellofresh.stats.equal_exposure import WriterEffects
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import Differences, RankIntervals, differences, rank_systems
@@ -109,7 +109,7 @@ class NoteWriter:
     gain_high: float | None = None
 
 
-NOTE_WRITERS, WRITER_PAIRS = Table(NoteWriter), Table(Difference)
+NOTE_WRITERS, WRITER_PAIRS = Table(NoteWriter), Table(PairDifference)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,7 +137,7 @@ class WriterStandings:
         rank, low, high, group = (int(side[found]) for side in found_in)
         return rank, low, high, group
 
-    def rows(self, names: Sequence[str], order: Sequence[int]) -> Iterator[Difference]:
+    def rows(self, names: Sequence[str], order: Sequence[int]) -> Iterator[PairDifference]:
         """Every pair, in this order of writers."""
         if self.pairs is None:
             return
@@ -147,7 +147,7 @@ class WriterStandings:
         for first, one in enumerate(known):
             for two in known[first + 1 :]:
                 numbers = (float(part[one, two]) for part in parts)
-                yield Difference(names[self.compared[one]], names[self.compared[two]], *numbers)
+                yield PairDifference(names[self.compared[one]], names[self.compared[two]], *numbers)
 
 
 def standings_of_writers(effects: WriterEffects, kinds: Sequence[WriterKind]) -> WriterStandings:
@@ -185,7 +185,7 @@ def pairs_file(writers: Path) -> Path:
     return writers.with_suffix(".pairs.parquet")
 
 
-def read_note_writers(path: Path) -> tuple[list[NoteWriter], list[Difference]]:
+def read_note_writers(path: Path) -> tuple[list[NoteWriter], list[PairDifference]]:
     """A quarter's writers and pairs.
 
     Raises:

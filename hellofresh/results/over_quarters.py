@@ -107,24 +107,35 @@ def over_quarters(scores: Sequence[QuarterScore], metric: Metric) -> OverQuarter
         effects = dict(zip(quarters, fit.quarter.tolist(), strict=True))
         excess = fit.excess_p_value if np.isfinite(fit.excess_p_value) else None
     found |= {key: _adjusted(fit, number, metric) for number, key in enumerate(linked)}
+    return OverQuarters(
+        _rows(of_system, found, metric, of_quarters=len(effects), additivity_p=excess),
+        effects,
+        excess,
+        fit is not None and fit.few_quarters,
+    )
+
+
+def _rows(
+    of_system: Mapping[tuple[str, ...], Sequence[QuarterScore]],
+    found: Mapping[tuple[str, ...], Mapping[str, Any]],
+    metric: Metric,
+    **shared: float | None,
+) -> list[OverQuartersRow]:
+    """A row for each system, the best first and those without a score last; `shared` holds what all rows say."""
     latest = {key: its[-1] for key, its in of_system.items()}
     order = sorted(
         found,
         key=lambda key: ("score" not in found[key], -metric.sign * found[key].get("score", latest[key].value), key),
     )
     names = short_names([replace(latest[key].system, system=latest[key].system.label) for key in order])
-    rows = [
+    return [
         OverQuartersRow(
-            **latest[key].system.identity | {"system": name},
+            **latest[key].system.identity | {"system": name} | shared | found[key],
             quarters=len(of_system[key]),
-            of_quarters=len(effects),
             latest=latest[key].edition,
-            additivity_p=excess,
-            **found[key],
         )
         for key, name in zip(order, names, strict=True)
     ]
-    return OverQuarters(rows, effects, excess, fit is not None and fit.few_quarters)
 
 
 def _numbers(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hellofresh.core.parquet import Table
 from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
-from hellofresh.results.tables import Difference
+from hellofresh.results.tables import PairDifference
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import clusters_worth, few_clusters
 from hellofresh.stats.paired import difference_interval
@@ -67,7 +67,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair(Difference):
+class Pair(PairDifference):
     """Two entries on the same samples; `one` comes before `two` in the panel.
 
     The difference is of the headline metric. In a period, where nothing is tested, the interval is the pair's own.

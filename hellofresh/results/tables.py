@@ -117,7 +117,7 @@ HAS_WORDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairDifference:
     """How two systems or writers differ.
 
     Attributes:

@@ -12,7 +12,7 @@ from html import escape
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.note_writers import NoteWriter
-from hellofresh.results.tables import Difference
+from hellofresh.results.tables import PairDifference
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, scrolled, table
 from leaderboard.export.copy import document, style
@@ -74,7 +74,7 @@ def compare_page(compared: ScoreComparison) -> str:
     )
 
 
-def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[Difference]) -> str:
+def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> str:
     """The note writers' page of a quarter, for users with a dump and no board."""
     first, others = writers_sections(writers, pairs)
     rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}

@@ -132,7 +132,7 @@ def _of_differences(rows: pl.DataFrame) -> str | None:
     found = rows.drop_nulls([effect, low, high])
     above, below = found.filter(pl.col(low) > 0).height, found.filter(pl.col(high) < 0).height
     what = f"{found.height:,} {'difference' if found.height == 1 else 'differences'}"
-    return f"Of {what}, {above:,} clearly above zero and {below:,} clearly below; the others may be chance."
+    return f"Clearly above zero: {above:,} of {what}; clearly below: {below:,}. The others may be chance."
 
 
 def _of_ranks(rows: pl.DataFrame) -> str | None:
@@ -157,7 +157,7 @@ def _of_values(rows: pl.DataFrame) -> str | None:
         return f"{_column_title(measure)} is {low} throughout."
     low, high = (f"{value} ({_whose(row)})" for value, row in zip((low, high), ends, strict=True))
     metric = found["metric"][0] if "metric" in found.columns else measure
-    return f"{metric_titles().get(str(metric)) or _column_title(measure)} is from {low} to {high}."
+    return f"{metric_titles().get(str(metric)) or _column_title(measure)} ranges from {low} to {high}."
 
 
 def _whose(row: dict[str, Value]) -> str:

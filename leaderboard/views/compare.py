@@ -166,9 +166,9 @@ def _fragile(first: Standing) -> str | None:
     """How much a first place depends on single samples."""
     if not first.to_lose or first.halves is None:
         return None
-    lost = "one sample that counts" if first.to_lose == 1 else f"{first.to_lose:,} samples that count"
+    lost = "sample that favours" if first.to_lose == 1 else f"{first.to_lose:,} samples that favour"
     return (
-        f"It would not lead without {lost} of {first.n:,}, those that favour it most; two random halves of the samples "
+        f"It would lose the lead without the {lost} it most, of {first.n:,}; two random halves of the samples "
         f"agree on who is first in {first.halves:.0%} of cases. "
     )
 

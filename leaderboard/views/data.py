@@ -56,7 +56,7 @@ _FLIPS_SAID = (
     "How many colluding accounts or editors could have flipped a label, by the rules that decided it. 0: the rules "
     "alone do not give the label. For notes, 65 means more than 64."
 )
-_LENGTHS = "Bars: the middle half of the samples dark, the middle 80% pale, the median a tick."
+_LENGTHS = "Each bar shows the middle half of the samples (dark), the middle 80% (pale) and the median (tick)."
 _FOLDER = "data/published"
 _MEANINGS = {
     "samples.jsonl": "what is asked",

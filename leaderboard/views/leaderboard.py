@@ -203,8 +203,8 @@ def people_beside(board: Board, split: SplitKey, scale: Scale, links: Links) -> 
         return None
     without, with_known = ([row for row in rows if row.with_known is known] for known in (False, True))
     explained = (
-        "People got the systems' questions before labels were public. All rows are for the same samples, by the "
-        "systems that judged all of them; people have no rank. Answers to samples that a person says they knew are "
+        "People were asked what systems were asked, before labels were public. All rows are for the same samples, by "
+        "the systems that judged all of them; people have no rank. Answers to samples that a person says they knew are "
         "left out."
     )
     more = el(
@@ -271,7 +271,9 @@ def _beside(board: Board, split: SplitKey, scale: Scale, links: Links, rows: Seq
     known = [row for row in rows if row.origin in {*_PEOPLE, *entries}]
     shown = known[: len(_PEOPLE) + _MOST_SYSTEMS]
     alike = "" if first.agreement is None else f" Krippendorff's alpha of their answers is {first.agreement:.2f}."
-    best = f" The {_MOST_SYSTEMS} best of {len(known) - len(_PEOPLE)} systems." if len(known) > len(shown) else ""
+    best = (
+        f" Shown: the {_MOST_SYSTEMS} best of {len(known) - len(_PEOPLE)} systems." if len(known) > len(shown) else ""
+    )
     said = (
         f"{first.samples} samples, {first.people} people, {first.answers:,} answers.{alike}{failed}{best} The dashed "
         "line is one person; its band is a 95% interval over other samples and other people."

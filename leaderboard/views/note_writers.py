@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
-from hellofresh.results.tables import Difference
+from hellofresh.results.tables import PairDifference
 from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.markup import DASH, Html, el, heading, join, named
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
@@ -99,7 +99,7 @@ def _counts(writers: Sequence[NoteWriter]) -> Html:
     return table("Notes by writer, not comparable", columns, lines, "hf-rated")
 
 
-def _pairs(pairs: Sequence[Difference]) -> Html:
+def _pairs(pairs: Sequence[PairDifference]) -> Html:
     columns = [("name", "Writer"), ("name", "Compared with"), ("number", "Difference in score")]
     columns += [("number", "p, alone"), ("number", "p, all pairs")]
     lines: list[list[Cell]] = [
@@ -118,7 +118,7 @@ def _gain(row: NoteWriter) -> list[Html]:
     return [el("p", f"{told}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 
-def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[Difference]) -> tuple[list[Html], list[Html]]:
+def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> tuple[list[Html], list[Html]]:
     """Parts of a quarter's page: writers on the same posts; then their notes, all pairs, and their identities."""
     every = el("details", el("summary", f"{len(pairs):,} pairs compared"), el("p", _PAIRS), scrolled(_pairs(pairs)))
     counts = [heading("Not comparable: what they wrote", _RAW), scrolled(_counts(writers))]
@@ -133,14 +133,14 @@ def _compose(visit: Visit) -> None:
     if not writers:
         visit.show(el("p", "This quarter's writers are shown once the labels of all its notes are revealed."))
         return
-    first, others = writers_sections(writers, visit.board.rows(Difference, split))
+    first, others = writers_sections(writers, visit.board.rows(PairDifference, split))
     visit.show(*first)
     visit.offer([asdict(row) for row in writers], "note-writers")
     visit.show(*others)
 
 
 _WHO = (
-    ("Writer 1, 2, ...", "Programs that write by X's interface for note writers. X names them by pseudonyms only; a "
+    ("Writer 1, 2, ...", "Programs that write through X's interface for note writers. X gives only their pseudonyms; a "
      "number stays the same from quarter to quarter. A name behind it is claimed by who listed the writer's notes; "
      "note ids are public, so it is not proven."),
     ("People", "All notes by people, with whom the others are compared."),

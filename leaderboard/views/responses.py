@@ -82,7 +82,7 @@ def _matrix(rows: Sequence[RatedRow]) -> Html | None:
         lines.append(el("tr", *cells, role="row"))
     columns: list[Column] = [("name", "Criterion"), *(("number", named(system, 30)) for system in systems)]
     shown = grouped_table("Criteria by systems", columns, [el("tbody", *lines, role="rowgroup")], _SHADED)
-    said = "Means, the better the darker; = marks those that do not differ significantly from the best."
+    said = "Means; darker is better, and = marks those that do not differ significantly from the best."
     return join([el("p", el("small", said)), scrolled(shown)]) if rows else None
 
 
@@ -101,7 +101,7 @@ def _rated_table(rows: Sequence[RatedRow]) -> Html:
     raters = f"{first.raters} rater{'s' if first.raters > 1 else ''}"
     words = f"{first.definition} From {first.worst:g} (the worst) to {first.best:g}. "
     words += f"{mark}{' ' if mark else ''}Intervals cover other posts, but only these {raters}."
-    said = "These judges do not order responses as people do often enough to rank systems."
+    said = "These judges agree with people on the order of responses too rarely to rank systems."
     warned = None if first.validated else notice("Not validated.", said)
     return join([heading(first.title, words), warned, table(first.title, columns, lines, "hf-rated")])
 

@@ -51,7 +51,7 @@ def _metric_table(results: Sequence[ScoreCell], titles: Mapping[str, str]) -> Ht
         for one in results
     )
     columns: list[Column] = [("name", "System"), *(("number", titles[name]) for name in names)]
-    said = "Means over queries, with 95% intervals; numbers equal trec_eval's."
+    said = "Means over queries, with 95% intervals, computed as by trec_eval."
     shown = scrolled(table("Systems by all metrics", columns, rows, "hf-wide hf-findings"))
     return join([heading("All metrics", said), shown])
 

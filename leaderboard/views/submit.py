@@ -129,10 +129,8 @@ def opening(dues: Sequence[Due], moment: datetime) -> Html:
     return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
 
 
-def what_is_due(due: Due, moment: datetime) -> Html:
-    """The content of a submission, and the number of its samples."""
-    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
-    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
+def _answers_due(due: Due) -> list[str | Html]:
+    """The fields of an answer to the tasks, each with what it holds."""
     classes = {task: known.classes for task in due.ids if (known := TASKS.get(task))}
     # Classes are listed if there are more than two.
     labels = [
@@ -150,9 +148,16 @@ def what_is_due(due: Due, moment: datetime) -> Html:
     ][1:]
     if due.split is not MAIN and "label" in fields:
         asked += [" and ", el("code", "probabilities"), " (one for each class)"]
+    return asked
+
+
+def what_is_due(due: Due, moment: datetime) -> Html:
+    """The content of a submission, and the number of its samples."""
+    counts = " and ".join(f"{len(ids):,} of {task_title(task)}" for task, ids in due.ids.items())
+    one = " One task is enough; within a task every sample is due." if len(due.ids) > 1 else " Every sample is due."
     steps = (
         el("li", el("code", due.files.jsonl), f" (or {due.files.csv}): a line with ", el("code", "id"), " and ",
-           *asked, f" for each sample, {counts}.{one}"),
+           *_answers_due(due), f" for each sample, {counts}.{one}"),
         el("li", el("code", SYSTEM), ": the names of system and team, how models were asked, and their cutoff."),
     )  # fmt: skip
     closed = None

@@ -55,7 +55,7 @@ _NO_ANSWER = (
 )
 _CONDUCT = {
     "blocked-page": "Asked for pages of blocked sources, which were withheld",
-    "later-page": "Read pages that say they are from after the day before which it searched",
+    "later-page": "Read pages dated later than its searches were allowed to reach",
     "cited-blocked": "Rests on blocked sources",
     "copied-labels": "Is right on samples that every other ranked system got wrong",
 }

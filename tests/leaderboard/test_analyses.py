@@ -225,11 +225,11 @@ def test_the_ranking_shows_each_model_before_and_after_its_cutoff(board: Path) -
 ANSWERS: dict[str, tuple[dict[str, list[Any]], str | None]] = {
     "differences": (
         {"difference": [0.2, -0.1, 0.0], "low": [0.1, -0.2, -0.1], "high": [0.3, -0.05, 0.1]},
-        "Of 3 differences, 1 clearly above zero and 1 clearly below; the others may be chance.",
+        "Clearly above zero: 1 of 3 differences; clearly below: 1. The others may be chance.",
     ),
     "limits of their own": (
         {"step": [0.2], "step_low": [0.1], "step_high": [0.3], "low": [-1.0], "high": [1.0]},
-        "Of 1 difference, 1 clearly above zero and 0 clearly below; the others may be chance.",
+        "Clearly above zero: 1 of 1 difference; clearly below: 0. The others may be chance.",
     ),
     "ranks": (
         {"tie_group": [1, 1, 2, None], "value": [0.5] * 4},
@@ -237,7 +237,7 @@ ANSWERS: dict[str, tuple[dict[str, list[Any]], str | None]] = {
     ),
     "values": (
         {"system": ["a", "\u202eb"], "metric": ["f1", "f1"], "value": [0.5, 0.25]},
-        f"F1 is from 0.250 ({visible(chr(0x202E))}b) to 0.500 (a).",
+        f"F1 ranges from 0.250 ({visible(chr(0x202E))}b) to 0.500 (a).",
     ),
     "the same everywhere": ({"share": [0.0, 0.0]}, "Share is 0.000 throughout."),
     "texts alone": ({"system": ["a"]}, None),

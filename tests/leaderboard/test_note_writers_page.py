@@ -22,7 +22,7 @@ from hellofresh.results.note_writers import (
     pairs_file,
     writers_file,
 )
-from hellofresh.results.tables import Difference
+from hellofresh.results.tables import PairDifference
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 
@@ -41,7 +41,7 @@ def write_writers(workspace: Workspace) -> Path:
     second = replace(first, writer="Writer 3", intercept=-0.05, intercept_low=-0.1, intercept_high=0.0, rank=2)
     path = writers_file(workspace.bridging(QUARTER))
     write_parquet(path, NOTE_WRITERS.frame([second, first, people, few]), mode=0o600)
-    pairs = [Difference(HOSTILE, "People", 0.123, 0.04, 0.2, 0.0004, 0.01)]
+    pairs = [PairDifference(HOSTILE, "People", 0.123, 0.04, 0.2, 0.0004, 0.01)]
     write_parquet(pairs_file(path), WRITER_PAIRS.frame(pairs), mode=0o600)
     return path
 
@@ -50,7 +50,7 @@ def hidden(workspace: Workspace) -> bool:
     """Whether neither board nor copy say anything of writers."""
     build_board(workspace)
     assert not load_board(workspace.board).rows(NoteWriter, SPLIT)
-    assert not load_board(workspace.board).rows(Difference, SPLIT)
+    assert not load_board(workspace.board).rows(PairDifference, SPLIT)
     return all(b"Writer 2" not in path.read_bytes() for path in workspace.board.rglob("*") if path.is_file())
 
 

@@ -29,13 +29,13 @@ model = "m-1"
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any) -> Any:
-    shutil.copy(EXAMPLE, tmp_path)
-    metadata = tmp_path / "plain-1.0.dist-info"
-    metadata.mkdir()
+    metadata = tmp_path / "installed" / "plain-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    shutil.copy(EXAMPLE, metadata.parent)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plain\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text("[hellofresh.wires]\nplain = my_wire:WIRE\n")
     (tmp_path / "hellofresh.toml").write_text(TABLES.format(chat.base_url))
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(metadata.parent)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
     yield open_model("mine", ModelContext(get_task("x-notes"), training=list))

@@ -14,6 +14,7 @@ from PIL import Image
 
 from hellofresh.core.children import plain_environment, python_command, shadowing
 from hellofresh.core.executors import process_pool
+from hellofresh.core.plugins import plugins
 from hellofresh.evidence.web._workers import Job, Workers
 
 
@@ -78,3 +79,13 @@ def test_modules_of_the_current_folder_that_would_run_for_installed_ones_are_nam
     assert shadowing() == []
     monkeypatch.setattr(sys, "path", [place and str(tmp_path), *sys.path])
     assert shadowing() == ["lxml", "turtle"]
+
+
+def test_metadata_in_the_current_folder_is_no_package(planted: Path, monkeypatch) -> None:
+    metadata = planted.parent / "here" / "planted-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Name: planted\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text("[hellofresh.regimes]\nmine = trafilatura:fetch_url\n")
+    monkeypatch.setattr(sys, "path", [str(metadata.parent), *sys.path])
+    monkeypatch.delitem(sys.modules, "trafilatura", raising=False)
+    assert plugins("hellofresh.regimes") == {} and not planted.exists()

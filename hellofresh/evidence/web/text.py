@@ -91,6 +91,15 @@ def first_words(text: str, n: int) -> str:
     return (text if len(rest) <= n else text[: len(text) - len(rest[n])]).rstrip()
 
 
+def _drop_others(tree: HtmlElement) -> None:
+    """Take out what is not the page's own: it is not read, and its dates are not the page's."""
+    _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
+    teasers = dict.fromkeys(_teasers(tree))
+    # A page of little else is an index, whose text they are.
+    if 2 * sum(len(" ".join(teaser.itertext()).split()) for teaser in teasers) < len(" ".join(tree.itertext()).split()):
+        _drop(tree, list(teasers))
+
+
 def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
     """Take title and main text out of a page.
 
@@ -114,12 +123,7 @@ def main_text(body: bytes, content_type: str, extractor: Extractor) -> MainText:
         found = clean(_beautifulsoup(document, without=() if extractor == "beautifulsoup" else ("head", *_AROUND)))
         (dated, marks), (shown, says) = page_date(tree, is_tame=_is_tame(tree)), text_date(found.splitlines())
         return MainText(title, found, youngest([dated, shown]), marks or says)
-    # What is taken out is not read, and its dates are not the page's.
-    _drop(tree, [element for element in tree.iter(*_BESIDE_TAGS) if _is_beside(element)])
-    teasers = dict.fromkeys(_teasers(tree))
-    # A page of little else is an index, whose text they are.
-    if 2 * sum(len(" ".join(teaser.itertext()).split()) for teaser in teasers) < len(" ".join(tree.itertext()).split()):
-        _drop(tree, list(teasers))
+    _drop_others(tree)
     dated, is_dated = page_date(tree)
     _drop(tree, list(tree.iter(*_AROUND)))
     import trafilatura

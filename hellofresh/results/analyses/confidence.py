@@ -43,7 +43,7 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "Samples are binned by the stated probability; each dot is the share of them with label 1 (of several "
     "classes, of right answers), its size the number of samples. On the dashed line a system is well calibrated; "
     "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
-    "pushes it up: the table has it less its expected bias, with the p-value of a test of calibration. Brier "
+    "pushes it up: the table has it minus its expected bias, with the p-value of a test of calibration. Brier "
     "is the mean squared error of the probabilities (0.25 for always saying 50%).",
     version=5,
 )
@@ -80,7 +80,7 @@ def calibration(panel: Panel) -> AnalysisResult:
     "Certainty",
     "When a system is 80% certain of its answer, is it right in 80 of 100 cases?",
     "Answers are binned by the certainty that was stated for them; each dot is the share that is right, its size "
-    "their number. Below the dashed line a system is too certain. The table names the bins of each ECE, with a test "
+    "their number. Below the dashed line a system is overconfident. The table names the bins of each ECE, with a test "
     "of calibration where Brier scores have an interval; rows with a second system are paired differences on the "
     "samples that both answered: above 0 the second is better.",
     version=2,

@@ -96,7 +96,7 @@ def precision_recall(panel: Panel) -> AnalysisResult:
     "prompt-sensitivity",
     "Prompt sensitivity",
     "How much of a system's score is due to the wording of the prompt, and how much to the choice of samples?",
-    "Left: {metric} of each prompt, and of the vote of all prompts. Right: the share of its variance that is "
+    "First {metric} of each prompt, and of the vote of all prompts; then the share of its variance that is "
     "due to the wording, for one prompt on one draw of samples. Near 0, prompts differ no more than draws of "
     "samples do; near 1, a score says more about the prompt than about the system.",
     version=2,
@@ -297,7 +297,7 @@ def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:
     "search-gain",
     "Gain by web search",
     "How much does web search improve a system, on the same samples?",
-    "One row per system and prompt: {metric} with web search less that without, on the samples judged both ways, "
+    "One row per system and prompt: {metric} with web search minus that without, on the samples judged both ways, "
     "with the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
     "table has the p-value of each row, alone and adjusted for all rows (Bonferroni).",
     version=2,

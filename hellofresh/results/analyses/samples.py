@@ -97,7 +97,7 @@ def by_subgroup(panel: Panel) -> AnalysisResult:
     "block or change, and "
     "whether a machine wrote the note. Classes are balanced in the quarter, not in each part, and {metric} "
     "depends on the "
-    "balance: compare systems within a row before comparing rows. Looking at many rows, some stand out by chance.",
+    "balance: compare systems within a row before comparing rows. Among many rows, some stand out by chance.",
 )
 def slices(panel: Panel) -> AnalysisResult:
     """Kinds of samples: where systems are strong and where weak."""

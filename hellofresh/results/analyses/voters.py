@@ -76,7 +76,7 @@ def intercepts(panel: Panel) -> AnalysisResult:
 @analysis(
     "difficulty",
     "Difficulty of samples",
-    "Which samples are hard for all systems, whatever the system?",
+    "Which samples are hard for every system?",
     "A sample's difficulty is the share of models whose leaderboard row is wrong on it. The first row says how far "
     "models agree on it: the rank correlation between the difficulty for one half of the models and for the other. "
     "The other rows correlate it with facts of a sample: above 0, samples with more of the fact are harder. Clearness "
@@ -127,8 +127,8 @@ def known_of_samples(panel: Panel) -> Mapping[str, FloatArray]:
     "robustness",
     "Labels that few could flip",
     "Would scores and ranks be the same without labels that a few accounts could flip?",
-    "{metric} of each ranked system on the samples that all judged and whose label takes at least so many accounts to "
-    "flip. At 0 these are all labels with a known cost; from 1 on, labels that the rules themselves do not give are "
+    "{metric} of each ranked system on the samples that all judged and whose label takes at least that many accounts "
+    "to flip. At 0 these are all labels with a known cost; from 1 on, labels that the rules themselves do not give are "
     "left out. Then classes are no longer balanced, so compare ranks before values. The table also has the "
     "distribution of costs. Notes count the cheapest kind of accounts, and 65 means more than 64. Edits count editors "
     "with one revision each who act before anybody else: one who restores the old paragraph and N who leave it, for an "

@@ -13,7 +13,7 @@ from hellofresh.core.systems import SystemId
 from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, CeilingRow, Difference, PeopleRow, RatedStanding, ReceiptRow, Score
+from hellofresh.results.tables import AnswerRow, CeilingRow, PairDifference, PeopleRow, RatedStanding, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Codes in place of a class: no readable answer, and a refusal."""
@@ -606,6 +606,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "responses": Table(RatedResponse, _SPLIT),
     "documents": Table(ShownDocument, _SPLIT),
     "note_writers": Table(NoteWriter, _RELEASE),
-    "writer_pairs": Table(Difference, _RELEASE),
+    "writer_pairs": Table(PairDifference, _RELEASE),
 }
 """Every table of the board, by the name of its file; each has rows of its own."""

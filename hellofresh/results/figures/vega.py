@@ -257,23 +257,29 @@ def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     return [_over(marks, layers)], max(height, 60)
 
 
+def _at_places(chart: Chart, look: _Look) -> Specification:
+    """The horizontal axis of curves over named places; several curves stand side by side."""
+    labels = {
+        "title": look.lines(chart.across.title, _NARROW_LETTERS),
+        "labelAngle": 0,
+        "labelOverlap": True,
+        "grid": False,
+    }
+    labels |= {"labelExpr": "split(datum.label, ' ')"} if look.narrow else {}  # a word a line
+    looks: Specification = {"x": _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}}
+    if len(look.names) > 1:
+        offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
+        looks["xOffset"] = _by_name("series", look.names) | offset
+    return looks
+
+
 def _curves(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     across, up = chart.across, chart.values
     value = _axis(up, "value", look, upright=True)
     looks: Specification = {"color": look.colour(), "x": _axis(across, "at", look), "y": value}
     sized: Specification = {}
     if chart.places:
-        labels = {
-            "title": look.lines(across.title, _NARROW_LETTERS),
-            "labelAngle": 0,
-            "labelOverlap": True,
-            "grid": False,
-        }
-        labels |= {"labelExpr": "split(datum.label, ' ')"} if look.narrow else {}  # a word a line
-        looks["x"] = _by_name("at", chart.places, axis=labels) | {"type": "ordinal"}
-        if len(look.names) > 1:
-            offset = {"scale": {"domain": list(look.names), "paddingOuter": 1}}
-            looks["xOffset"] = _by_name("series", look.names) | offset
+        looks |= _at_places(chart, look)
     else:  # the size of a dot is the number of samples
         scale = {"range": [20, 160], "zero": True}
         sized = {"size": {"field": "count", "type": "quantitative", "scale": scale, "legend": None}}
