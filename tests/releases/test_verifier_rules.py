@@ -598,6 +598,7 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     ("system=s,entry=o", "", {"origin": "p"}, False),
     ("2023Q2/x/a/b/none/p/2023-04/MCC:no", None, {}, None), ("system=s,metric=lead", None, {}, None),
     ("2023Q2/x/s/r/p/all/f1", "f1", {"edition": "2023Q2", "task": "x", "regime": "r", "prompt": "p"}, True),
+    *((text, None, {}, None) for text in ("", "coin", "a/b/c", "system=s,metric=auc")),
     ("system=s,metric=f1,against=e", None, {}, None), ("team=t", None, {}, None),
     ("system=s,metric=f1:a", "f1:a", {}, True),
     ("2023Q2/x/s/r/p/all", None, {}, None), ("system=s,metric=accuracy:a", None, {}, None),
@@ -756,14 +757,15 @@ def test_alpha_of_a_few_answers_is_that_of_a_hand_computation(labels: Any, units
 @pytest.mark.parametrize(("content", "fault"), [
     (b"[[1]]", ""), (b"[[[]]]", "nested more than 2 levels"), (b'{"a":{"b":[]}}', "nested more than 2 levels"),
     (b"1" * 20, ""), (b"1" * 21, "a number of 21 digits"), (b'{"a":1,"a":1}', "an object has a field twice"),
-    (b"\xef\xbb\xbf1", "a byte-order mark before the text"), (b"[" * 90_000, "nested too deeply"), (b"NaN", "not JSON"),
-    (b'"\\ud800"', "surrogates not allowed"), (b"\xff", "can't decode"), (b"{", "Expecting"),
+    (b"\xef\xbb\xbf1", "a byte-order mark before the text"), (b"[" * 90_000, "nested too deeply"), (b"NaN", "JSON"),
+    (b'"\\ud800"', "surrogates not allowed"), (b"\xff", "can't decode"), (b"{", "Expecting"), (b"1e999", "JSON"),
+    ('"x"'.encode("utf-16"), "can't decode"), (b"", "Expecting"), (b"\x00", "Expecting"),
 ])  # fmt: skip
 def test_json_is_read_as_every_parser_reads_it_or_refused(content: bytes, fault: str) -> None:
     if not fault:
         assert strict_json(content, 2) == json.loads(content)
         return
-    with pytest.raises(ValueError, match=fault.replace("not JSON", "JSON")):
+    with pytest.raises(ValueError, match=fault):
         strict_json(content, 2)
 
 
@@ -853,6 +855,15 @@ def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
     )
     falling = [float(-place) for place in range(len(documents))]
     assert ranking_measures(documents, (), relevance) == ranking_measures(documents, falling, relevance)
+
+
+@pytest.mark.parametrize(("sums", "limits", "constant"), [
+    ([6, 2, 18], (1, 5), True), ([6, 2, 18.1], (1, 5), False), ([10, 2, 50], (1, 5), True), ([0, 0, 0], (1, 5), False),
+    ([1, 2, 0.5], (0, 1), True), ([2, 2, 2], (0, 1), False), ([0, 2, 0], (0, 1), False), ([1, 0.5, 2], (1, 5), True),
+])  # fmt: skip
+def test_numbers_are_alike_or_not_and_ends_of_shares_are_not(sums: Any, limits: Any, constant: bool) -> None:
+    assert Metric("x", (), limits).is_constant(np.array(sums)) is constant
+    assert not Metric("x", ("a", "b"), limits).is_constant(np.array(sums))
 
 
 @pytest.mark.parametrize(("name", "known"), [
