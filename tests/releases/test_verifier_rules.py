@@ -258,7 +258,7 @@ def as_query(row: dict[str, Any], **more: Any) -> dict[str, Any]:
 CONTENT = sha256_text(canonical_json({name: sha256_text(name) for name in ("labels", "samples")}))
 SAMPLES, STATED = [sample(number) for number in range(1, 5)], {"a": [0.2, 0.8], "b": [0.4, 0.6], "majority": [0.3, 0.7]}
 VOTES = {"a": (1, 0, 1, 0), "b": (1, 0, 0, None), "majority": (1, 0, None, 0)}
-FORECASTS = ((1, [0.2, 0.8]), (0, [0.7, 0.3]), (1, []), (None, [0.5, 0.5]))
+FORECASTS: Any = ((1, [0.2, 0.8]), (0, [0.7, 0.3]), (1, []), (None, [0.5, 0.5]))
 KEPT: dict[str, tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]] = {
     "revealed": ({**REVEALED, "draw": {"commitment": sha256_text("k"), "key": "k"}}, {
         "samples": SAMPLES, "labels": [released(number)[0] for number in range(1, 5)],
@@ -654,11 +654,11 @@ RATINGS = [
 NOT_KEY, UNEQUAL = "which the key does not have for that sample", "are not equal shares of 1"
 
 
-def study(*system: str, texts: str = "included", entry: str = "e") -> StudyCheck:
+def study(system: str = "", texts: str = "included", entry: str = "e") -> StudyCheck:
     content = Content(Manifest({"edition": "muse@1", "texts": texts}, ""), ())
     content.places, content.tombstones = {"a": 0, "b": 1}, {"gone": {}}
     content.answers, content.settings = {(entry, "single"): np.zeros(2, np.int8)}, {entry: "k=1"}
-    content.entries = {entry: EntryName(*system, "t", "uploaded", "r")} if system else {}
+    content.entries = {entry: EntryName(system, "t", "uploaded", "r")} if system else {}
     return StudyCheck(content, Path())
 
 
@@ -824,7 +824,7 @@ def test_intervals_of_numbers_forecasts_and_ranks_are_those_of_the_scores(seed: 
         theirs = number_sums(weights, values, groups)
         made.append((number, number.statistics(weights, values), Metric("number", (), limits), theirs))
     for ours, rows, metric, table in made:
-        tables = cluster_tables(rows, groups)
+        tables = cluster_tables(rows, groups.astype(np.int64))
         there = intervals.metric_interval(tables, ours)
         expected = (float(ours.value(tables.sum(axis=0))), there.low, there.high)
         assert interval(table, metric) == pytest.approx(expected, abs=1e-9), (seed, metric.name)
