@@ -251,22 +251,6 @@ def test_silence_ranks_at_the_wrong_end_and_pays_nowhere() -> None:
         RANKED.statistics(facts, np.full(30, np.inf))
 
 
-def test_the_verifier_computes_the_same_sums_in_its_own_way() -> None:
-    from hellofresh.stats.clusters import cluster_tables
-    from verifier.statistics import RankMetric, rank_sums
-
-    for seed in range(20):
-        facts, chances = _ranked(60, seed)
-        chances = 1 / (1 + np.exp(-chances))
-        facts[seed], chances[2 * seed] = np.nan, np.nan
-        groups = np.arange(60) // 3
-        ours = cluster_tables(RANKED.statistics(facts, chances), groups)
-        theirs = rank_sums(facts, chances, groups.astype(np.int32))
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
-        mine = RankMetric("rank_correlation", (), (-1.0, 1.0))
-        assert float(mine.value(theirs.sum(axis=0))) == pytest.approx(float(RANKED.value(ours.sum(axis=0))), abs=1e-12)
-
-
 def _forecasts(classes: int, seed: int, n: int = 60) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     random = np.random.default_rng(seed)
     labels = np.concatenate([np.arange(classes), random.integers(0, classes, n)]).astype(np.int8)

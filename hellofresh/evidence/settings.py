@@ -12,7 +12,7 @@ from hellofresh.core.strict import Strict
 PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "ddgs")
 TEXTS_ALREADY = frozenset({"offline", "corpus"})
 """Providers with local texts, which need no fetching and no extraction."""
-TAKES_SITES = frozenset({"brave", "serper"})
+TAKES_SITES = frozenset({"brave", "serper", "offline"})
 """Providers that understand `site:one.example OR site:two.example` in a query."""
 _CLOSED = {
     "google": "Google's Custom Search takes no new customers and ends on 2027-01-01; use serper (results of Google), "

@@ -47,5 +47,7 @@ def test_every_table_comes_from_one_command_on_real_statements_and_a_script(cli,
     assert [row["variant"] for row in done[-1]["comparison"]] == ["mode=agent", "mode=offline"]
     tables = cli.json("analyse", "agents", *where)
     filled = {table["analysis"]: bool(table["rows"]) for table in tables}
+    searched = next(table["rows"] for table in tables if table["analysis"] == "searches")
+    assert not any(row["failed"] for row in searched)  # the script's search side has an answer to each
     assert filled.pop("result-certainty") is False  # nobody asked for it
     assert filled == dict.fromkeys(("sources", "domains", "leaning", "gain", "searches", "queries", "certainty"), True)

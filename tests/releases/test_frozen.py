@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -15,13 +14,13 @@ from hypothesis import strategies as st
 
 from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.errors import ReleaseError, UsageError
-from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.files import read_json, read_jsonl, write_jsonl
 from hellofresh.core.quarters import PeriodKind
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.manifest import file_entry, read_manifest
+from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.state import Phase, labels_are_public, phase_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder
@@ -246,41 +245,6 @@ def test_a_release_is_verified_with_its_content_hash_also_after_a_takedown(tmp_p
     assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
     assert put(tmp_path, SKEWED, source) == folder  # the same content still, and what was taken down stays so
     assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
-
-
-def swap_labels(rows: list[dict[str, Any]]) -> None:
-    rows[0]["label"], rows[7]["label"] = rows[7]["label"], rows[0]["label"]
-
-
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize(("name", "change"), [
-    ("labels", swap_labels), ("labels", lambda rows: rows.pop(0)),
-    ("samples", lambda rows: [row.update(period="2020-01") for row in rows]),
-])  # fmt: skip
-def test_a_change_is_found_although_the_manifest_lists_the_new_hashes(tmp_path: Path, name: str, change: Any) -> None:
-    folder = put(tmp_path, SKEWED)
-    path, rows = folder / f"{name}.jsonl", list(read_jsonl(folder / f"{name}.jsonl"))
-    change(rows)
-    write_jsonl(path, rows)
-    manifest = read_manifest(folder)
-    files = [file_entry(folder, folder / one.path, sum(1 for _ in read_jsonl(folder / one.path))).model_dump()
-             for one in manifest.files]  # fmt: skip
-    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | {"files": files})
-    assert faults(folder)
-
-
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize(
-    "change",
-    [{"calendar": {"opens": "2023-07-22T00:00:00Z", "deadline": "2023-10-14T00:00:00Z",
-                   "reveals": "2023-10-22T00:00:00Z"}},
-     {"revealed": False}, {"edition": "2023Q2"}, {"edition": "rumours@11"}, {"dataset": None}],
-    ids=["calendar", "not revealed", "a quarter", "another version", "no data set"],
-)  # fmt: skip
-def test_a_manifest_that_says_what_no_data_set_has_is_refused(tmp_path: Path, change) -> None:
-    folder = put(tmp_path, SKEWED)
-    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"), **change})
-    assert faults(folder)
 
 
 @pytest.mark.usefixtures("known")

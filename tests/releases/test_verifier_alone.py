@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.core.files import read_json, sha256_file, write_json, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
@@ -58,17 +58,6 @@ def test_only_where_everything_was_checked_all_is_said_to_have_passed() -> None:
     assert list(report_lines(some))[-1] == "2 checks passed. Not checked: ratings."
     wrong = [*some, Check("r", "labels", "", ("another",))]
     assert list(report_lines(wrong))[-1] == "3 checks, 1 failed. Not checked: ratings."
-
-
-def test_a_metric_that_is_not_known_is_not_checked_and_not_a_fault(scored: Workspace, quarter: Any) -> None:
-    folder = scored.release(quarter, "x-notes")
-    rows: list[Any] = list(read_jsonl(folder / "scores.jsonl"))
-    strange = [{**row, "metric": "surprise", "value": 0.1} for row in rows if row["metric"] == "accuracy"]
-    write_jsonl(folder / "scores.jsonl", sorted([*rows, *strange], key=lambda row: (row["origin"], row["period"])))
-    consistent(folder)
-    scores = by_name(verify_release(folder))["scores"]
-    assert scores.ok
-    assert "scores of x-notes by surprise, which is not known here" in scores.unchecked
 
 
 def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: Workspace, quarter: Any) -> None:

@@ -258,7 +258,7 @@ def as_query(row: dict[str, Any], **more: Any) -> dict[str, Any]:
 CONTENT = sha256_text(canonical_json({name: sha256_text(name) for name in ("labels", "samples")}))
 SAMPLES, STATED = [sample(number) for number in range(1, 5)], {"a": [0.2, 0.8], "b": [0.4, 0.6], "majority": [0.3, 0.7]}
 VOTES = {"a": (1, 0, 1, 0), "b": (1, 0, 0, None), "majority": (1, 0, None, 0)}
-FORECASTS = ((1, [0.2, 0.8]), (0, [0.7, 0.3]), (1, []), (None, [0.5, 0.5]))
+FORECASTS: Any = ((1, [0.2, 0.8]), (0, [0.7, 0.3]), (1, []), (None, [0.5, 0.5]))
 KEPT: dict[str, tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]] = {
     "revealed": ({**REVEALED, "draw": {"commitment": sha256_text("k"), "key": "k"}}, {
         "samples": SAMPLES, "labels": [released(number)[0] for number in range(1, 5)],
@@ -598,6 +598,7 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     ("system=s,entry=o", "", {"origin": "p"}, False),
     ("2023Q2/x/a/b/none/p/2023-04/MCC:no", None, {}, None), ("system=s,metric=lead", None, {}, None),
     ("2023Q2/x/s/r/p/all/f1", "f1", {"edition": "2023Q2", "task": "x", "regime": "r", "prompt": "p"}, True),
+    *((text, None, {}, None) for text in ("", "coin", "a/b/c", "system=s,metric=auc")),
     ("system=s,metric=f1,against=e", None, {}, None), ("team=t", None, {}, None),
     ("system=s,metric=f1:a", "f1:a", {}, True),
     ("2023Q2/x/s/r/p/all", None, {}, None), ("system=s,metric=accuracy:a", None, {}, None),
@@ -653,11 +654,11 @@ RATINGS = [
 NOT_KEY, UNEQUAL = "which the key does not have for that sample", "are not equal shares of 1"
 
 
-def study(*system: str, texts: str = "included", entry: str = "e") -> StudyCheck:
+def study(system: str = "", texts: str = "included", entry: str = "e") -> StudyCheck:
     content = Content(Manifest({"edition": "muse@1", "texts": texts}, ""), ())
     content.places, content.tombstones = {"a": 0, "b": 1}, {"gone": {}}
     content.answers, content.settings = {(entry, "single"): np.zeros(2, np.int8)}, {entry: "k=1"}
-    content.entries = {entry: EntryName(*system, "t", "uploaded", "r")} if system else {}
+    content.entries = {entry: EntryName(system, "t", "uploaded", "r")} if system else {}
     return StudyCheck(content, Path())
 
 
@@ -756,14 +757,15 @@ def test_alpha_of_a_few_answers_is_that_of_a_hand_computation(labels: Any, units
 @pytest.mark.parametrize(("content", "fault"), [
     (b"[[1]]", ""), (b"[[[]]]", "nested more than 2 levels"), (b'{"a":{"b":[]}}', "nested more than 2 levels"),
     (b"1" * 20, ""), (b"1" * 21, "a number of 21 digits"), (b'{"a":1,"a":1}', "an object has a field twice"),
-    (b"\xef\xbb\xbf1", "a byte-order mark before the text"), (b"[" * 90_000, "nested too deeply"), (b"NaN", "not JSON"),
-    (b'"\\ud800"', "surrogates not allowed"), (b"\xff", "can't decode"), (b"{", "Expecting"),
+    (b"\xef\xbb\xbf1", "a byte-order mark before the text"), (b"[" * 90_000, "nested too deeply"), (b"NaN", "JSON"),
+    (b'"\\ud800"', "surrogates not allowed"), (b"\xff", "can't decode"), (b"{", "Expecting"), (b"1e999", "JSON"),
+    ('"x"'.encode("utf-16"), "can't decode"), (b"", "Expecting"), (b"\x00", "Expecting"),
 ])  # fmt: skip
 def test_json_is_read_as_every_parser_reads_it_or_refused(content: bytes, fault: str) -> None:
     if not fault:
         assert strict_json(content, 2) == json.loads(content)
         return
-    with pytest.raises(ValueError, match=fault.replace("not JSON", "JSON")):
+    with pytest.raises(ValueError, match=fault):
         strict_json(content, 2)
 
 
@@ -822,7 +824,7 @@ def test_intervals_of_numbers_forecasts_and_ranks_are_those_of_the_scores(seed: 
         theirs = number_sums(weights, values, groups)
         made.append((number, number.statistics(weights, values), Metric("number", (), limits), theirs))
     for ours, rows, metric, table in made:
-        tables = cluster_tables(rows, groups)
+        tables = cluster_tables(rows, groups.astype(np.int64))
         there = intervals.metric_interval(tables, ours)
         expected = (float(ours.value(tables.sum(axis=0))), there.low, there.high)
         assert interval(table, metric) == pytest.approx(expected, abs=1e-9), (seed, metric.name)
@@ -853,6 +855,15 @@ def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
     )
     falling = [float(-place) for place in range(len(documents))]
     assert ranking_measures(documents, (), relevance) == ranking_measures(documents, falling, relevance)
+
+
+@pytest.mark.parametrize(("sums", "limits", "constant"), [
+    ([6, 2, 18], (1, 5), True), ([6, 2, 18.1], (1, 5), False), ([10, 2, 50], (1, 5), True), ([0, 0, 0], (1, 5), False),
+    ([1, 2, 0.5], (0, 1), True), ([2, 2, 2], (0, 1), False), ([0, 2, 0], (0, 1), False), ([1, 0.5, 2], (1, 5), True),
+])  # fmt: skip
+def test_numbers_are_alike_or_not_and_ends_of_shares_are_not(sums: Any, limits: Any, constant: bool) -> None:
+    assert Metric("x", (), limits).is_constant(np.array(sums)) is constant
+    assert not Metric("x", ("a", "b"), limits).is_constant(np.array(sums))
 
 
 @pytest.mark.parametrize(("name", "known"), [

@@ -371,11 +371,8 @@ def test_published_forecasts_can_be_verified_and_computed_again(lane, published)
     ("name", "change", "check"),
     [
         ("outcomes.jsonl", lambda rows: [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]], "scores"),
-        ("outcomes.jsonl", lambda rows: [{**rows[0], "label": None}, *rows[1:]], "outcomes"),
-        ("outcomes.jsonl", lambda rows: rows[1:], "outcomes"),
         ("predictions.jsonl", lambda rows: [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]], "scores"),
         ("predictions.jsonl", lambda rows: [{**rows[0], "probabilities": [0.125, 0.875]}, *rows[1:]], "scores"),
-        ("predictions.jsonl", lambda rows: [{**rows[0], "probabilities": [1.0, 1.0]}, *rows[1:]], "predictions"),
     ],
 )
 def test_what_was_changed_after_publishing_is_found(published, name, change, check) -> None:
@@ -402,14 +399,6 @@ def listed_anew(folder: Path, *names: str) -> None:
     write_json(folder / "manifest.json", manifest)
 
 
-@pytest.mark.parametrize("change", [{"no-label": 5}, {"undecided": 1}, {"lost": 1}, {}])
-def test_dropped_samples_are_counted_again(published, change: dict[str, int]) -> None:
-    manifest = read_json(published / "manifest.json")
-    dropped = manifest["resolved"]["dropped"] | change if change else {}
-    write_json(published / "manifest.json", manifest | {"resolved": manifest["resolved"] | {"dropped": dropped}})
-    assert any("dropped are" in fault for fault in faults(published)["outcomes"])
-
-
 def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-30T00:00:00Z")
@@ -430,8 +419,7 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
 
 
 @pytest.mark.parametrize(("name", "said"), [
-    ("team", "Another"), ("system", "Another"), ("knowledge_cutoff", "2020-01-01"), ("about", "Better than all."),
-    ("maker", "Another"), ("weights", "open"), ("size_billions", 3.5), ("released", "2020"),
+    ("knowledge_cutoff", "2020-01-01"), ("about", "Better than all."), ("size_billions", 3.5),
 ])  # fmt: skip
 def test_what_is_said_of_an_entry_is_what_was_handed_in(lane, published, name, said, monkeypatch, capsys) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))

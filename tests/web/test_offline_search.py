@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -48,6 +49,17 @@ def test_search_as_of_a_day_finds_only_what_was_there_before(corpus_folder: Path
             for result in search(corpus, "river").results
             if result.date < document.date.isoformat()  # type: ignore[operator]
         ]
+
+
+def test_a_search_within_sites_finds_their_pages_and_those_of_their_subdomains(corpus_folder: Path) -> None:
+    corpus = Corpus.load(corpus_folder)
+    pages = search(corpus, "river").results
+    site = urlsplit(pages[-1].url).hostname
+    within = [page for page in pages if urlsplit(page.url).hostname == site]
+    assert 0 < len(within) < len(pages)
+    found = search(corpus, f"river (site:none.invalid OR site:{site})").results
+    assert [page.url for page in found] == [page.url for page in within]
+    assert search(corpus, f"river (site:{site.partition('.')[2]})").results == pages
 
 
 def test_what_a_model_writes_is_words_and_no_language(corpus_folder: Path) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 from pydantic import Field, ValidationError, field_validator
@@ -35,6 +36,8 @@ _SNIPPET_WORDS = 30
 BUNDLED = Path(__file__).parents[1] / "corpus"
 """The pages that come with the package."""
 _FENCE = "+++"
+_SITE = re.compile(r"\bsite:([\w.-]+)")
+_WITHIN = re.compile(r"\(?\bsite:\S+(?: OR site:\S+)*\)?")
 
 
 class _Head(Strict):
@@ -181,6 +184,7 @@ class Offline(_AtHand):
 
         self._documents = corpus.documents
         self._by_url = {document.url: document for document in corpus.documents}
+        self._hosts = [urlsplit(document.url).hostname or "" for document in corpus.documents]
         # Titles count double.
         texts = [f"{document.title}\n{document.title}\n{document.text}" for document in corpus.documents]
         names, days = zip(*((document.name, document.date) for document in corpus.documents), strict=True)
@@ -194,8 +198,11 @@ class Offline(_AtHand):
         }
 
     async def search(self, query: str, count: int, before: datetime.date | None) -> ProviderAnswer:
-        """Search; equal scores stand by name."""
-        scores = self._index.scores(query)
+        """Search, within the sites of `(site:one.example OR site:two.example)`; equal scores stand by name."""
+        scores = self._index.scores(_WITHIN.sub("", query))
+        if sites := _SITE.findall(query):
+            within = [any(host == site or host.endswith(f".{site}") for site in sites) for host in self._hosts]
+            scores[~np.array(within)] = 0.0
         if before is not None:
             scores[~self._index.keys.early(before)] = 0.0
         best = [number for number in np.argsort(-scores, kind="stable")[:count].tolist() if scores[number] > 0]
