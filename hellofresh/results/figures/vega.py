@@ -241,9 +241,8 @@ def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
     if look.narrow:  # names stand within the chart, above what they name
         space = _NAME_HEIGHT
         band += space - 12
-        labels = {"labelLimit": 0, "labelAlign": "left", "labelPadding": 0, "labelOffset": -band / 2 + 2}
-        names["axis"] = {**_BARE, **labels}
-        names["scale"] |= {"paddingInner": space / band, "paddingOuter": space / band}
+        names["axis"] = _BARE | {"labelLimit": 0, "labelAlign": "left", "labelPadding": 0, "labelOffset": -band / 2 + 2}
+        names["scale"] = {"domain": list(rows), "paddingInner": space / band, "paddingOuter": space / band}
     looks: Specification = {"color": look.colour(), "y": names}
     if crowded:
         looks["yOffset"] = _by_name("series", look.names)
