@@ -395,6 +395,14 @@ def test_a_label_that_is_a_text_is_found_and_stops_no_other_check(published: Pat
     assert passed(published, Change(name, "label", "a text", content)) == ""
 
 
+def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -> None:
+    root, name = shutil.copytree(published, tmp_path / "copy"), f"{NOTES}/scores.jsonl"
+    lines = (root / name).read_text().splitlines(keepends=True)
+    (root / name).write_text("".join([*lines, lines[-1]]))
+    mend(root, name)
+    assert any("is there twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
+
+
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
     some = random.Random(0).sample(all_changes(published), 40)
     assert "\n".join(why for change in some if (why := passed(published, change))) == ""
