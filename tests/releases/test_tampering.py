@@ -445,6 +445,7 @@ NOTES = "releases/2023Q2/x-notes"
     (2, lambda said: said.update(texts="included"), "texts has changed"),
     (2, entry("commitments.jsonl", size=1), "version 2: 'commitments.jsonl' has another size"),
     (1, entry("samples.jsonl", rows=17), "version 1: samples.jsonl has 17 rows, and 18"),
+    (1, lambda said: said.update(previous={"path": "x", "sha256": "0" * 64}), "version 1 names one before it"),
     (3, entry("labels.jsonl", rows=17), "version 3: labels.jsonl has 17 rows, and 18"),
 ])  # fmt: skip
 def test_an_earlier_manifest_that_says_what_cannot_have_been_is_found_though_its_chain_is_mended(
