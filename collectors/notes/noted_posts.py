@@ -165,12 +165,14 @@ def _pair(notes: Sequence[NoteRow], scores: Mapping[int, float] | None) -> _Pair
     def score(note: NoteRow) -> float:
         return (scores or {}).get(note.note_id, float("-inf"))
 
+    def order(note: NoteRow) -> tuple[float, int, int]:
+        return -score(note) if scores else 0.0, note.created_ms, note.note_id
+
     high = [note for note in notes if note.label == 1 and (scores is None or score(note) >= _HIGH)]
     if scores is None:
         second = [note for note in notes if note.label == 0]
     else:
         second = [note for note in notes if _SECOND[0] <= score(note) <= _SECOND[1]]
-    order = lambda note: (-score(note) if scores else 0.0, note.created_ms, note.note_id)  # noqa: E731
     return _Pair(min(high, key=order), min(second, key=order)) if high and second else None
 
 

@@ -77,7 +77,8 @@ def _print(found: RespondedPost, output: CommandOutput) -> None:
     _print_evidence(found, output)
     if found.pictures:
         output.table("Pictures", ("", "what it shows"), list(enumerate(found.pictures, start=1)))
-    output.table("Searches", ("", "query"), list(enumerate(found.queries, start=1)))
+    if found.queries:
+        output.table("Searches", ("", "query"), list(enumerate(found.queries, start=1)))
     left_out = ", ".join(f"{number} {reason}" for reason, number in sorted(found.left_out.items()))
     output.text(f"Nothing after {found.until or 'any date'} was used. Results left out: {left_out or 'none'}.")
     if found.searches_failed:

@@ -21,11 +21,8 @@ from enum import StrEnum
 from functools import total_ordering
 from typing import ClassVar, Self
 
-from pydantic import NonNegativeInt
-
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import EditionKey, PeriodKind, Quarter, SortedEdition
-from hellofresh.core.strict import Open
 
 ALL_ROWS = "all-rows"
 """The one period of a frozen data set."""
@@ -174,22 +171,3 @@ def benchmark_task(task: str, edition: str, split: str) -> str:
 def split_name(edition: str) -> str:
     """The name of an edition's split in published data: word characters only, as the hub requires."""
     return edition.replace("-", "_").replace("@", "_v_").replace(".", "_dot_")
-
-
-class DatasetFacts(Open):
-    """The data set of a frozen edition.
-
-    Attributes:
-        name, address, published, licence: of the source; `published` is the day from which its labels were public.
-        classes: the meaning of each label.
-        labels: number of samples with each label, in the same order.
-        content: SHA-256 of the canonical JSON of the SHA-256 of samples and labels as first published.
-    """
-
-    name: str
-    address: str
-    published: str
-    licence: str
-    classes: tuple[str, ...]
-    labels: tuple[NonNegativeInt, ...]
-    content: str

@@ -271,6 +271,8 @@ def model_fault(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"])[:200]
     what = str(first["msg"]).removeprefix("Value error, ")
+    if first["type"] in {"model_type", "dataclass_type"}:  # whose text names a class of ours
+        what = "input should be an object"
     return f"{place}: {what[:1].lower()}{what[1:]}" if place else what
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from hellofresh.core.errors import UsageError
 
 
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
-    """The objects of installed packages in a group of entry points, by name; none of a package in the current folder.
+    """The objects of installed packages in a group of entry points, by name.
+
+    A package in the current folder counts only if PYTHONPATH names that folder in full.
 
     Args:
         group: such as `hellofresh.regimes`.
@@ -19,10 +22,11 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     Raises:
         UsageError: if one of them, which the message names, cannot be loaded.
     """
-    found = {}
+    found, wanted = {}, os.environ.get("PYTHONPATH", "").split(os.pathsep)
     for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
         # With `python -m`, a folder of metadata among anybody's files there would be a package.
-        if point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd():
+        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
+        if here and str(Path.cwd()) not in wanted:
             continue
         try:
             found[point.name] = point.load()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from hellofresh.core.errors import DataError, ReleaseError, SourceError, WorkspaceError
 from hellofresh.core.files import (
@@ -23,6 +23,7 @@ from hellofresh.core.files import (
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.strict import Open
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import UNKNOWN_LABEL, Collection, Drop, Funnel, SourceFile, write_candidates
@@ -39,10 +40,9 @@ _LEFT_OUT = {
 """Reasons, in the funnel, for candidates that a release leaves out, see `hellofresh.releases.exposure`."""
 
 
-class CollectionFacts(BaseModel):
+class CollectionFacts(Open):
     """Source files, settings and funnel of a collection."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
     sources: tuple[SourceFile, ...]
     parameters: dict[str, JsonValue]
     funnel: Funnel
@@ -55,7 +55,7 @@ class CollectionAccount(CollectionFacts):
     task: str
     quarter: str
     source: str
-    files: dict[str, str] = {}
+    files: dict[str, str] = Field(default_factory=dict)
 
     def facts_without(self, left_out: Mapping[str, Sequence[Sample]]) -> CollectionFacts:
         """The facts that a release publishes, without anything computed from labels.

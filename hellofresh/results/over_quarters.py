@@ -119,9 +119,11 @@ def _rows(
     of_system: Mapping[tuple[str, ...], Sequence[QuarterScore]],
     found: Mapping[tuple[str, ...], Mapping[str, Any]],
     metric: Metric,
-    **shared: float | None,
+    *,
+    of_quarters: int,
+    additivity_p: float | None,
 ) -> list[OverQuartersRow]:
-    """A row for each system, the best first and those without a score last; `shared` holds what all rows say."""
+    """A row for each system, the best first and those without a score last."""
     latest = {key: its[-1] for key, its in of_system.items()}
     order = sorted(
         found,
@@ -130,7 +132,10 @@ def _rows(
     names = short_names([replace(latest[key].system, system=latest[key].system.label) for key in order])
     return [
         OverQuartersRow(
-            **latest[key].system.identity | {"system": name} | shared | found[key],
+            **latest[key].system.identity | {"system": name},
+            of_quarters=of_quarters,
+            additivity_p=additivity_p,
+            **found[key],
             quarters=len(of_system[key]),
             latest=latest[key].edition,
         )

@@ -122,7 +122,7 @@ class PairDifference:
 
     Attributes:
         one, two: who.
-        difference: the first less the second.
+        difference: the first minus the second.
         low, high: its 95% interval, which holds for all pairs of the family together: `adjusted` is below 0.05 wherever
             it leaves 0 out.
         p_value: of no difference, for this pair alone; None where nothing is tested.

@@ -204,9 +204,7 @@ class ConfinedProgram:
         script = [str(own), "-I", "-S", _RELAY, _SOCKET, str(server.port)]
         return [*_bwrap(shown, self._limits, calls, *binds), *script, *self._command]
 
-    async def _live(self, server: EndpointServer) -> None:
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._log.write_bytes(b"")
+    def _start(self, server: EndpointServer) -> subprocess.Popen[bytes]:
         with _refused_calls() as calls:
             # Not an asyncio process, since it is also waited for after the loop has closed.
             process = subprocess.Popen(  # noqa: S603 - no shell, and what runs is named by who replays
@@ -221,6 +219,13 @@ class ConfinedProgram:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.close()
         os.set_blocking(process.stdout.fileno(), False)
+        return process
+
+    async def _live(self, server: EndpointServer) -> None:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        self._log.write_bytes(b"")
+        process = self._start(server)
+        assert process.stdout is not None
         end = time.monotonic() + self._limits.seconds
         try:
             while True:

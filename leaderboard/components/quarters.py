@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hellofresh.core.editions import DatasetFacts
+from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.results.board.schema import LabelCount, Prospect
 from hellofresh.results.over_quarters import OverQuartersRow

@@ -76,7 +76,7 @@ def _beside(board: Board, split: SplitKey, scale: Scale) -> Html:
     found += [] if drawn.people is None else [("person", "One person", drawn.people.value)]
     found += [] if drawn.reference is None else [("chance", scale.constant.capitalize(), drawn.reference)]
     found += [] if drawn.ceiling is None else [("top", "Ceiling (all voters known)", drawn.ceiling.value)]
-    missing = ["People: not asked yet"] if people is None else []
+    missing = ["People: not asked yet"] if people is None and scale.classes else []
     missing += ["Ceiling: not known"] if drawn.ceiling is None and scale.classes else []
     return join([el("small", f"{scale.title}:"), dots(scale, found, missing)])
 

@@ -13,6 +13,7 @@ from hellofresh.submissions.check import Due, Submission, blank_info, blank_pred
 from hellofresh.submissions.format import ANSWERS, SYSTEM, Fault, Prediction
 from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.labels import day, model_said, task_title
 from leaderboard.components.markup import (
@@ -58,7 +59,7 @@ def _without_server(visit: Visit) -> Html:
         opens = min(calendar.opens for calendar in due.calendars.values())
         shown += [opening([due], opens), what_is_due(due, opens), _templates(visit, due), _commands(due)]
     if frozen:
-        about = "Their labels are public: predictions are accepted at any time, and scored at once."
+        about = "Predictions are accepted at any time; responses are scored once people have rated them."
         shown.append(heading("Frozen data sets", about))
         shown += (el("details", el("summary", str(due.edition)), *_of_frozen(visit, due)) for due in frozen)
     return join(shown)
@@ -180,7 +181,8 @@ def _name(due: Due) -> str:
 def _until(due: Due) -> str:
     """The deadline, or that of each task if they differ."""
     if not due.calendars:
-        return "at any time: its labels are public, and submissions are scored at once"
+        rated = any(known.output is Response for task in due.ids if (known := TASKS.get(task)))
+        return "at any time; " + ("scored once people have rated it" if rated else "its labels are public")
     deadlines = {task: _time(calendar.deadline) for task, calendar in due.calendars.items()}
     if len(set(deadlines.values())) == 1:
         return f"until {next(iter(deadlines.values()))}"

@@ -126,7 +126,7 @@ class Visit:
         shown = sized("img", wide, src=self.lay(f"{name}.svg", wide), alt=said, loading="lazy")
         if not narrow:
             return shown
-        source = sized("source", narrow, media="(max-width: 600px)", srcset=self.lay(f"{name}.narrow.svg", narrow))
+        source = sized("source", narrow, media="(max-width: 699px)", srcset=self.lay(f"{name}.narrow.svg", narrow))
         return el("picture", source, shown)
 
     def lay(self, name: str, content: bytes) -> str:

@@ -212,7 +212,7 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     cli("score", "--edition", edition)
     cli("board", "build")
     board = BoardFiles.at(workspace / "board")
-    shown = board.read("ratings").filter(pl.col("judges") == "classifier")
+    shown = board.read("ratings").filter(pl.col("kind") == "classifier")
     assert set(shown["system"]) == set(systems) and not shown["validated"].any()
 
 

@@ -258,7 +258,7 @@ def test_questions_stand_in_three_groups_with_the_size_of_their_pictures(board: 
     images, narrow = re.findall("<img [^>]*>", source), re.findall("<source [^>]*>", source)
     assert len(images) == len(narrow) == len(ORDER)
     assert all(re.search(r' width="\d+" height="\d+"', one) for one in [*images, *narrow])
-    phone = r'<source .*media="\(max-width: 600px\)" srcset="\./[a-z-]+\.narrow\.svg">'
+    phone = r'<source .*media="\(max-width: 699px\)" srcset="\./[a-z-]+\.narrow\.svg">'
     assert all(re.match(phone, one) for one in narrow) and all(' alt="' in one for one in images)
 
 

@@ -265,7 +265,7 @@ def test_on_a_phone_a_row_is_a_line_until_it_is_tapped_and_the_menu_opens(visit:
     page = seen.go(HOME)
     row = page.locator(".hf-system tr:not(.hf-group)").first
     height = row.bounding_box()
-    assert height is not None and height["height"] < 50
+    assert height is not None and height["height"] < 54
     provenance = row.locator("td").nth(6)
     expect(provenance).to_be_hidden()
     row.locator("td").nth(2).click()

@@ -111,6 +111,10 @@ GOOD = {
     "cut short": (choice(finish_reason="length"), Answer("Yes", Finish.LENGTH)),
     "hidden reasoning used up the cap": (choice(content=None, finish_reason="length"), Answer("", Finish.LENGTH)),
     "filtered": (choice(content=None, finish_reason="content_filter"), Answer("", Finish.BLOCKED)),
+    "filtered whole": (
+        b'{"choices": [{"message": null, "finish_reason": "content_filter"}]}',
+        Answer("", Finish.BLOCKED),
+    ),
     "refusal": (choice(content=None, message={"refusal": "I will not."}), Answer("I will not.", Finish.BLOCKED)),
     "a tool": (choice(content=None, message={"tool_calls": [{}]}, finish_reason="tool_calls"), Answer("", Finish.STOP)),
     "no reason": (choice(finish_reason=None), Answer("Yes", Finish.STOP)),
@@ -148,6 +152,7 @@ BAD = {
     "finish error": choice(finish_reason="error"),
     "finish a number": choice(finish_reason=1),
     "no message": b'{"choices": [{"text": "Yes"}]}',
+    "message null": b'{"choices": [{"message": null, "finish_reason": "stop"}]}',
     "content a number": choice(content=1),
     "content true": choice(content=True),
     "part without text": choice(content=[{"type": "text"}]),
@@ -169,6 +174,11 @@ def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(name: str) -
     assert (caught.value.code, caught.value.retryable, caught.value.status) == ("bad-reply", True, 200)
 
 
+def test_a_message_that_is_no_object_is_called_that() -> None:
+    with pytest.raises(CallError, match=r"message: input should be an object\)"):
+        read_reply(b'{"choices": [{"message": 1}]}', "m")
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -176,6 +186,7 @@ def test_what_is_no_answer_is_a_named_error_that_may_be_tried_again(name: str) -
         (b'data: {"choices": [{"delta": {}}]}\n\ndata: [DONE]', 'an event stream in place of JSON: data: {"choices"'),
         (b": ping\n\nevent: message_start", "an event stream in place of JSON: : ping event"),
         (b"upstream gone", "text in place of JSON: upstream gone"),
+        (b"<?xml version='1.0'?><Error/>", "XML in place of JSON: <?xml version='1.0'?><Error/>"),
     ],
 )
 def test_what_comes_in_place_of_json_is_shown(body: bytes, said: str) -> None:

@@ -395,6 +395,14 @@ def test_a_label_that_is_a_text_is_found_and_stops_no_other_check(published: Pat
     assert passed(published, Change(name, "label", "a text", content)) == ""
 
 
+def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -> None:
+    root, name = shutil.copytree(published, tmp_path / "copy"), f"{NOTES}/scores.jsonl"
+    lines = (root / name).read_text().splitlines(keepends=True)
+    (root / name).write_text("".join([*lines, lines[-1]]))
+    mend(root, name)
+    assert any("is there twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
+
+
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
     some = random.Random(0).sample(all_changes(published), 40)
     assert "\n".join(why for change in some if (why := passed(published, change))) == ""
@@ -437,6 +445,7 @@ NOTES = "releases/2023Q2/x-notes"
     (2, lambda said: said.update(texts="included"), "texts has changed"),
     (2, entry("commitments.jsonl", size=1), "version 2: 'commitments.jsonl' has another size"),
     (1, entry("samples.jsonl", rows=17), "version 1: samples.jsonl has 17 rows, and 18"),
+    (1, lambda said: said.update(previous={"path": "x", "sha256": "0" * 64}), "version 1 names one before it"),
     (3, entry("labels.jsonl", rows=17), "version 3: labels.jsonl has 17 rows, and 18"),
 ])  # fmt: skip
 def test_an_earlier_manifest_that_says_what_cannot_have_been_is_found_though_its_chain_is_mended(

@@ -17,7 +17,7 @@ from hellofresh.stats import intervals, retrieval
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.metrics import forecast_metrics, mean, rank_correlation
-from verifier.checks import Check, _figure_check, report_lines
+from verifier.checks import Check, _figure_check, _survive, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
 from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
 from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
@@ -29,6 +29,7 @@ from verifier.statistics import (
     WILSON,
     Metric,
     RankMetric,
+    _drawn_errors,
     bootstrap_interval,
     forecast_sums,
     interval,
@@ -599,7 +600,8 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     ("2023Q2/x/a/b/none/p/2023-04/MCC:no", None, {}, None), ("system=s,metric=lead", None, {}, None),
     ("2023Q2/x/s/r/p/all/f1", "f1", {"edition": "2023Q2", "task": "x", "regime": "r", "prompt": "p"}, True),
     *((text, None, {}, None) for text in ("", "coin", "a/b/c", "system=s,metric=auc")),
-    ("system=s,metric=f1,against=e", None, {}, None), ("team=t", None, {}, None),
+    ("system=s,metric=f1,against=e", None, {}, None), ("system=s,metric=tie_group,against=e", None, {}, None),
+    ("system=s,metric=tie_group", "tie_group", {}, True), ("team=t", None, {}, None),
     ("system=s,metric=f1:a", "f1:a", {}, True),
     ("2023Q2/x/s/r/p/all", None, {}, None), ("system=s,metric=accuracy:a", None, {}, None),
 ])  # fmt: skip
@@ -622,6 +624,22 @@ def test_a_figure_is_named_and_found_by_its_parts(text: str, metric: str | None,
 ])  # fmt: skip
 def test_numbers_agree_up_to_rounding(one: tuple[float, ...], two: tuple[float, ...], same: bool) -> None:
     assert agree(one, two) is same
+
+
+def test_a_check_that_cannot_be_computed_is_a_fault_and_ends_no_other() -> None:
+    faults: list[str] = []
+    for work in (lambda: 1 // 0, lambda: {}["x"], lambda: faults.append("said")):
+        _survive(work, faults)
+    assert faults == [
+        "cannot be computed (ZeroDivisionError: integer division or modulo by zero)",
+        "cannot be computed (KeyError: 'x')", "said",
+    ]  # fmt: skip
+
+
+def test_entries_on_one_group_have_no_error_that_can_be_drawn() -> None:
+    tables = [np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 3.0], [2.0, 2.0, 3.0]])]
+    errors = [_drawn_errors([table, table], Metric("x", (), (0.0, 1.0))) for table in tables]
+    assert errors[0].tolist() == [[0], [0]] and errors[1].shape[1] > 1000
 
 
 def test_a_report_says_figures_and_faults_and_is_safe_to_print() -> None:
@@ -749,6 +767,7 @@ def test_an_answer_of_a_person_that_cannot_be_is_named(values: dict[str, Any], f
 @pytest.mark.parametrize(("labels", "units", "alpha"), [
     ([0, 1, 0, 1], [0, 0, 1, 1], -0.5), ([0, 0, 1, 1], [0, 0, 1, 1], 1.0), ([1, 1], [0, 0], None),
     ([0, 0, 1, 1, 0, 1, 1], [0, 0, 1, 1, 2, 2, 3], 4 / 9), ([0, 1], [0, 1], None),
+    ([0, 0, 1, 1, 1], [0, 0, 0, 1, 1], 1 / 3),
 ])  # fmt: skip
 def test_alpha_of_a_few_answers_is_that_of_a_hand_computation(labels: Any, units: Any, alpha: float | None) -> None:
     assert _alpha(labels, units) == (alpha if alpha is None else pytest.approx(alpha))
@@ -860,6 +879,7 @@ def test_measures_of_rankings_are_those_of_the_scores(seed: int) -> None:
 @pytest.mark.parametrize(("sums", "limits", "constant"), [
     ([6, 2, 18], (1, 5), True), ([6, 2, 18.1], (1, 5), False), ([10, 2, 50], (1, 5), True), ([0, 0, 0], (1, 5), False),
     ([1, 2, 0.5], (0, 1), True), ([2, 2, 2], (0, 1), False), ([0, 2, 0], (0, 1), False), ([1, 0.5, 2], (1, 5), True),
+    ([0.5, 0.5, 0.5], (1, 5), True),
 ])  # fmt: skip
 def test_numbers_are_alike_or_not_and_ends_of_shares_are_not(sums: Any, limits: Any, constant: bool) -> None:
     assert Metric("x", (), limits).is_constant(np.array(sums)) is constant

@@ -240,7 +240,7 @@ def bad_reply(where: str, why: str, status: int | None = 200, body: bytes = b"")
     if (start := body.lstrip()[:1]) and start not in b"{[":
         streams = _EVENTS.match(body) is not None
         fix = _NO_STREAM if streams else _NO_PAGE
-        kind = "an event stream" if streams else "HTML" if start == b"<" else "text"
+        kind = "an event stream" if streams else _markup(body) if start == b"<" else "text"
         why = f"{kind} in place of JSON: {excerpt(body[: 4 * _EXCERPT].decode('utf-8', 'replace'))}"
     return CallError(
         f"a reply that cannot be read ({why})",
@@ -251,6 +251,10 @@ def bad_reply(where: str, why: str, status: int | None = 200, body: bytes = b"")
         retryable=True,
         status=status,
     )
+
+
+def _markup(body: bytes) -> str:
+    return "XML" if body.lstrip().startswith(b"<?xml") and b"<html" not in body[:_EXCERPT] else "HTML"
 
 
 def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> CallError:

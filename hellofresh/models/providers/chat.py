@@ -64,7 +64,7 @@ class _Logprobs(Shape):
 
 
 class _Choice(Shape):
-    message: _Said
+    message: _Said | None = None
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
 
@@ -179,9 +179,11 @@ def _answer(reply: _Reply, whole: bool) -> Answer:
     if error := reply.choices[0].get("error"):
         raise ValueError(f"choices[0] holds an error: {excerpt(str(error))}")
     choice, usage = _Choice.model_validate(reply.choices[0]), reply.usage or _Usage()
-    said, reason = choice.message, choice.finish_reason
+    said, reason = choice.message or _Said(), choice.finish_reason
     if reason == "error":
         raise ValueError("finish_reason is error")
+    if choice.message is None and _FINISHES.get(reason or "") is not Finish.BLOCKED:  # a filter may leave no message
+        raise ValueError("choices[0] has no message")
     details = usage.prompt_tokens_details
     cached = _Details.model_validate(details).cached_tokens if isinstance(details, dict) else None
     calls = _calls(said.tool_calls, whole)

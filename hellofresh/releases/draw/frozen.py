@@ -14,7 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from hellofresh import __version__
-from hellofresh.core.editions import ALL_ROWS, DatasetFacts, Frozen
+from hellofresh.core.data_sets import DatasetFacts
+from hellofresh.core.editions import ALL_ROWS, Frozen
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import canonical_json, sha256_text, write_jsonl
 from hellofresh.core.net.lock import locked

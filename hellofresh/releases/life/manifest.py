@@ -24,7 +24,7 @@ from pydantic import (
 )
 
 from hellofresh.core.calendar import Calendar
-from hellofresh.core.editions import DatasetFacts
+from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.errors import DataError, ReleaseError, missing_file
 from hellofresh.core.files import (
     BadJsonError,

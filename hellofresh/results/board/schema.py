@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hellofresh.core.editions import DatasetFacts
+from hellofresh.core.data_sets import DatasetFacts
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
 from hellofresh.core.systems import SystemId

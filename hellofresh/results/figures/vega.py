@@ -242,7 +242,7 @@ def _intervals(chart: Chart, marks: Sequence[Mark], look: _Look) -> _Drawing:
         space = _NAME_HEIGHT
         band += space - 12
         names["axis"] = _BARE | {"labelLimit": 0, "labelAlign": "left", "labelPadding": 0, "labelOffset": -band / 2 + 2}
-        names["scale"] |= {"paddingInner": space / band, "paddingOuter": space / band}
+        names["scale"] = {"domain": list(rows), "paddingInner": space / band, "paddingOuter": space / band}
     looks: Specification = {"color": look.colour(), "y": names}
     if crowded:
         looks["yOffset"] = _by_name("series", look.names)

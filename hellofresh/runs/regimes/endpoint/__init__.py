@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import BadJsonError, canonical_json, model_fault, strict_json
+from hellofresh.core.strict import Open
 from hellofresh.models import Answer, Message, Request, Tool, ToolCall
 
 QuestionForm = Literal["chat", "responses"]
@@ -96,24 +97,18 @@ class Question:
     usage: bool = False
 
 
-class _Loose(BaseModel):
-    """Further fields are checked by name or ignored."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
-
-
-class _Part(_Loose):
+class _Part(Open):
     type: str
     text: str | None = None
     refusal: str | None = None
 
 
-class _Function(_Loose):
+class _Function(Open):
     name: str
     arguments: str = "{}"
 
 
-class _Called(_Loose):
+class _Called(Open):
     id: str
     function: _Function
 
@@ -121,7 +116,7 @@ class _Called(_Loose):
 _Content = str | list[_Part] | None
 
 
-class _Turn(_Loose):
+class _Turn(Open):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: _Content = None
     refusal: str | None = None
@@ -129,13 +124,13 @@ class _Turn(_Loose):
     tool_call_id: str | None = None
 
 
-class _Definition(_Loose):
+class _Definition(Open):
     name: str
     description: str | None = None
     parameters: dict[str, JsonValue] | None = None
 
 
-class _ToolEntry(_Loose):
+class _ToolEntry(Open):
     type: str = "function"
     function: _Definition | None = None
 
@@ -143,11 +138,11 @@ class _ToolEntry(_Loose):
 _Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-class _StreamOptions(_Loose):
+class _StreamOptions(Open):
     include_usage: bool = False
 
 
-class _Body(_Loose):
+class _Body(Open):
     model: str
     stream: bool | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
@@ -162,7 +157,7 @@ class _ChatBody(_Body):
     tools: list[_ToolEntry] | None = None
 
 
-class _Item(_Loose):
+class _Item(Open):
     type: str = "message"
     role: Literal["system", "developer", "user", "assistant"] | None = None
     content: _Content = None
@@ -177,17 +172,17 @@ class _FlatTool(_Definition):
     name: str = ""
 
 
-class _Named(_Loose):
+class _Named(Open):
     type: str = ""
     name: str = ""
 
 
-class _TextForm(_Loose):
+class _TextForm(Open):
     format: dict[str, JsonValue] | None = None
     verbosity: str | None = None
 
 
-class _Reasoning(_Loose):
+class _Reasoning(Open):
     effort: str | None = None
 
 
