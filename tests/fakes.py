@@ -13,6 +13,7 @@ import pytest
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.releases.candidates import Collection
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import Regime
@@ -40,7 +41,7 @@ class FakeModel:
 
 def fake_spec(name: str, **more: Any) -> ModelSpec:
     """What is known of a language model that is none."""
-    return ModelSpec(name, "language-model", "A fake.", {}, **more)
+    return ModelSpec(name, "language-model", "A fake.", **({"parameters": {}} | more))
 
 
 def catalogued(patch: pytest.MonkeyPatch, model: FakeModel) -> FakeModel:
@@ -69,6 +70,11 @@ def run_in(
     """Ask about samples, with the journal in a folder."""
     with Journal(folder) as journal:
         return run(assignment, samples, journal, progress)
+
+
+def dropped(found: Collection) -> dict[str, int]:
+    """How many were left out of a collection, by reason."""
+    return {drop.reason: drop.count for drop in found.funnel.drops if drop.count}
 
 
 def contents(folder: Path) -> dict[str, bytes]:

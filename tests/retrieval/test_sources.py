@@ -11,19 +11,12 @@ import pytest
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.comparison import compare_retrievers
-from hellofresh.evidence.retrieval.corpora import (
-    IGNORE_IDENTICAL,
-    CorpusContent,
-    FoundDocument,
-    RetrievalCorpus,
-    open_corpus,
-    write_corpus,
-)
+from hellofresh.evidence.retrieval.corpora import IGNORE_IDENTICAL, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, by_query
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.evidence.retrieval.sources import CorpusSource, open_source, write_beir
 from tests.fakes import refused
-from tests.retrieval.conftest import write_rows
+from tests.retrieval.conftest import stored, write_rows
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -86,20 +79,12 @@ FORMATS: dict[str, Callable[[Path], None]] = {
 
 
 def imported(tmp_path: Path, name: str, source: CorpusSource) -> dict[str, int]:
-    folder = Workspace(tmp_path / "data").corpora / name
-    write_corpus(
-        folder,
-        CorpusContent(
-            source=source.name,
-            license=source.license,
-            documents=source.documents(),
-            queries=list(source.queries()),
-            judgements=source.judgements(),
-            drop_invalid=source.repeats,
-            drop_duplicates=source.repeats,
-        ),
-    )
-    return open_corpus(Workspace(tmp_path / "data"), name).manifest.counts
+    made = stored(
+        Workspace(tmp_path / "data").corpora / name, source.documents(), source=source.name, license=source.license,
+        queries=list(source.queries()), judgements=source.judgements(),
+        drop_invalid=source.repeats, drop_duplicates=source.repeats,
+    )  # fmt: skip
+    return made.manifest.counts
 
 
 @pytest.fixture
@@ -180,33 +165,29 @@ def test_a_format_reads_the_same_packed_by_gzip(
     assert [found.document for found in open_source(name, target).documents()] == before
 
 
-def broken(name: str, file: str, content: bytes, code: str) -> tuple[str, str, bytes, str]:
-    return name, file, content, code
-
-
 BROKEN = [
-    broken("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
-    broken("jsonl", "documents.jsonl", b"[1]\n", "not-an-object"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "too-long"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
-    broken("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
-    broken("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
-    broken("beir", "qrels/test.tsv", b"q1\td1\tmany\nq1\td1\tmany\n", "bad-qrels"),
-    broken("beir", "qrels/dev.tsv", b"q1\td1\t1\n", "query-in-two-splits"),
-    broken("beir", "qrels/dev.tsv", b"q9\td1\t1\n", "unknown-query"),
-    broken("cord-19", "metadata.csv", b"cord_uid,title\nu,t\n", "missing-columns"),
-    broken("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
-    broken(
+    ("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
+    ("jsonl", "documents.jsonl", b"[1]\n", "not-an-object"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "too-long"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
+    ("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
+    ("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
+    ("beir", "qrels/test.tsv", b"q1\td1\tmany\nq1\td1\tmany\n", "bad-qrels"),
+    ("beir", "qrels/dev.tsv", b"q1\td1\t1\n", "query-in-two-splits"),
+    ("beir", "qrels/dev.tsv", b"q9\td1\t1\n", "unknown-query"),
+    ("cord-19", "metadata.csv", b"cord_uid,title\nu,t\n", "missing-columns"),
+    ("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
+    (
         "cord-19", "metadata.csv",
         b"cord_uid,title,abstract,doi,publish_time\nu,t," + b"x" * 5_000_000 + b",,\n", "too-long",
     ),
-    broken("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
-    broken("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
-    broken("check-covid", "claims_dev.jsonl", b'{"id": "1 2", "claim": "x", "cord_id": "c1"}\n', "bad-query"),
-    broken("scifact", "claims_dev.jsonl", b'{"id": 1, "claim": "x", "cited_doc_ids": "7"}\n', "missing-field"),
+    ("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
+    ("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
+    ("check-covid", "claims_dev.jsonl", b'{"id": "1 2", "claim": "x", "cord_id": "c1"}\n', "bad-query"),
+    ("scifact", "claims_dev.jsonl", b'{"id": 1, "claim": "x", "cited_doc_ids": "7"}\n', "missing-field"),
 ]  # fmt: skip
 
 
@@ -255,15 +236,9 @@ def test_a_corpus_exported_in_the_layout_of_beir_comes_back_whole(small: Retriev
 def test_a_query_that_is_a_document_never_finds_itself(tmp_path: Path) -> None:
     documents = [CorpusDocument(f"d{n}", "", f"an otter argues {'well ' * n}") for n in range(30)]
     query = Query(id="d0", text="an otter argues", split="test", group="d0")
-    content = CorpusContent(
-        source="beir",
-        license="",
-        documents=(FoundDocument(one, "here") for one in documents),
-        queries=[query],
-        judgements=[Judgement("d0", one.id, 1) for one in documents[1:]],
-        parameters={IGNORE_IDENTICAL: True},
-    )
-    corpus = RetrievalCorpus(tmp_path / "own", write_corpus(tmp_path / "own", content))
+    judged = [Judgement("d0", one.id, 1) for one in documents[1:]]
+    parameters = {IGNORE_IDENTICAL: True}
+    corpus = stored(tmp_path / "own", documents, queries=[query], judgements=judged, parameters=parameters)
     found = compare_retrievers(corpus, "test", [open_retriever("bm25", corpus)])
     (one,) = found.retrievers
     assert "d0" not in one.rankings[0].documents and len(one.rankings[0].documents) == 29

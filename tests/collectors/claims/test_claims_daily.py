@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
+from tests.loopback import Reply
 
 Q2 = Quarter(2026, 2)
 START, SETTLED = date(2026, 4, 1), date(2026, 7, 17)
@@ -52,20 +51,15 @@ def published(day: date) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., str]) -> Workspace:
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any) -> Workspace:
     """Every eighth day of a quarter and the days around what happens, with a broken answer and an empty one."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            day = date.fromisoformat(today[:10])
-            body = json.dumps(published(day)).encode()
-            body = {date(2026, 5, 20): b"<html>maintenance", date(2026, 5, 24): b"[]"}.get(day, body)
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def behave(*_: object) -> Reply:
+        day = date.fromisoformat(today[:10])
+        faults = {date(2026, 5, 20): b"<html>maintenance", date(2026, 5, 24): b"[]"}
+        return Reply(faults.get(day, json.dumps(published(day)).encode()))
 
-    address = f"{serve(Handler)}/feed.json"
+    chat.behave, address = behave, f"{chat.base_url}/feed.json"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hellofresh.toml").write_text(f'[sources.claims]\nfeed = ["{address}"]\n')
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))

@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.tables import HISTORY, NOTES, RATINGS, DumpTable
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates import Collection
 
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 UNDECIDED = "NEEDS_MORE_RATINGS"
+QUARTER = Quarter(2023, 2)
 DAY_MS = 86_400_000
 
 
@@ -100,6 +104,15 @@ class Dump:
 def tsv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     lines = ["\t".join(columns)] + ["\t".join(str(row.get(name, "")) for name in columns) for row in rows]
     return ("\n".join(lines) + "\n").encode()
+
+
+def run(
+    dump: Dump | Path, quarter: Quarter = QUARTER, *, illustrated: bool = False, pending: bool = False, **settings: Any
+) -> Collection:
+    """What is collected of a dump."""
+    folder = dump if isinstance(dump, Path) else dump.write()
+    source, work = NotesSource(folder), folder.parent / "work"
+    return collect(quarter, source, NotesSettings(**settings), workdir=work, illustrated=illustrated, pending=pending)
 
 
 @pytest.fixture
