@@ -172,14 +172,14 @@ def test_what_decides_nothing_changes_no_key(make) -> None:
 def stored(folder: Path) -> Path:
     with Journal(folder) as journal:
         for n in range(40):
-            question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST)
+            question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST, role=f"role-{n:02d}")
             journal.add(f"key-{n:02d}", question, Answer(f"answer-{n:02d}", Finish.STOP), 0.5)
     path = folder / "journal.sqlite"
     assert not [entry for entry in folder.iterdir() if "wal" in entry.name]
     return path
 
 
-@pytest.mark.parametrize("field", ["sample-07", "prompt-07", "classify", "answer-07", "key-07", "stop"])
+@pytest.mark.parametrize("field", ["sample-07", "prompt-07", "classify", "answer-07", "key-07", "role-07", "stop"])
 def test_a_flipped_byte_is_detected(tmp_path, field: str) -> None:
     path = stored(tmp_path)
     content = bytearray(path.read_bytes())
