@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-
-import pytest
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
@@ -123,19 +121,3 @@ def judged(
     web = world if Need.WEB in regime.needs else None
     case = Case(sample, prompts.choose(""), prompts, slots, world.ask, web, facts=facts or {})
     return asyncio.run(regime.solve(case))
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What tests of regimes need."""
-
-    World: type[World] = World
-    ok: Callable[..., WebPage] = ok
-    results: Callable[[int], list[SearchResult]] = results
-    judged: Callable[..., Outcome] = judged
-
-
-@pytest.fixture(scope="session")
-def stage() -> Stage:
-    """The scripted world and its parts."""
-    return Stage()

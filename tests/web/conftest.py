@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import PageFetcher, PageLimits
 from hellofresh.evidence.web.pictures import picture_fetcher
+from hellofresh.evidence.web.store import StoredWeb, WebStore
 
 PUBLIC = "93.184.215.14"
 
@@ -184,10 +184,10 @@ def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[P
     return PageFetcher(transport, ExcludedSources.load(), PageLimits(pause_s=0.0)), sockets
 
 
-@pytest.fixture(scope="session")
-def net() -> SimpleNamespace:
-    """The server and its helpers, for tests in this folder."""
-    return SimpleNamespace(Site=Site, reply=reply, fetcher=fetcher, pictures=pictures, outside=outside, PUBLIC=PUBLIC)
+def stored(folder: Path, provider: Any, reader: Any, **more: Any) -> StoredWeb:
+    """A web that keeps what it finds in a folder."""
+    common = {"excluded": ExcludedSources.load(), "extractor": "trafilatura", "count": 3}
+    return StoredWeb(WebStore(folder), provider, reader, **(common | more))
 
 
 PAGES = {
