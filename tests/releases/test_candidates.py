@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -95,13 +94,6 @@ def test_the_candidates_of_another_task_are_refused(make, notes_task, edits_task
     write_candidates(tmp_path / "c.parquet", notes_task, make.notes(1, 1))
     with pytest.raises(DataError):
         read_candidates(tmp_path / "c.parquet", edits_task)
-
-
-def test_a_table_without_a_label_is_refused(make, notes_task, tmp_path) -> None:
-    write_candidates(tmp_path / "c.parquet", notes_task, make.notes(1, 1))
-    pl.read_parquet(tmp_path / "c.parquet").drop("label").write_parquet(tmp_path / "d.parquet")
-    with pytest.raises(DataError):
-        read_candidates(tmp_path / "d.parquet", notes_task)
 
 
 COUNTS = st.integers(0, 1000)
@@ -223,19 +215,3 @@ def test_one_that_cannot_be_understood_is_refused_wherever_it_is_read(
     with fails_with(code):
         READERS[reader](make.workspace(), quarter, notes_task)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "bad-json"), (b"\xef\xbb\xbf{}", "bad-json"), ("{}".encode("utf-16"), "bad-json"),
-        (b"{}", "damaged-release"),
-        (b'{"format": 1, "format": 1}', "bad-json"), (b'{"format": NaN}', "bad-json"), (b"[" * 900, "bad-json"),
-        (b"[]", "damaged-release"),
-    ],
-)  # fmt: skip
-def test_what_parsers_read_differently_is_no_manifest(folder: Path, content: bytes, code: str) -> None:
-    (folder / "manifest.json").write_bytes(content)
-    with fails_with(code) as caught:
-        read_manifest(folder)
-    assert str(folder) in str(caught.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
 from hellofresh.core.errors import WorkspaceError
@@ -163,19 +162,3 @@ def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fa
     with fails_with("bad-account" if fault == "no hash" else "other-candidates") as caught:
         read_account(workspace, notes_task, quarter)
     assert "--force" in str(caught.value)
-
-
-def test_a_disk_that_is_full_costs_an_error_and_the_next_run_mends_it(make, quarter, notes_task, monkeypatch) -> None:
-    workspace, job = make.workspace(), make.job(make.notes(2, 2))
-
-    def full(*_: object, **__: object) -> None:
-        raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
-
-    with monkeypatch.context() as patch, pytest.raises(WorkspaceError) as caught:
-        patch.setattr(pl.DataFrame, "write_parquet", full)
-        collect_quarter(workspace, job, progress=silent)
-    table = workspace.candidates("x-notes", quarter)
-    assert (caught.value.code, caught.value.where, caught.value.exit_code) == ("unwritable", str(table), 2)
-    assert not list(table.parent.iterdir())
-    assert not collect_quarter(workspace, job, progress=silent).skipped
-    assert read_account(workspace, notes_task, quarter).files.keys() == {table.name}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import random
 import stat
 from dataclasses import replace
 
 import pytest
 
-from hellofresh.core.errors import DataError, ReleaseError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.errors import ReleaseError
 from hellofresh.releases.candidates import write_candidates
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels, load_release
@@ -62,21 +60,6 @@ def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, not
     assert again.skipped and not first.skipped
     assert replace(again, skipped=False) == first
     assert (first.samples, first.periods) == (12, 2)
-    assert content(workspace) == before
-
-
-@pytest.mark.parametrize("place", ["releases/2023Q2/x-notes/samples.jsonl", "private/2023Q2/x-notes/labels.jsonl"])
-@pytest.mark.parametrize("change", ["edited", "gone"])
-def test_a_file_changed_by_hand_is_made_again(make, quarter, notes_task, place: str, change: str) -> None:
-    make.release(make.notes(3, 3))
-    workspace = make.workspace()
-    before = content(workspace)
-    path = workspace.root / place
-    if change == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:-20])
-    assert not build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
     assert content(workspace) == before
 
 
@@ -134,32 +117,6 @@ def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes
     with pytest.raises(ReleaseError, match="hellofresh release build") as caught:
         load_release(make.workspace(), quarter, notes_task)
     assert caught.value.code == "no-release"
-
-
-def changed_label(text: str) -> str:
-    rows = [json.loads(line) for line in text.splitlines()]
-    rows[0]["label"] = 1 - rows[0]["label"]
-    return "".join(canonical_json(row) + "\n" for row in rows)
-
-
-DAMAGES = {
-    "a label changed": changed_label,
-    "a line lost": lambda text: text.split("\n", 1)[1],
-    "cut": lambda text: text[:-30],
-    "a field lost": lambda text: text.replace('"salt"', '"slat"', 1),
-    "a label of two": lambda text: text.replace('"label":1', '"label":2', 1),
-    "no objects": lambda text: "[]\n" * 18,
-    "empty": lambda text: "",
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_labels_are_refused(make, quarter, notes_task, damage: str) -> None:
-    make.release(make.notes(3, 3))
-    path = make.workspace().private(quarter, "x-notes") / "labels.jsonl"
-    path.write_text(DAMAGES[damage](path.read_text()))
-    with pytest.raises(DataError):
-        load_labels(make.workspace(), quarter, notes_task)
 
 
 def test_candidates_that_are_not_those_of_their_account_are_not_released(make, quarter, notes_task) -> None:
