@@ -1,8 +1,8 @@
 """The whole life of each task, from its sources to a takedown after the reveal, one row a task.
 
 Each step is done twice by the command line: the second time may change nothing. After each, releases verify, and hold
-nothing that was planted. What was taken down is nowhere, and pages say what is true. After a step that fails, the others
-are lived all the same.
+nothing that was planted. What was taken down is nowhere, and pages say what is true. After a step that fails, the
+others are lived all the same.
 """
 
 from __future__ import annotations
