@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 import pytest
@@ -113,32 +112,6 @@ def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
     with pytest.raises(WorkspaceError) as caught:
         collect_quarter(make.workspace(), make.job(make.notes(1, 1), files=[tmp_path / "none.tsv"]), progress=silent)
     assert caught.value.where == str(tmp_path / "none.tsv")
-
-
-def test_two_collections_of_a_quarter_never_mix(make, quarter, notes_task) -> None:
-    """The second one is refused while the first works, whatever its settings; afterwards it may run."""
-    workspace = make.workspace()
-    inside, go_on = threading.Event(), threading.Event()
-    first, second = make.job(make.notes(2, 1)), replace(make.job(make.notes(1, 1)), parameters={"setting": 2})
-
-    def slow(progress):
-        inside.set()
-        assert go_on.wait(60)
-        return first.collect(progress)
-
-    running = threading.Thread(target=lambda: collect_quarter(workspace, replace(first, collect=slow), progress=silent))
-    running.start()
-    try:
-        assert inside.wait(60)
-        with pytest.raises(WorkspaceError) as caught:
-            collect_quarter(workspace, second, progress=silent)
-    finally:
-        go_on.set()
-        running.join()
-    assert (caught.value.code, caught.value.what) == ("locked", "another process is collecting x-notes for 2023Q2")
-    assert read_account(workspace, notes_task, quarter).parameters == first.collect(silent).parameters
-    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
-    assert not collect_quarter(workspace, second, progress=silent).skipped
 
 
 @pytest.mark.parametrize("fault", ["other rows", "fewer rows", "no hash", "other pending rows", "other account"])

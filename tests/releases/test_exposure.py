@@ -112,15 +112,6 @@ def test_posts_that_are_built_late_leave_out_those_whose_notes_are_open_in_a_lat
     assert groups(make, FIRST, "x-posts") == {f"x-{n}" for n in range(64, 70)}
 
 
-def test_a_release_of_notes_does_not_change_because_posts_were_released(make: Maker) -> None:
-    found = notes(make, FIRST, range(10))
-    make.release(found, quarter=FIRST)
-    before = groups(make, FIRST, "x-notes")
-    make.release([noted_post(n, FIRST) for n in range(5, 15)], quarter=FIRST)
-    assert make.release(found, quarter=FIRST).skipped
-    assert groups(make, FIRST, "x-notes") == before
-
-
 @pytest.mark.parametrize("opened", [False, True])
 def test_tasks_of_the_same_posts_are_built_in_any_order(make: Maker, opened: bool) -> None:
     """Posts that were built first keep their groups once they are public; until then they give way."""

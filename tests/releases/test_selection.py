@@ -37,16 +37,6 @@ def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: 
 
 
 @shared
-@given(sizes=SIZES, cap=st.integers(1, 5), random=st.randoms(use_true_random=False))
-def test_the_order_of_candidates_does_not_matter(make, sizes: tuple[int, int], cap: int, random) -> None:
-    candidates = make.notes(*sizes)
-    first = select(candidates, seed="s", cap=cap)
-    random.shuffle(candidates)
-    assert select(candidates, seed="s", cap=cap) == first
-    assert ids(first) == sorted(ids(first))
-
-
-@shared
 @given(april=SIZES, may=SIZES)
 def test_other_periods_change_nothing(make, april: tuple[int, int], may: tuple[int, int]) -> None:
     alone = select(make.notes(*april, months=(4,)), seed="s", cap=3)

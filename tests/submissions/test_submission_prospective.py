@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import math
 import shutil
@@ -20,7 +19,6 @@ from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED, file_entry
-from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -118,18 +116,6 @@ def test_it_is_taken_until_the_second_before_its_deadline_with_a_receipt_of_its_
     assert entry.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ({**SAID, "xn-20": 1}, "unknown-id"),
-        ({key: label for key, label in SAID.items() if key != "xn-14"}, "missing-id"),
-    ],
-)
-def test_only_the_exact_ids_of_the_split_are_taken(lane, said, code) -> None:
-    refused(code, add_submission, lane.folder(said=said), lane.due, lane.root, MOMENT)
-    assert not lane.root.exists()
-
-
 def test_a_choice_without_probabilities_is_refused_and_one_that_was_received_before_stays(lane) -> None:
     folder = lane.folder()
     rows = list(read_jsonl(folder / "prospective.jsonl"))
@@ -179,20 +165,6 @@ def test_each_split_is_taken_in_and_out_without_the_other(lane) -> None:
     assert not place.exists()
 
 
-def test_a_table_is_taken_too_and_kept_as_lines(lane) -> None:
-    folder = lane.folder()
-    (folder / "prospective.jsonl").unlink()
-    rows = "".join(
-        f"{key},{'' if label is None else label},{' '.join(map(str, CHANCES.get(label, ())))}\n"
-        for key, label in SAID.items()
-    )
-    (folder / "prospective.csv").write_text(f"id,label,probabilities\n{rows}")
-    place = add_submission(folder, lane.due, lane.root, MOMENT).folder
-    lines = add_submission(lane.folder("acme/lines"), lane.due, lane.root, MOMENT).folder
-    assert not (place / "prospective.csv").exists()
-    assert (place / "prospective.jsonl").read_bytes() == (lines / "prospective.jsonl").read_bytes()
-
-
 def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane, serve) -> None:
     public = lane.workspace.root / "releases"
     fetched = fetch_due(serve(public), QUARTER, PROSPECTIVE)
@@ -200,19 +172,6 @@ def test_the_public_samples_of_the_split_are_enough_by_folder_or_by_address(lane
     assert set(lane.due.ids["x-notes"]) == SAID.keys()
     assert lane.due.deadline == DEADLINE
     refused("no-release", due_in, public, Quarter(2026, 3), PROSPECTIVE)
-
-
-@pytest.mark.parametrize(
-    "to", ["http://169.254.169.254/", "http://localhost:{port}/", "https://127.0.0.1:{port}/", "file:///etc/"]
-)
-def test_an_address_that_leads_to_another_host_is_refused(serve, to: str) -> None:
-    class Away(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(302)
-            self.send_header("Location", to.format(port=self.server.server_address[1]))
-            self.end_headers()
-
-    assert "leads away" in refused("cannot-fetch", fetch_due, serve(Away), QUARTER, PROSPECTIVE)
 
 
 def test_what_a_system_says_of_itself_cannot_be_changed_under_the_other_receipt(lane) -> None:
@@ -287,29 +246,6 @@ def test_a_new_submission_of_forecasts_has_room_for_probabilities_and_is_taken_o
     assert "the probability of each of 0 (not helpful), 1 (helpful)" in "".join(capsys.readouterr())
     write_jsonl(folder / "prospective.jsonl", [{**row, "label": 1, "probabilities": [0.1, 0.9]} for row in rows])
     assert main(check) == 0
-
-
-def test_the_commands_take_the_split_that_a_folder_has(lane, monkeypatch, capsys) -> None:
-    monkeypatch.chdir(lane.root.parent)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
-    folder = str(lane.folder())
-
-    def run(*arguments: str, code: int = 0) -> str:
-        capsys.readouterr()
-        assert main([*arguments]) == code
-        return capsys.readouterr().out
-
-    assert "x-notes 2026Q4, prospective: 5 samples, 1 without answer" in run("submission", "check", folder)
-    run("submission", "check", f"{folder}/prospective.jsonl", "--quarter", "2026Q4")
-    run("submission", "add", folder)
-    assert "Received 2026-11-21T12:00:00Z" in run("submission", "check", "submissions/2026Q4/acme/system")
-    listed = json.loads(run("submission", "list", "--quarter", "2026Q4", "--split", "prospective", "--json"))
-    assert [entry["tasks"] for entry in listed["entries"]] == [{"x-notes": "counts"}]
-    lane.decide()
-    monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-21T12:00:00Z")
-    run("submission", "add", folder, code=1)
-    scores = json.loads(run("score", "--quarter", "2026Q4", "--split", "prospective", "--json"))
-    assert {(score["provenance"], score["team"]) for score in scores} == {("uploaded", "Acme")}
 
 
 def test_a_request_is_reviewed_by_the_splits_that_it_touches(lane, tmp_path) -> None:
@@ -394,9 +330,3 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
     code, said = run()
     assert code == 1
     assert "was handed in and is not among the predictions" in said
-
-
-def test_a_split_of_which_a_sample_was_taken_down_passes_before_it_is_resolved(lane) -> None:
-    folder = lane.workspace.release(QUARTER, "x-notes") / "prospective"
-    take_down(lane.workspace, QUARTER, lane.task, {min(TRUTH): "the author asked"}, MOMENT, split="prospective")
-    assert {name: found for name, found in faults(folder).items() if found} == {}
