@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import read_json, sha256_file, write_json
+from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_candidates
 from hellofresh.releases.collection import CollectionAccount, read_account_file
@@ -51,28 +50,12 @@ def test_edits_come_back_with_numbers_as_numbers(make, edits_task, tmp_path) -> 
     assert found == {item.sample.id: item for item in candidates}
 
 
-def test_facts_that_nobody_knows_come_back_as_nothing(make, notes_task, tmp_path) -> None:
-    note = make.note(1)
-    write_candidates(
-        tmp_path / "c.parquet", notes_task, [replace(make.candidate(note, 1), label=Label(note.id, 1, {}))]
-    )
-    assert read_candidates(tmp_path / "c.parquet", notes_task)[0].label.facts == dict.fromkeys(notes_task.label_facts)
-
-
 def test_a_fact_known_late_keeps_its_type(make, notes_task, tmp_path) -> None:
     candidates = [make.candidate(make.note(1000 + n), 1) for n in range(300)]
     last = candidates[-1]
     candidates[-1] = replace(last, label=Label(last.sample.id, 1, {"ratings": 12, "status_locked_at": None}))
     write_candidates(tmp_path / "c.parquet", notes_task, candidates)
     assert read_candidates(tmp_path / "c.parquet", notes_task)[-1].label.facts["ratings"] == 12
-
-
-def test_the_order_in_which_they_are_found_does_not_show(make, notes_task, tmp_path) -> None:
-    candidates = make.notes(10, 10)
-    write_candidates(tmp_path / "a.parquet", notes_task, candidates)
-    random.Random(1).shuffle(candidates)
-    write_candidates(tmp_path / "b.parquet", notes_task, candidates)
-    assert sha256_file(tmp_path / "a.parquet") == sha256_file(tmp_path / "b.parquet")
 
 
 def test_an_id_twice_is_refused_and_nothing_is_written(make, notes_task, tmp_path) -> None:

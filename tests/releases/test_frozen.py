@@ -146,16 +146,6 @@ def test_other_content_under_the_same_version_is_refused_and_nothing_is_written(
     assert contents(release_folder(Workspace(tmp_path))) == before
 
 
-def test_a_later_version_stands_beside_the_earlier_one(tmp_path: Path) -> None:
-    first = contents(put(tmp_path, SKEWED))
-    later = Frozen("rumours", "11")
-    put(tmp_path, [*SKEWED, candidate(10, 0)], edition=later)
-    workspace = Workspace(tmp_path)
-    assert workspace.released() == [(EDITION, "rumours"), (later, "rumours")]
-    assert contents(release_folder(workspace)) == first
-    assert len(load_release(workspace, later, TASK).samples) == 11
-
-
 def test_what_a_stopped_process_left_is_written_anew(tmp_path: Path) -> None:
     folder = put(tmp_path, SKEWED)
     before = contents(folder)

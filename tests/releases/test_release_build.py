@@ -63,12 +63,6 @@ def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, not
     assert content(workspace) == before
 
 
-@pytest.mark.parametrize("options", [{"seed": "other", "cap": 250}, {"seed": "seed", "cap": 2}])
-def test_another_seed_or_cap_builds_again(make, quarter, notes_task, options) -> None:
-    make.release(make.notes(5, 5))
-    assert not build_release(make.workspace(), quarter, notes_task, moment=quarter.start, **options).skipped
-
-
 def test_without_candidates_there_is_no_release(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError, check=lambda error: error.code == "no-candidates"):
         build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=1)

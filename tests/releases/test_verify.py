@@ -31,7 +31,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
 from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
-from verifier.content import NOT_ASKED, Content, _check_drawn, _take_chances, majority
+from verifier.content import NOT_ASKED, Content, _take_chances, majority
 from verifier.manifest import Manifest
 from verifier.reading import MOST_SHOWN, quoted, short
 from verifier.scores import FigureName
@@ -360,18 +360,6 @@ def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
     # What our own evaluator says of a system in all rows alike is in no other released file.
     if not (everywhere and field in {"about", "smoke_test", "knowledge_cutoff", "settings", "maker", "size_billions"}):
         assert "scores" in faults(revealed)
-
-
-@pytest.mark.parametrize(("has", "gone", "faults"), [
-    ([2, 2], 0, 0), ([1, 2], 0, 2), ([3, 2], 0, 1), ([2, 1], 1, 0), ([1, 1], 1, 1), ([3, 1], 1, 1),
-])  # fmt: skip
-def test_periods_have_as_many_samples_as_were_drawn_but_for_takedowns(has: list[int], gone: int, faults: int) -> None:
-    periods = {name: {"taken_per_class": 1} for name in ("2023-04", "2023-05")}
-    content = Content(Manifest({"edition": "2023Q2", "selection": {"periods": periods}}, ""), period_names=[*periods])
-    content.periods = np.repeat(np.arange(2, dtype=np.int32), has)
-    content.tombstones = {str(number): {} for number in range(gone)}
-    _check_drawn(content)
-    assert len(content.of("samples.jsonl")) == faults
 
 
 @pytest.mark.parametrize(("stated", "good"), [
