@@ -401,9 +401,7 @@ def live(folder: Path, seed: int) -> int:
 
 @given(seed=st.integers(0, 2**32))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(
-    tmp_path_factory, seed: int
-) -> None:
+def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(tmp_path_factory, seed: int) -> None:
     live(tmp_path_factory.mktemp("world"), seed)
 
 
