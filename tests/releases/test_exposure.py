@@ -390,28 +390,20 @@ def live(folder: Path, seed: int) -> int:
     return len(world.known[False])
 
 
-@pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds need not outlive a power failure."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @given(seed=st.integers(0, 2**32))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(
-    tmp_path_factory, fast: None, seed: int
-) -> None:
+def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(tmp_path_factory, seed: int) -> None:
     live(tmp_path_factory.mktemp("world"), seed)
 
 
-def test_random_worlds_reveal_labels_at_all(tmp_path: Path, fast: None) -> None:
+def test_random_worlds_reveal_labels_at_all(tmp_path: Path) -> None:
     assert sum(live(tmp_path / str(seed), seed) for seed in range(3)) > 5
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("thousand", range(10))
-def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, fast: None, thousand: int) -> None:
+def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, thousand: int) -> None:
     for seed in range(1000 * thousand, 1000 * thousand + int(os.environ.get("HELLOFRESH_WORLDS", "1000"))):
         live(tmp_path / "world", seed)
         shutil.rmtree(tmp_path / "world")
