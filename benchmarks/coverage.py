@@ -690,9 +690,13 @@ QUARTERS_WORLDS = [
 ]
 
 
+EXPECTED_OVER = 1000
+"""Draws whose mean stands for the expectation."""
+
+
 def over_quarters(world: QuartersWorld, repeats: int, _: int, random: np.random.Generator) -> Iterator[Share]:
     """How often limits of systems over quarters contain the expectation over draws of the samples."""
-    expected = np.mean([world.draw(random)[0] for _ in range(1000)], axis=0)
+    expected = np.mean([world.draw(random)[0] for _ in range(EXPECTED_OVER)], axis=0)
     held = 0
     for _ in range(repeats):
         there = random.random(expected.shape) >= world.missing

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import importlib.util
 import inspect
 import json
 import os
 import shutil
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,6 +35,7 @@ from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
+from tests import loopback as misbehaving
 
 ROOT = Path(__file__).resolve().parent.parent
 THOROUGH = bool(os.environ.get("HELLOFRESH_THOROUGH"))
@@ -238,8 +237,9 @@ def _silent(_: str) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def stopped_clock() -> Iterator[None]:
-    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open."""
+    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open. Files need outlive no power cut."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
         patch.setenv("HELLOFRESH_NOW", "2026-11-21T12:00:00Z")
         yield
 
@@ -312,21 +312,32 @@ def quarter() -> Quarter:
 @pytest.fixture(scope="session")
 def loopback() -> ModuleType:
     """The module with the misbehaving endpoint."""
-    path = Path(__file__).resolve().parent / "loopback.py"
-    spec = importlib.util.spec_from_file_location("loopback", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["loopback"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return misbehaving
 
 
 @pytest.fixture
-def chat(loopback: ModuleType) -> Iterator[object]:
+def chat() -> Iterator[misbehaving.Chat]:
     """An endpoint of one test."""
-    server = loopback.Chat()
+    server = misbehaving.Chat()
     yield server
     server.close()
+
+
+def answering(answer: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes]]) -> type[BaseHTTPRequestHandler]:
+    """A handler for `serve` that sends the status and content that a function makes of path, headers and body."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, content = answer(self.path, self.headers, body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = _answer
+
+    return Answering
 
 
 @pytest.fixture

@@ -30,13 +30,14 @@ class FakeModel:
     spec: ModelSpec = SPEC
     say: Callable[[Request], Answer] = lambda _: Answer("yes", Finish.STOP, 10, 1)
     asked: list[Request] = field(default_factory=list)
+    closed: int = 0
 
     async def ask(self, request: Request) -> Answer:
         self.asked.append(request)
         return self.say(request)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        self.closed += 1
 
 
 def fake_spec(name: str, **more: Any) -> ModelSpec:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from hellofresh.results.panel import Panel
-
-sys.path.insert(0, str(Path(__file__).parent))
-from synthetic import Builder, full_entries
+from tests.analyses.synthetic import Builder, full_entries
 
 
 @pytest.fixture

@@ -75,19 +75,6 @@ def test_equal_answers_under_two_regimes_differ_by_nothing(name, build) -> None:
     assert (table["p_value"].drop_nulls() == 1).all()
 
 
-def test_the_gain_changes_sign_when_the_regimes_are_exchanged(build) -> None:
-    release = build.release(60)
-
-    def gain(first, second):
-        entries = [
-            build.entry(release, "alpha", 0.8, regime=first, seed=1),
-            build.entry(release, "alpha", 0.6, regime=second, seed=2),
-        ]
-        return answer("search-gain", build.panel(entries, release)).table["difference"].to_numpy()
-
-    np.testing.assert_allclose(gain("web-search", "zero-shot"), -gain("zero-shot", "web-search"), atol=1e-12)
-
-
 def test_pairs_use_only_samples_that_both_regimes_were_asked(build) -> None:
     release = build.release(60)
     entries = [
@@ -176,16 +163,6 @@ def test_silence_counts_what_was_not_said(full_panel) -> None:
                 & (pl.col("prompt") == said.prompt)
             )
             assert own["count"].sum() == int(((said.answers < 0) & (said.answers != NOT_ASKED)).sum())
-
-
-def test_a_twin_agrees_in_all_and_ties_with_its_twin(build) -> None:
-    release = build.release(60)
-    panel = build.panel([build.entry(release, "alpha", seed=6), build.entry(release, "beta", seed=6)], release)
-    pair = answer("agreement", panel).table.row(0, named=True)
-    assert (pair["agreement"], pair["kappa"]) == (1.0, 1.0)
-    ranks = answer("ranking", panel).table
-    assert ranks["rank"].to_list() == [1, 1]
-    assert ranks["tie_group"].to_list() == [1, 1]
 
 
 def test_the_order_of_systems_and_samples_changes_nothing(build) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import shutil
 from dataclasses import replace
@@ -24,7 +23,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.runner import RunStopped
 from hellofresh.tasks import get_task
-from tests.conftest import Cli
+from tests.conftest import Cli, answering
 
 CONFIG = """
 [sources.x-notes]
@@ -107,23 +106,6 @@ def test_run_twice_on_a_day_it_does_nothing_twice(days: Days) -> None:
     assert days.files() == before
 
 
-@pytest.mark.slow
-def test_days_that_were_missed_change_nothing_in_the_end(days: Days) -> None:
-    days.run("2026-07-22T06:00:00Z")
-    shutil.copytree(days.folder / "data", days.folder / "first-day")  # salts and the draw are secret and random
-    days.run("2026-10-23T06:00:00Z")
-    published = {path: digest for path, digest in days.files().items() if "/releases/2026Q2/" in path}
-    shutil.rmtree(days.folder / "data")
-    (days.folder / "first-day").rename(days.folder / "data")
-    public = days.folder / "data/releases/2026Q2"
-    for moment, revealed in (("2026-10-20T06:00:00Z", False), ("2026-10-23T06:00:00Z", True)):
-        states = days.states(days.run(moment))
-        assert ("reveal x-notes 2026Q2" in states) is revealed
-        assert bool(list(public.rglob("labels.jsonl"))) is revealed
-    assert list(public.rglob("scores.jsonl"))
-    assert {path: digest for path, digest in days.files().items() if "/releases/2026Q2/" in path} == published
-
-
 def test_a_broken_provider_is_named_and_stops_nothing_else(days: Days) -> None:
     days.configure("no-such-model", "always-yes")
     results = days.run("2026-07-22T06:00:00Z", "--summary", "summary.txt", code=1)
@@ -166,13 +148,11 @@ def hook(monkeypatch, serve) -> list[str]:
     """What a chat hook was told."""
     told: list[str] = []
 
-    class Hook(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            told.append(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["text"])
-            self.send_response(200)
-            self.end_headers()
+    def hear(_path: str, _headers: object, body: bytes) -> tuple[int, bytes]:
+        told.append(json.loads(body)["text"])
+        return 200, b""
 
-    monkeypatch.setenv("CHAT_HOOK", f"{serve(Hook)}/secret")
+    monkeypatch.setenv("CHAT_HOOK", f"{serve(answering(hear))}/secret")
     return told
 
 

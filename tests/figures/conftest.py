@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from hostile_names import HOSTILE, DrawnFigure, figures_of
+from tests.figures.hostile_names import HOSTILE, DrawnFigure, figures_of
 
 
 @pytest.fixture(scope="session")

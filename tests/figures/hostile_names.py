@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.base import AnalysisResult, measure
 from hellofresh.results.figures.charts import Figure, Mark, marks_of, points_of
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
-from synthetic import Builder, full_entries
+from tests.analyses.synthetic import Builder, full_entries
 
 HOSTILE = (
     "<script>window.pwned=1</script>",

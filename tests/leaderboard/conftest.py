@@ -190,11 +190,9 @@ def analysed_board(built_once: Once) -> Workspace:
 
 
 def _analysed(folder: Path) -> None:
-    sys.path.insert(0, str(Path(__file__).parents[1] / "analyses"))
-    from synthetic import Builder, full_entries
-
     from hellofresh.results.analyses import ANALYSES
     from hellofresh.results.analyses.writing import make_analyses
+    from tests.analyses.synthetic import Builder, full_entries
 
     workspace = Workspace(folder / "data")
     BoardMaker(workspace.root)()

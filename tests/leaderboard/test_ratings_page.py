@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -25,9 +23,7 @@ from hellofresh.results.scores import score_quarter
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export.copy import framed
 from leaderboard.views.responses import side_by_side
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "ratings"))
-from rated_study import write_study
+from tests.ratings.rated_study import write_study
 
 SPLIT = SplitKey(str(MUSE_EDITION), "corrections")
 

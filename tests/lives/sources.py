@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import json
+import re
 from datetime import UTC, datetime
+from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -17,6 +20,8 @@ OPEN, LATER, REVEALED = (f"2026-{day}:00:00Z" for day in ("07-22T06", "08-20T06"
 DUMP, NOTED, FEED = "source/sample/x-notes", "source/noted", "source/sample/claims/feed.json"
 HISTORY = "source/sample/wikipedia-edits/history.xml.bz2"
 RETRIEVAL, REPLIES, MUSE = "scifact-retrieval@dev-16-4b2a3513", "claim-responses@dev-16-4b2a3513", "muse-study@94662cc"
+PLANTS = (b"PLANTED", b"2001:DB8:", b"77770077")
+"""What is planted in histories, submissions and the environment, and comes out in nothing that is public."""
 SCRIPT = """about = "Answers for tests."
 [[answers]]
 sample = "(?i)(only|never|every|all) "
@@ -36,6 +41,7 @@ say = "Yes. The records say otherwise."
 def write_sources(folder: Path) -> None:
     folder.mkdir(parents=True)
     assert main(["archive", "sample", "--to", str(folder / "sample")]) == 0
+    plant(folder / "sample/wikipedia-edits/history.xml.bz2")
     posts = folder / "sample/x-notes/posts.jsonl"
     rows = [json.loads(line) for line in posts.read_text().splitlines()]
     for number, row in enumerate(rows[::3]):
@@ -60,6 +66,19 @@ def write_sources(folder: Path) -> None:
         for n, label in enumerate(labels)
     )  # fmt: skip
     write_rows(folder / "sets/fever/part.jsonl", list(claims))
+
+
+def plant(history: Path) -> None:
+    """Plant names, addresses, numbers and comments of contributors; each stays one contributor."""
+
+    def other(match: re.Match[str]) -> str:
+        number = int(sha256(match[2].encode()).hexdigest()[:4], 16)
+        said = f"2001:DB8:0:0:0:0:{number:X}:7" if match[1] == "ip" else f"PLANTED {number}"
+        return f"<{match[1]}>{said}</{match[1]}>"
+
+    text = re.sub(r"<(username|ip|comment)>(.*?)</\1>", other, bz2.decompress(history.read_bytes()).decode())
+    text = re.sub(r"(</username>\s*<id>)(\d+)</id>", r"\g<1>77770077\2</id>", text)
+    history.write_bytes(bz2.compress(text.encode()))
 
 
 def write_noted_posts(sample: Path, folder: Path) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rated_study import write_study
+from tests.ratings.rated_study import write_study
 
 
 @pytest.fixture

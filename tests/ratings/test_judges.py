@@ -30,12 +30,10 @@ from hellofresh.judging.judges import (
     powered_means,
 )
 from hellofresh.judging.model_judge import (
-    JudgeRegime,
     JudgeSettings,
     Judging,
+    JudgingReport,
     _kept_object,
-    _listed,
-    _shuffled,
     _value,
     foresee_judging,
     judge_study,
@@ -50,28 +48,12 @@ from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, 
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
+from tests.fakes import FakeModel
 
 RUBRIC = load_rubric("correction-13")
 SPEC = ModelSpec(
     name="a-judge", kind="language-model", about="", parameters={"version": 1}, limits=Limits(in_flight=4), free=True
 )
-
-
-class Scripted:
-    """A judge that says what a function of the question makes of it; it keeps what it was asked."""
-
-    def __init__(self, say: Callable[[str], str], spec: ModelSpec = SPEC, fail_after: int | None = None) -> None:
-        self.say, self.spec, self.asked, self.fail_after = say, spec, [], fail_after
-
-    async def ask(self, request: Request) -> Answer:
-        self.asked.append(request)
-        if self.fail_after is not None and len(self.asked) > self.fail_after:
-            raise CallError("gone", status=401)
-        text = self.say(request.messages[-1].text)
-        return Answer(text, Finish.STOP, tokens_in=100, tokens_out=10)
-
-    async def close(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -100,14 +82,24 @@ def with_texts(study: RatedStudy, posts: list[str]) -> RatedStudy:
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Scripted], Scripted]:
-    """Makes the catalogue give this model."""
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeModel]:
+    """Makes the catalogue give a model that says what a function makes of a question, as often as it is told."""
 
-    def give(model: Scripted) -> Scripted:
+    def give(say: Callable[[str], str], spec: ModelSpec = SPEC, answers: int = 99) -> FakeModel:
+        def ask(request: Request) -> Answer:
+            if len(model.asked) > answers:
+                raise CallError("gone", status=401)
+            return Answer(say(request.messages[-1].text), Finish.STOP, tokens_in=100, tokens_out=10)
+
+        model = FakeModel(spec, ask)
         monkeypatch.setattr(model_judge, "open_model", lambda *_: model)
         return model
 
     return give
+
+
+def judged(study: RatedStudy, name: str = "a-judge", mode: str = "together", **more: object) -> JudgingReport:
+    return judge_study(Judging(study, name, JudgeSettings(mode=mode), **more), lambda _: None)
 
 
 def place(question: str) -> int:
@@ -118,21 +110,13 @@ def place(question: str) -> int:
 
 def full(question: str) -> str:
     """Values for all criteria; the overall one falls from the first system to the last."""
-    values = [
-        f'"{item.id}": "{item.options[-1].id}"' for item in RUBRIC.criteria if item.options and item.unit == "response"
-    ]
-    return (
-        "Here you are: {" + ", ".join([*values, f'"overall": {9 - 2 * place(question)}', '"informativeness": 10']) + "}"
-    )
-
-
-def nothing(_: object) -> None:
-    pass
+    values = {item.id: item.options[-1].id for item in RUBRIC.criteria if item.options and item.unit == "response"}
+    return "Here you are: " + json.dumps({**values, "overall": 9 - 2 * place(question), "informativeness": 10})
 
 
 def test_a_model_judges_every_response_once_and_its_ratings_join_those_of_people(study: RatedStudy, use) -> None:
-    model = use(Scripted(full))
-    report = judge_study(Judging(study, "a-judge"), nothing)
+    model = use(full)
+    report = judged(study)
     assert (report.judged, report.failed, report.silent) == (11, 0, 0)
     assert len(model.asked) == 11
     again = as_kept(study)
@@ -140,71 +124,49 @@ def test_a_model_judges_every_response_once_and_its_ratings_join_those_of_people
     assert again.ratings.filter(pl.col("kind") == "person").height == study.ratings.height
     values = again.ratings.filter(pl.col("kind") == "model", pl.col("criterion") == "overall")["value"]
     assert sorted(set(values)) == [3, 5, 7, 9]
-    judge_study(Judging(again, "a-judge"), nothing)
+    judged(again)
     assert len(model.asked) == 11  # nothing is asked twice
     assert as_kept(study).ratings.equals(again.ratings)
 
 
-def test_a_judge_is_shown_no_system_and_the_same_order_each_time(study: RatedStudy, use) -> None:
-    model = use(Scripted(full))
-    judge_study(Judging(study, "a-judge"), nothing)
-    orders = set()
+def test_a_judge_is_shown_no_system_and_criteria_by_chance_but_after_what_they_hang_on(study: RatedStudy, use) -> None:
+    model = use(full)
+    judged(study)
+    orders, directions = set(), set()
     for request in model.asked:
         text = request.messages[-1].text
-        for system in ("gpt-4", "laypeople", "muse"):
-            assert system not in text.replace(f"{system} answers", "").replace("laypeople-high", "").replace(
-                "laypeople-average", ""
-            )
-        orders.add(tuple(re.findall(r"^- ([a-z-]+):", text, re.MULTILINE)))
         assert "reachability" not in text
-    assert len(orders) > 5
-    other = use(Scripted(full, replace(SPEC, name="b-judge")))
-    judge_study(Judging(study, "b-judge"), nothing)
-    assert sorted(r.messages[-1].text for r in other.asked) == sorted(r.messages[-1].text for r in model.asked)
-
-
-def test_criteria_come_by_chance_but_after_what_they_hang_on() -> None:
-    regime = JudgeRegime(rubric=RUBRIC)
-    firsts, directions = set(), set()
-    for number in range(40):
-        chance = regime._chance(f"r-{number}")
-        order = [item.id for item in _shuffled(regime.criteria, chance)]
-        assert sorted(order) == sorted(item.id for item in regime.criteria)
+        assert not re.search("gpt-4|laypeople|muse", re.sub("(gpt-4|muse|laypeople-(high|average)) answers", "", text))
+        order = re.findall(r"^- ([a-z-]+):", text, re.MULTILINE)
         assert order.index("identification") < order.index("accuracy") < order.index("informativeness")
-        firsts.add(order[0])
-        directions.add("(Yes); not-toxic" in _listed(RUBRIC.criterion("toxicity"), chance))
-    assert len(firsts) > 4
-    assert directions == {True, False}
+        orders.add(tuple(order))
+        directions.add("(Yes); not-toxic" in text)
+    assert len(orders) > 5 and directions == {True, False}
+    other = use(full, replace(SPEC, name="b-judge"))
+    judged(study, "b-judge")
+    assert sorted(r.messages[-1].text for r in other.asked) == sorted(r.messages[-1].text for r in model.asked)
 
 
 def test_one_criterion_a_question_heeds_the_skip_rules(study: RatedStudy, use) -> None:
     def say(question: str) -> str:
-        return (
-            "none"
-            if "- identification:" in question
-            else "`7`"
-            if "whole number" in question.rsplit("criterion.", maxsplit=1)[-1]
-            else "maybe"
-        )
+        if "- identification:" in question:
+            return "none"
+        return "`7`" if "whole number" in question.rsplit("criterion.", maxsplit=1)[-1] else "maybe"
 
-    model = use(Scripted(say))
-    report = judge_study(Judging(study, "a-judge", JudgeSettings(mode="single")), nothing)
+    model = use(say)
+    report = judged(study, mode="single")
     texts = [request.messages[-1].text for request in model.asked]
     assert not any("- accuracy:" in text or "- informativeness:" in text for text in texts)
     assert report.silent == 0
-    ratings = as_kept(study).ratings
-    own = ratings.filter(pl.col("judge") == "a-judge")
-    said = {
-        row["criterion"]: row["value"]
-        for row in own.filter(pl.col("response") == own["response"][0]).iter_rows(named=True)
-    }
+    own = as_kept(study).ratings.filter(pl.col("judge") == "a-judge")
+    said = dict(own.filter(pl.col("response") == own["response"][0]).select("criterion", "value").iter_rows())
     assert (said["overall"], said["identification"], said["accuracy"], said["explicitness"]) == (7, 0, None, None)
     assert all(set(request.choices) for request in model.asked)
 
 
-@pytest.mark.parametrize("how", [foresee_judging, lambda judging: judge_study(judging, nothing)])
+@pytest.mark.parametrize("how", [foresee_judging, lambda judging: judge_study(judging, lambda _: None)])
 def test_posts_without_texts_are_never_asked_about(bare: RatedStudy, use, how) -> None:
-    model = use(Scripted(full))
+    model = use(full)
     with pytest.raises(UsageError, match="the texts of the 3 posts are not at hand"):
         how(Judging(bare, "a-judge"))
     how(Judging(with_texts(bare, ["mp-1600000000000000003"]), "a-judge"))
@@ -217,26 +179,22 @@ def test_an_unreadable_answer_is_missing_and_a_skipped_one_counts_as_the_rubric_
         skipped, unread = '"identification": "none"', '"identification": "perhaps"'
         return re.sub('"identification": "[a-z-]+"', skipped if place(question) == 0 else unread, full(question))
 
-    use(Scripted(say))
-    report = judge_study(Judging(study, "a-judge"), nothing)
+    use(say)
+    report = judged(study)
     hanging = ("identification", "comprehensiveness", "accuracy", "informativeness")
     found = {name: report.unreadable[name] for name in hanging}
     assert found == dict.fromkeys(hanging, 8)  # of the responses that are not of the first system
     again = as_kept(study)
     quality = {item.criterion: item for item in judge_quality(again, "a-judge")}
-    assert {name: (quality[name].responses, quality[name].unreadable) for name in hanging} == dict.fromkeys(
-        hanging, (3, 8)
-    )
+    assert {(quality[name].responses, quality[name].unreadable) for name in hanging} == {(3, 8)}
     assert (quality["overall"].responses, quality["overall"].unreadable) == (11, 0)
-    (zero,) = set(
-        counted_values(again.ratings.filter(pl.col("kind") == "model"), RUBRIC.criterion("accuracy"))["value"]
-    )
-    assert zero == 0
+    own = again.ratings.filter(pl.col("kind") == "model")
+    assert set(counted_values(own, RUBRIC.criterion("accuracy"))["value"]) == {0}
 
 
 def test_what_cannot_be_read_has_no_value(study: RatedStudy, use) -> None:
-    use(Scripted(lambda _: "I would rather not. {not json}"))
-    report = judge_study(Judging(study, "a-judge"), nothing)
+    use(lambda _: "I would rather not. {not json}")
+    report = judged(study)
     assert report.silent == report.judged == report.unreadable["accuracy"] == 11
     own = as_kept(study).ratings.filter(pl.col("judge") == "a-judge")
     assert own["value"].null_count() == own.height > 0
@@ -245,19 +203,10 @@ def test_what_cannot_be_read_has_no_value(study: RatedStudy, use) -> None:
 @pytest.mark.parametrize(
     ("criterion", "said", "value"),
     [
-        ("explicitness", "explicit", 2),
-        ("explicitness", " Explicit ", 2),
-        ("explicitness", "2", None),
-        ("explicitness", 2, None),
-        ("overall", 7, 7),
-        ("overall", "7", 7),
-        ("overall", 7.0, 7),
-        ("overall", 7.5, None),
-        ("overall", 11, None),
-        ("overall", "seven", None),
-        ("overall", True, None),
-        ("overall", None, None),
-        ("overall", ["7"], None),
+        *(("explicitness", said, 2) for said in ("explicit", " Explicit ")),
+        *(("explicitness", said, None) for said in ("2", 2)),
+        *(("overall", said, 7) for said in (7, "7", 7.0)),
+        *(("overall", said, None) for said in (7.5, 11, "seven", True, None, ["7"])),
     ],
 )
 def test_values_are_read_strictly(criterion: str, said: object, value: int | None) -> None:
@@ -270,11 +219,11 @@ def test_an_answer_that_is_no_object_holds_nothing(text: str) -> None:
 
 
 def test_an_interrupted_judging_goes_on_where_it_was(study: RatedStudy, use) -> None:
-    use(Scripted(full, fail_after=5))
+    use(full, answers=5)
     with pytest.raises(RunError):
-        judge_study(Judging(study, "a-judge", patience=Patience(attempts=1, drain_s=0.1)), nothing)
-    model = use(Scripted(full))
-    report = judge_study(Judging(study, "a-judge"), nothing)
+        judged(study, patience=Patience(attempts=1, drain_s=0.1))
+    model = use(full)
+    report = judged(study)
     assert report.judged == 11
     assert len(model.asked) + report.tally.recalled == 11
     assert report.tally.recalled >= 1
@@ -282,15 +231,15 @@ def test_an_interrupted_judging_goes_on_where_it_was(study: RatedStudy, use) -> 
 
 def test_a_budget_ends_a_judging_and_a_dry_run_asks_nothing(study: RatedStudy, use) -> None:
     priced = replace(SPEC, free=False, price=Price(1000.0, 1000.0, "2026-01-01", "a test"))
-    model = use(Scripted(full, priced))
+    model = use(full, priced)
     ahead = foresee_judging(Judging(study, "a-judge"))
     assert (ahead.calls, model.asked) == (11, [])
     assert ahead.cost_usd > 0
     with pytest.raises(RunError, match="budget"):
-        judge_study(Judging(study, "a-judge", budget_usd=0.9), nothing)
-    use(Scripted(full, replace(SPEC, free=False)))
+        judged(study, budget_usd=0.9)
+    use(full, replace(SPEC, free=False))
     with pytest.raises(UsageError, match="price is unknown"):
-        judge_study(Judging(study, "a-judge", budget_usd=1), nothing)
+        judged(study, budget_usd=1)
 
 
 def test_a_judge_that_is_swayed_by_position_is_caught_and_a_fair_one_is_not(study: RatedStudy, use) -> None:
@@ -299,8 +248,8 @@ def test_a_judge_that_is_swayed_by_position_is_caught_and_a_fair_one_is_not(stud
         return "2" if shown[0] < shown[1] else "3"
 
     for name, say, caught in (("fair", fair, False), ("first", lambda _: "2", True)):
-        use(Scripted(say, replace(SPEC, name=name)))
-        judge_study(Judging(study, name, JudgeSettings(mode="pairs")), nothing)
+        use(say, replace(SPEC, name=name))
+        judged(study, name, "pairs")
         (folder,) = judgings(study, name)
         pairs = read_pairs(folder)
         assert len(pairs) == 6 + 3 + 6
@@ -317,17 +266,11 @@ def rated_study(study: RatedStudy, judge: str, score: Callable[[str, int, float]
     )
     means = people.group_by("sample", "response").agg(pl.col("value").mean()).sort("response")
     words = {item.id: len(item.text.split()) for item in read_responses(study.files)}
-    ratings = [
-        Rating(
-            sample=sample,
-            response=name,
-            judge=judge,
-            kind=JudgeKind.MODEL,
-            criterion="overall",
-            value=float(np.clip(round(score(systems[name], words[name], value)), 0, 10)),
-        )
-        for sample, name, value in means.iter_rows()
-    ]
+    own = {"judge": judge, "kind": JudgeKind.MODEL, "criterion": "overall"}
+    ratings = []
+    for sample, name, mean in means.iter_rows():
+        value = float(np.clip(round(score(systems[name], words[name], mean)), 0, 10))
+        ratings.append(Rating(sample=sample, response=name, value=value, **own))
     keep_ratings(study, judge, ratings)
     return as_kept(study)
 

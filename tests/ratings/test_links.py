@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,13 +10,7 @@ from hellofresh.core.net.public import PublicHttp
 from hellofresh.judging.links import LinkReport, LinkState, check_links, judge_links
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import BlindedResponse
-
-_SPEC = importlib.util.spec_from_file_location("link_sites", Path(__file__).parents[1] / "web" / "conftest.py")
-assert _SPEC is not None and _SPEC.loader is not None
-_SITES = importlib.util.module_from_spec(_SPEC)
-sys.modules["link_sites"] = _SITES
-_SPEC.loader.exec_module(_SITES)
-Site, reply = _SITES.Site, _SITES.reply
+from tests.web.conftest import Site, reply
 
 
 def checked(pages: dict, *paths: str, allowed: bool = True) -> list[LinkReport]:

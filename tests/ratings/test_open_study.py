@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from rating import full_answers, responses, samples, submission
 
 from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError
@@ -15,6 +14,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import assign, close_study, open_study, page_folder
 from hellofresh.judging.references import labels_are_secret, refuse_before_reveal
 from hellofresh.judging.study import StudyFiles, read_responses, read_study
+from tests.ratings.rating import full_answers, responses, samples, submission
 
 QUARTER = Quarter(2026, 3)
 STUDY = ["--edition", "2026Q3", "--task", "x-posts"]

@@ -15,18 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parent))
-from rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
-
 from hellofresh.core.errors import DataError, SubmissionError, UsageError
 from hellofresh.judging.comparison import of_systems, system_means
 from hellofresh.judging.people import assign, close_study, deal, export_study, open_study, page_folder, progress
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatingPhase, read_study
 from hellofresh.judging.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
+from tests.ratings.rating import EDITION, SYSTEMS, assigned, full_answers, responses, samples, study_files, submission
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")
+KILLS = int(os.environ.get("HELLOFRESH_KILLS", "150"))
 
 
 @settings(max_examples=40)
@@ -220,8 +219,7 @@ def test_skipped_questions_and_undecided_ones_are_taken() -> None:
 WRITER = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
-from rating import full_answers, submission
+from tests.ratings.rating import full_answers, submission
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.submitted import RaterSheet
 rubric, number = load_rubric("correction-13"), 0
@@ -234,7 +232,7 @@ while True:
 
 def killed_while_submitting(path: Path, after: int) -> int:
     """Kill a process that submits without end; returns what it last said was stored."""
-    command = [sys.executable, "-c", WRITER, str(path), str(Path(__file__).parent)]
+    command = [sys.executable, "-c", WRITER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = 0
         for line in process.stdout:
@@ -246,7 +244,7 @@ def killed_while_submitting(path: Path, after: int) -> int:
     return int(rest[-1]) if rest else said
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(150, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(KILLS, marks=pytest.mark.soak)])
 def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path, kills: int) -> None:
     source = random.Random(kills)
     for number in range(kills):

@@ -9,12 +9,10 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import t
 
 from hellofresh.cli import main
 from hellofresh.cli.rate_people import _about_checks
@@ -50,7 +48,7 @@ from hellofresh.stats.multiway import clustered_metric
 from hellofresh.tasks import get_task
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
-from tests.conftest import Maker
+from tests.conftest import Cli, Maker
 from verifier.checks import beside_checks, verify_release
 from verifier.publication import publication_checks
 
@@ -88,16 +86,9 @@ def answer(files: StudyFiles, right: float = 0.7, known: float = 0.1, careless: 
 
 
 def line(response: str, number: int, values: dict[str, int]) -> dict[str, object]:
-    answers = {"values": values, "links": {}, "comment": ""}
     at = f"2023-09-01T10:{number // 60:02d}:{number % 60:02d}.000Z"
-    return {
-        "id": f"{number:032x}",
-        "step": "submitted",
-        "response": response,
-        "answers": answers,
-        "seconds": 1,
-        "at": at,
-    }
+    said = {"answers": {"values": values, "links": {}, "comment": ""}, "seconds": 1, "at": at}
+    return {"id": f"{number:032x}", "step": "submitted", "response": response, **said}
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +116,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def published(workspace: Workspace, end: str) -> Path:
     return workspace.root / "releases" / str(QUARTER) / "ratings" / f"x-notes.{end}"
+
+
+def people_faults(workspace: Workspace) -> list[str]:
+    """What a stranger finds wrong with the files of people."""
+    checks = verify_release(workspace.release(QUARTER, "x-notes"))
+    return next(list(check.faults) for check in checks if check.name == "people")
 
 
 def test_the_subset_is_the_same_for_everybody_and_each_sample_goes_to_three_people_or_more() -> None:
@@ -159,17 +156,12 @@ def test_before_the_reveal_nothing_public_follows_from_labels_or_answers(tmp_pat
     for private, rows in ((True, 6), (False, 0)):
         folder = build_board(files.workspace, private=private).folder
         assert len(load_board(folder).rows(PeopleRow, SplitKey(str(QUARTER), "x-notes"))) == rows
-    assert not (
-        published(files.workspace, "people.parquet").exists() or published(files.workspace, "people.jsonl").exists()
-    )
+    assert not any(published(files.workspace, f"people.{end}").exists() for end in ("parquet", "jsonl"))
     ids = [str(row["id"]) for row in read_jsonl(asked_file(files.workspace, QUARTER, "x-notes"))]
     assert ids == first_for_people([sample.id for sample in load_release(files.workspace, QUARTER, NOTES).samples], 60)
     kept = [*files.private.rglob("*.jsonl"), *files.private.rglob("*.parquet")]
     assert kept and all(path.stat().st_mode & 0o077 == 0 for path in kept)
-    (checks,) = [
-        check for check in verify_release(files.workspace.release(QUARTER, "x-notes")) if check.name == "people"
-    ]
-    assert checks.ok, checks.faults
+    assert people_faults(files.workspace) == []
 
 
 @pytest.mark.usefixtures("opened")
@@ -207,6 +199,17 @@ def test_nothing_is_taken_once_labels_may_be_public(tmp_path: Path, monkeypatch:
         answer(files)
 
 
+STUDY = ("--task", "x-notes", "--edition", str(QUARTER))
+PEOPLE = tuple(part for k in range(5) for part in ("--rater", f"N{k}"))
+
+
+@pytest.fixture
+def workspace(make: Maker, place: Path) -> Workspace:
+    """An open quarter of 72 notes, where commands find it."""
+    make.release(make.notes(12, 12))
+    return make.workspace()
+
+
 @pytest.mark.parametrize(
     ("moment", "options", "said"),
     [
@@ -219,93 +222,22 @@ def test_nothing_is_taken_once_labels_may_be_public(tmp_path: Path, monkeypatch:
     ],
 )
 def test_the_command_says_what_is_wrong(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    moment: str,
-    options: tuple[str, ...],
-    said: str,
+    workspace: Workspace, cli: Cli, monkeypatch: pytest.MonkeyPatch, moment: str, options: tuple[str, ...], said: str
 ) -> None:
-    make = Maker(tmp_path)
-    make.release(make.notes(12, 12))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_NOW", moment)
-    people = [part for k in range(5) for part in ("--rater", f"N{k}")]
-    assert main(["rate", "assign", "--task", "x-notes", "--edition", str(QUARTER), *people, *options]) == 2
-    assert said in capsys.readouterr().err
-    assert not asked_file(make.workspace(), QUARTER, "x-notes").exists()
+    assert said in cli("rate", "assign", *STUDY, *PEOPLE, *options, code=2)
+    assert not asked_file(workspace, QUARTER, "x-notes").exists()
 
 
 def test_the_command_assigns_once_and_another_number_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = Maker(tmp_path)
-    make.release(make.notes(12, 12))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     monkeypatch.setenv("HELLOFRESH_NOW", OPEN)
-    people = [part for k in range(5) for part in ("--rater", f"N{k}")]
-    command = ["rate", "assign", "--task", "x-notes", "--edition", str(QUARTER), *people]
-    assert [main(command), main(command), main([*command, "--samples", "50"])] == [0, 0, 2]
-    assert "60, as published" in capsys.readouterr().err
-    assert main(["rate", "close", "--task", "x-notes", "--edition", str(QUARTER), "--incomplete"]) == 0
-    assert main(["rate", "report", "--task", "x-notes", "--edition", str(QUARTER), "--private"]) == 1
-    assert "people predict its labels" in capsys.readouterr().err
-
-
-def f1(pairs: list[tuple[int, int, float]]) -> float:
-    """F1 of class 1 by hand, from labels, answers and weights."""
-    right = sum(weight for label, said, weight in pairs if label == said == 1)
-    return 2 * right / (2 * right + sum(weight for label, said, weight in pairs if label != said))
-
-
-Given = tuple[str, str, tuple[int, int, float]]
-"""Sample, person, and label, answer and weight."""
-
-
-def spread(made: list[Given], key: Callable[[str, str], object]) -> tuple[float, float]:
-    """The jackknife's variance of the logit over clusters, and Kish's number of them."""
-    left, sizes = [], []
-    for name in {key(sample, judge) for sample, judge, _ in made}:
-        left.append(f1([pair for sample, judge, pair in made if key(sample, judge) != name]))
-        sizes.append(sum(pair[2] for sample, judge, pair in made if key(sample, judge) == name))
-    odds = np.log(np.array(left) / (1 - np.array(left)))
-    return (len(odds) - 1) / len(odds) * ((odds - odds.mean()) ** 2).sum(), sum(sizes) ** 2 / np.square(sizes).sum()
-
-
-def test_the_rows_of_people_are_those_of_a_hand_computation(revealed: Workspace) -> None:
-    answers = ANSWERS.rows(ANSWERS.read(published(revealed, "people.parquet")))
-    labels = {key: label.label for key, label in load_labels(revealed, QUARTER, NOTES).items()}
-    groups = {sample.id: sample.group for sample in load_release(revealed, QUARTER, NOTES).samples}
-    board, split = load_board(revealed.board), SplitKey(str(QUARTER), "x-notes")
-    rows = board.rows(PeopleRow, split)
-    failed = {"rater-3"}
-    for with_known in (False, True):
-        counted = [a for a in answers if a.sample in labels and a.judge not in failed and (with_known or not a.known)]
-        often = Counter(a.sample for a in counted)
-        counted = [a for a in counted if often[a.sample] >= 3]
-        made = [(a.sample, a.judge, (labels[a.sample], a.label, 1 / often[a.sample])) for a in counted]
-        value = f1([pair for _, _, pair in made])
-
-        (one, g), (two, p), (both, _) = (
-            spread(made, key) for key in (lambda s, j: groups[s], lambda s, j: j, lambda s, j: (groups[s], j))
-        )
-        variance = one + two - both
-        df = min(variance**2 / (one**2 / (g - 1) + two**2 / (p - 1)), g + p - 2)
-        half, centre = t.ppf(0.975, df) * variance**0.5, np.log(value / (1 - value))
-        single, vote, *systems = [row for row in rows if row.with_known is with_known]
-        assert single.origin == "people/single" and (single.people, single.failed) == (6, 1)
-        assert abs(single.value - value) < 1e-12
-        assert abs(single.low - 1 / (1 + np.exp(half - centre))) < 1e-12
-        assert abs(single.high - 1 / (1 + np.exp(-half - centre))) < 1e-12
-        by_sample: dict[str, list[int]] = {}
-        for item in sorted(counted, key=lambda a: int(a.judge[6:])):
-            by_sample.setdefault(item.sample, []).append(item.label)
-        votes = [(labels[name], round(sum(said[:3]) / 3), 1.0) for name, said in by_sample.items()]
-        assert vote.origin == "people/vote" and abs(vote.value - f1(votes)) < 1e-12
-        yes = next(row for row in systems if board.entries(split)[row.origin].system == "always-yes")
-        assert abs(yes.value - f1([(labels[name], 1, 1.0) for name in by_sample])) < 1e-12
-        assert {row.samples for row in rows if row.with_known is with_known} == {len(by_sample)}
-    assert rows[0].samples < next(row for row in rows if row.with_known).samples == 60
+    for _ in range(2):
+        cli("rate", "assign", *STUDY, *PEOPLE)
+    assert "60, as published" in cli("rate", "assign", *STUDY, *PEOPLE, "--samples", "50", code=2)
+    cli("rate", "close", *STUDY, "--incomplete")
+    assert "people predict its labels" in cli("rate", "report", *STUDY, "--private", code=1)
 
 
 def test_people_who_are_all_right_or_all_wrong_say_nothing_of_others() -> None:
@@ -316,37 +248,24 @@ def test_people_who_are_all_right_or_all_wrong_say_nothing_of_others() -> None:
 
 
 def test_a_stranger_recomputes_the_rows_and_finds_what_was_changed(revealed: Workspace) -> None:
-    folder = revealed.release(QUARTER, "x-notes")
-
-    def faults() -> list[str]:
-        (check,) = [check for check in verify_release(folder) if check.name == "people"]
-        return list(check.faults)
-
-    assert faults() == [] and all(check.ok for check in beside_checks([folder]))
+    assert people_faults(revealed) == []
+    assert all(check.ok for check in beside_checks([revealed.release(QUARTER, "x-notes")]))
     for end in ("people.jsonl", "asked.jsonl"):
         path = published(revealed, end)
         before = path.read_text()
         lines = before.splitlines(keepends=True)
-        for changed in (
-            lines[1:],
-            [*lines, lines[-1]],
-            [re.sub(r'"(value|id)":(0\.\d|"xn-)', r'"\1":\g<2>9', lines[0]), *lines[1:]],
-        ):
+        other = re.sub(r'"(value|id)":(0\.\d|"xn-)', r'"\1":\g<2>9', lines[0])
+        for changed in (lines[1:], [*lines, lines[-1]], [other, *lines[1:]]):
             path.write_text("".join(changed))
-            assert faults(), (end, changed[0])
+            assert people_faults(revealed), (end, changed[0])
         path.write_text(before)
     table = published(revealed, "people.parquet")
     before, answers = table.read_bytes(), ANSWERS.read(table)
-    for changed in (
-        answers[:-5],
-        answers.with_columns(label=1 - answers["label"]),
-        answers.reverse(),
-        answers.drop("known"),
-    ):
+    turned = answers.with_columns(label=1 - answers["label"])
+    for changed in (answers[:-5], turned, answers.reverse(), answers.drop("known")):
         changed.write_parquet(table)
-        assert faults()
+        assert people_faults(revealed)
     table.write_bytes(before)
-    assert faults() == []
 
 
 def test_a_publication_has_the_files_of_people_and_is_verified(revealed: Workspace, tmp_path: Path) -> None:
@@ -389,10 +308,8 @@ def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
     section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
     without, with_known = section.split("<summary>Including samples whose outcome people say they knew</summary>")
     for part in (without, with_known):
-        assert re.findall(r"One person|Vote of three people|>always-yes<|>coin<", part)[:2] == [
-            "One person",
-            "Vote of three people",
-        ]
+        first = re.findall(r"One person|Vote of three people|>always-yes<|>coin<", part)[:2]
+        assert first == ["One person", "Vote of three people"]
         assert len(set(re.findall(r"--line:([0-9.]+%)", part))) == 1 and "hf-rank" not in part
         assert "Left out, after failing an attention check: 1." in part
     chart = page[: page.index("<h2>People</h2>")]

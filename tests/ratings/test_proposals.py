@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rating import full_answers, submission
 
 from hellofresh.cli import main
 from hellofresh.core.clock import now
@@ -26,6 +25,7 @@ from hellofresh.runs.regimes.zero_shot import read_proposal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from leaderboard.data.board import SplitKey, load_board
+from tests.ratings.rating import full_answers, submission
 
 QUARTER, TASK = Quarter(2023, 2), get_task("wikipedia-edits")
 EDITION = ("--edition", "2023Q2", "--task", "wikipedia-edits")

@@ -6,15 +6,11 @@ import asyncio
 import gzip
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from rating import assigned, full_answers
 
 from hellofresh.core.errors import DataError, HelloFreshError, SubmissionError, UsageError
 from hellofresh.core.net.local_site import LocalSite
@@ -23,6 +19,7 @@ from hellofresh.judging.rating import rater_page, rating_site, take_file, take_l
 from hellofresh.judging.rubric import RUBRICS, guide_source, load_rubric, parse_guide
 from hellofresh.judging.submitted import Step, check_answers
 from hellofresh.tasks.samples import to_json
+from tests.ratings.rating import assigned, full_answers
 
 AT = "2026-11-22T10:00:0{}.000Z"
 

@@ -112,15 +112,6 @@ def test_posts_that_are_built_late_leave_out_those_whose_notes_are_open_in_a_lat
     assert groups(make, FIRST, "x-posts") == {f"x-{n}" for n in range(64, 70)}
 
 
-def test_a_release_of_notes_does_not_change_because_posts_were_released(make: Maker) -> None:
-    found = notes(make, FIRST, range(10))
-    make.release(found, quarter=FIRST)
-    before = groups(make, FIRST, "x-notes")
-    make.release([noted_post(n, FIRST) for n in range(5, 15)], quarter=FIRST)
-    assert make.release(found, quarter=FIRST).skipped
-    assert groups(make, FIRST, "x-notes") == before
-
-
 @pytest.mark.parametrize("opened", [False, True])
 def test_tasks_of_the_same_posts_are_built_in_any_order(make: Maker, opened: bool) -> None:
     """Posts that were built first keep their groups once they are public; until then they give way."""
@@ -399,28 +390,20 @@ def live(folder: Path, seed: int) -> int:
     return len(world.known[False])
 
 
-@pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds need not outlive a power failure."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @given(seed=st.integers(0, 2**32))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(
-    tmp_path_factory, fast: None, seed: int
-) -> None:
+def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(tmp_path_factory, seed: int) -> None:
     live(tmp_path_factory.mktemp("world"), seed)
 
 
-def test_random_worlds_reveal_labels_at_all(tmp_path: Path, fast: None) -> None:
+def test_random_worlds_reveal_labels_at_all(tmp_path: Path) -> None:
     assert sum(live(tmp_path / str(seed), seed) for seed in range(3)) > 5
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("thousand", range(10))
-def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, fast: None, thousand: int) -> None:
+def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, thousand: int) -> None:
     for seed in range(1000 * thousand, 1000 * thousand + int(os.environ.get("HELLOFRESH_WORLDS", "1000"))):
         live(tmp_path / "world", seed)
         shutil.rmtree(tmp_path / "world")

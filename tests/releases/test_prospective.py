@@ -18,7 +18,6 @@ from hellofresh.releases.draw.prospective import (
     resolve,
 )
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import find_sample, take_down
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
@@ -166,18 +165,6 @@ def test_a_collection_that_knows_nothing_of_the_samples_or_did_not_look_for_unde
     assert not lane.workspace.pending("x-notes", QUARTER).exists()
     assert lane.resolve() is None
     assert lane.resolve(final=True).labels == 1
-
-
-def test_runs_on_the_prospective_split_are_no_runs_on_the_main_one(lane, make, tmp_path) -> None:
-    notes = [lane.note(number) for number in range(10, 16)]
-    lane.collect("one", notes[:2], [make.candidate(note, k % 2) for k, note in enumerate(notes[2:])], source=BUNDLED)
-    lane.draw()
-    build_release(lane.workspace, QUARTER, lane.task, seed="s", cap=9, moment=MOMENT)
-    for split in ("main", "prospective"):
-        evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "always-yes", split=split), lambda _: None)
-    scored = score_quarter(lane.workspace, QUARTER, tmp_path / "none")
-    assert {(score.n, score.provenance) for score in scored.scores if score.period == "all"} == {(4, "run")}
-    assert scored.notes == []
 
 
 def test_what_cannot_be_done_is_refused_with_its_reason(lane, make) -> None:

@@ -20,10 +20,6 @@ shared = settings(max_examples=50, suppress_health_check=[HealthCheck.function_s
 SIZES = st.tuples(st.integers(0, 8), st.integers(0, 8))
 
 
-def ids(selection) -> list[str]:
-    return [item.sample.id for item in selection.chosen]
-
-
 @shared
 @given(sizes=SIZES, cap=st.integers(1, 9))
 def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: int) -> None:
@@ -34,24 +30,6 @@ def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: 
     for period in selection.periods.values():
         assert period.offered[::-1] == sizes
         assert period.taken_per_class == min(cap, *sizes)
-
-
-@shared
-@given(sizes=SIZES, cap=st.integers(1, 5), random=st.randoms(use_true_random=False))
-def test_the_order_of_candidates_does_not_matter(make, sizes: tuple[int, int], cap: int, random) -> None:
-    candidates = make.notes(*sizes)
-    first = select(candidates, seed="s", cap=cap)
-    random.shuffle(candidates)
-    assert select(candidates, seed="s", cap=cap) == first
-    assert ids(first) == sorted(ids(first))
-
-
-@shared
-@given(april=SIZES, may=SIZES)
-def test_other_periods_change_nothing(make, april: tuple[int, int], may: tuple[int, int]) -> None:
-    alone = select(make.notes(*april, months=(4,)), seed="s", cap=3)
-    together = select(make.notes(*april, months=(4,)) + make.notes(*may, months=(5,)), seed="s", cap=3)
-    assert [key for key in ids(together) if key < "xn-5"] == ids(alone)
 
 
 def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -141,20 +139,6 @@ def test_runs_and_submissions_stand_without_the_sample_and_nothing_is_asked_agai
         write_jsonl(folder / "predictions.jsonl", [{"id": key, "label": 1} for key in answered])
         assert check_submission(folder, quarter, {"x-notes": left}, {"xn-4001"})[1] == []
         assert check_submission(folder, quarter, {"x-notes": left})[1] == [] or answered is ids
-
-
-def test_a_takedown_that_was_taken_back_is_found(release, quarter, notes_task, days) -> None:
-    workspace, _ = release
-    folder = workspace.release(quarter, "x-notes")
-    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens)
-    take_down(workspace, quarter, notes_task, {"xn-4002": "asked"}, days.opens + timedelta(days=1))
-    assert [check for check in verify_release(folder) if not check.ok] == []
-    manifest = read_json(folder / "manifest.json")
-    manifest["takedowns"] = manifest["takedowns"][1:]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    wrong = {check.name: check.faults for check in verify_release(folder) if not check.ok}
-    assert any("taken back" in fault for fault in wrong["history"])
-    assert wrong["takedowns"]
 
 
 def test_who_filled_texts_in_before_the_takedown_can_go_on(

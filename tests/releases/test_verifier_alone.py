@@ -20,7 +20,7 @@ from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
-from verifier.checks import Check, beside_checks, find_releases, repeat_checks, report_lines, verify_release
+from verifier.checks import Check, find_releases, repeat_checks, report_lines
 from verifier.publication import ACCOUNT, publication_checks, publications_above
 from verifier.reading import misfit
 from verifier.scores import table_of
@@ -39,15 +39,6 @@ def scored(make: Any, quarter: Any, notes_task: Any, tmp_path: Path) -> Workspac
     return workspace
 
 
-def consistent(folder: Path) -> None:
-    """Make the manifest list what is there, as somebody who tampers would."""
-    manifest: Any = read_json(folder / "manifest.json")
-    for entry in manifest["files"]:
-        path = folder / entry["path"]
-        entry |= {"size": path.stat().st_size, "sha256": sha256_file(path), "rows": path.read_bytes().count(b"\n")}
-    write_json(folder / "manifest.json", manifest)
-
-
 def by_name(checks: list[Check]) -> dict[str, Check]:
     return {check.name: check for check in checks}
 
@@ -58,25 +49,6 @@ def test_only_where_everything_was_checked_all_is_said_to_have_passed() -> None:
     assert list(report_lines(some))[-1] == "2 checks passed. Not checked: ratings."
     wrong = [*some, Check("r", "labels", "", ("another",))]
     assert list(report_lines(wrong))[-1] == "3 checks, 1 failed. Not checked: ratings."
-
-
-def test_a_folder_beside_the_tasks_of_an_edition_is_a_release_or_wrong(scored: Workspace, quarter: Any) -> None:
-    beside = scored.release(quarter, "x-notes").with_name("x")
-    write_json(beside / "manifest.json", {"quarters": []})
-    write_jsonl(beside / "labels.jsonl", [{"id": "xn-1", "label": 1}])
-    assert beside in find_releases(scored.root / "releases")
-    assert not verify_release(beside)[0].ok
-
-
-@pytest.mark.parametrize("name", ["x/labels.jsonl", "names.txt", "ratings/names.txt", "ratings/x-posts.parquet"])
-def test_what_lies_beside_the_tasks_of_an_edition_and_belongs_to_none_is_found(
-    scored: Workspace, quarter: Any, name: str
-) -> None:
-    folder = scored.release(quarter, "x-notes")
-    assert beside_checks([folder])[0].ok
-    (folder.parent / name).parent.mkdir(exist_ok=True)
-    (folder.parent / name).write_text("{}")
-    assert len(beside_checks([folder])[0].faults) == 1
 
 
 @pytest.mark.parametrize(("lineages", "told"), [

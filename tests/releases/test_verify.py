@@ -31,7 +31,7 @@ from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
 from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
-from verifier.content import NOT_ASKED, Content, _check_drawn, _take_chances, _vote_faults, majority
+from verifier.content import NOT_ASKED, Content, _take_chances, majority
 from verifier.manifest import Manifest
 from verifier.reading import MOST_SHOWN, quoted, short
 from verifier.scores import FigureName
@@ -106,13 +106,6 @@ def edit_rows(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> N
     write_jsonl(path, rows)
 
 
-def tampered(path: Path, change: Callable[[list[dict[str, Any]]], object]) -> dict[str, tuple[str, ...]]:
-    """What is found wrong after the rows of a file were changed, and the manifest with them."""
-    edit_rows(path, change)
-    consistent(path.parent)
-    return faults(path.parent)
-
-
 def test_an_untouched_release_passes_every_check(revealed: Path) -> None:
     checks = verify_release(revealed)
     assert [check for check in checks if not check.ok] == []
@@ -133,50 +126,6 @@ def test_a_flipped_byte_is_found_in_every_file(revealed: Path, name: str, place:
     content[int(place * (len(content) - 1))] ^= 1
     (revealed / name).write_bytes(content)
     assert any(name in fault for fault in faults(revealed)["files"])
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_removed_row_is_found_though_the_manifest_agrees(revealed: Path, name: str) -> None:
-    edit_rows(revealed / name, lambda rows: rows.pop(2))
-    assert any("rows, not" in fault for fault in faults(revealed)["files"])
-    consistent(revealed)
-    found = faults(revealed)
-    assert "files" not in found
-    assert found
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_a_removed_file_is_found(revealed: Path, name: str) -> None:
-    (revealed / name).unlink()
-    assert any(name in fault for fault in faults(revealed)["files"])
-    manifest = read_json(revealed / "manifest.json")
-    manifest["files"] = [entry for entry in manifest["files"] if entry["path"] != name]
-    write_json(revealed / "manifest.json", manifest)
-    found = faults(revealed)
-    assert "files" not in found
-    assert found
-
-
-def swap_labels(rows: list[dict[str, Any]]) -> None:
-    one = next(row for row in rows if row["label"] == 1)
-    other = next(row for row in rows if row["label"] == 0)
-    one["label"], other["label"] = 0, 1
-
-
-def test_labels_with_commitments_made_anew_are_found_in_the_history(revealed: Path) -> None:
-    from hellofresh.releases.draw.escrow import commitment_of
-
-    edit_rows(revealed / "labels.jsonl", swap_labels)
-    rows = list(read_jsonl(revealed / "labels.jsonl"))
-    made = [{"id": row["id"], "commitment": commitment_of(row["id"], row["label"], row["salt"])} for row in rows]
-    write_jsonl(revealed / "commitments.jsonl", made)
-    consistent(revealed)
-    assert any("commitments.jsonl has changed" in fault for fault in faults(revealed)["history"])
-
-
-def test_a_sample_that_was_changed_or_exchanged_is_found_in_the_history(revealed: Path) -> None:
-    found = tampered(revealed / "samples.jsonl", lambda rows: rows[0]["note"].update(text_sha256="0" * 64))
-    assert any("samples.jsonl has changed" in fault for fault in found["history"])
 
 
 @pytest.mark.parametrize("name", ["extra.txt", "private/labels.jsonl", ".hidden", "manifests/9.json", "manifests/x"])
@@ -203,12 +152,6 @@ def test_a_manifest_that_lists_what_is_not_its_own_is_refused(revealed: Path, pa
     assert any(repr(path) in fault for fault in faults(revealed)["files"])
 
 
-def test_a_history_that_was_replaced_is_found(revealed: Path) -> None:
-    first = read_json(revealed / "manifests/1.json")
-    write_json(revealed / "manifests/1.json", first | {"code": "another"})
-    assert any("manifests/1.json is not the manifest" in fault for fault in faults(revealed)["history"])
-
-
 def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: Path) -> None:
     noted = sha256_file(revealed / "manifests/1.json")
     assert faults(revealed, known=noted) == {}
@@ -225,24 +168,6 @@ def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: 
     assert "manifest" in faults(revealed, known=noted)
 
 
-def test_an_unknown_field_of_a_manifest_is_named_as_not_checked(revealed: Path) -> None:
-    write_json(revealed / "manifest.json", read_json(revealed / "manifest.json") | {"padding": 1})
-    assert "what the manifest says under padding" in verify_release(revealed)[0].unchecked
-
-
-@pytest.mark.parametrize(("name", "part", "change"), [
-    ("samples", "samples", lambda rows: rows[0].pop("group")),
-    ("samples", "samples", lambda rows: rows[0].update(label=1)),
-    ("predictions", "scores", lambda rows: rows[0].update(label=1 - rows[0]["label"])),
-    ("predictions", "predictions", lambda rows: rows[0].update(more=1)),
-    ("scores", "scores", lambda rows: rows.reverse()), ("scores", "scores", lambda rows: rows[0].update(more=1)),
-])  # fmt: skip
-def test_rows_that_were_changed_or_are_not_in_their_place_are_found(
-    revealed: Path, name: str, part: str, change: Any
-) -> None:
-    assert part in tampered(revealed / f"{name}.jsonl", change)
-
-
 def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
     rows = list(read_jsonl(revealed / "scores.jsonl"))
     assert len(rows) == 5 * 8
@@ -255,16 +180,6 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
         assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
-@pytest.mark.parametrize("end", ["bootstrap_low", "bootstrap_high"])
-def test_a_bootstrap_limit_that_was_changed_is_found(revealed: Path, end: str) -> None:
-    def change(rows: list[dict[str, object]]) -> None:
-        rows[0][end] = float(rows[0][end]) + 1e-6
-
-    edit_rows(revealed / "scores.jsonl", change)
-    consistent(revealed)
-    assert any("by the bootstrap" in fault for fault in faults(revealed)["scores"])
-
-
 def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
     assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
 
@@ -274,12 +189,6 @@ def test_a_figure_is_missed_in_an_open_release_only_if_it_was_asked_of_its_editi
     folder = make.workspace().release(Quarter(2023, 2), "x-notes")
     assert not faults(folder, figures=[FigureName.parse("system=coin")])
     assert faults(folder, figures=[FigureName.parse("system=coin,edition=2023Q2")])["figure"]
-
-
-def test_systems_may_have_slashes_and_commas_in_their_names() -> None:
-    assert FigureName.parse("2023Q2/x-notes/org/model/none/single/all/F1").wanted["system"] == "org/model"
-    named = FigureName.parse("system=One, two, three,metric=recall")
-    assert (named.wanted["system"], named.metric) == ("One, two, three", "recall")
 
 
 def test_every_release_below_a_folder_is_found_and_a_board_is_none(revealed: Path, make, tmp_path) -> None:
@@ -373,30 +282,13 @@ def test_a_release_that_is_renamed_to_another_quarter_is_found(opened: Path) -> 
     assert "its folder says 2023Q2" in found["manifest"][0]
 
 
-def test_samples_whose_dates_were_moved_to_another_quarter_are_found_beside_the_release_they_are_from(
-    opened: Path,
-) -> None:
+def test_samples_of_another_quarter_are_found_beside_the_release_they_are_from(opened: Path) -> None:
     assert repeat_checks([opened], neighbours(opened))[0].ok
-    other = opened.parent.parent / "2023Q3" / "x-notes"
-    shutil.copytree(opened, other)
-    months = {"2023-04": "2023-07", "2023-05": "2023-08", "2023-06": "2023-09"}
-
-    def move(rows: list[dict[str, Any]]) -> None:
-        for row in rows:
-            moved = {"edition": "2023Q3", "period": months[row["period"]]}
-            row.update(moved, date=row["date"].replace(row["period"], moved["period"]))
-
-    edit_rows(other / "samples.jsonl", move)
-    manifest = read_json(other / "manifest.json")
-    periods = manifest["selection"]["periods"]
-    manifest["selection"]["periods"] = {months[name]: period for name, period in periods.items()}
-    write_json(other / "manifest.json", manifest | {"edition": "2023Q3"})
-    consistent(other)
-    assert faults(other) == {}
+    other = shutil.copytree(opened, opened.parent.parent / "2023Q3" / "x-notes")
+    write_json(other / "manifest.json", read_json(other / "manifest.json") | {"edition": "2023Q3"})
     for folders in ([other], [opened, other]):
         (check,) = repeat_checks(folders, neighbours(other))
-        assert "is a sample of 2023Q" in check.faults[0]
-        assert len(check.faults) == 18 * len(folders)
+        assert "is a sample of 2023Q" in check.faults[0] and len(check.faults) == 18 * len(folders)
 
 
 def test_a_sample_of_the_prospective_split_beside_a_release_may_not_be_in_it(opened: Path) -> None:
@@ -449,7 +341,7 @@ def test_the_prospective_split_beside_a_release_is_no_unlisted_file_and_lists_it
 @pytest.mark.parametrize("field", [
     "effective_clusters", "method", "headline", "provenance", "kind", "about", "smoke_test", "knowledge_cutoff",
     "bundled", "team", "regime", "blocked", "settings", "value", "low", "high", "metric", "n", "n_split", "clusters",
-    "none", "period", "system", "maker", "size_billions",
+    "none", "period", "system", "maker", "size_billions", "bootstrap_low", "bootstrap_high",
 ])  # fmt: skip
 @pytest.mark.parametrize("everywhere", [False, True])
 def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
@@ -470,18 +362,6 @@ def test_whatever_a_score_says_otherwise_is_found_without_being_asked_for(
         assert "scores" in faults(revealed)
 
 
-@pytest.mark.parametrize(("has", "gone", "faults"), [
-    ([2, 2], 0, 0), ([1, 2], 0, 2), ([3, 2], 0, 1), ([2, 1], 1, 0), ([1, 1], 1, 1), ([3, 1], 1, 1),
-])  # fmt: skip
-def test_periods_have_as_many_samples_as_were_drawn_but_for_takedowns(has: list[int], gone: int, faults: int) -> None:
-    periods = {name: {"taken_per_class": 1} for name in ("2023-04", "2023-05")}
-    content = Content(Manifest({"edition": "2023Q2", "selection": {"periods": periods}}, ""), period_names=[*periods])
-    content.periods = np.repeat(np.arange(2, dtype=np.int32), has)
-    content.tombstones = {str(number): {} for number in range(gone)}
-    _check_drawn(content)
-    assert len(content.of("samples.jsonl")) == faults
-
-
 @pytest.mark.parametrize(("stated", "good"), [
     ([0.3, 0.7], True), ([0.0, 1.0], True), ([0.49, 0.5], True), ([], True), ([1.01, 0.0], False),
     ([1.0, -0.01], False), ([0.5, 0.53], False), ([0.47, 0.5], False), ([1.0], False), ([0.2, 0.3, 0.5], False),
@@ -497,25 +377,6 @@ def test_what_may_be_of_any_length_is_shown_up_to_a_limit_and_says_so() -> None:
     assert short("x" * MOST_SHOWN) == "x" * MOST_SHOWN
     assert short("x" * (MOST_SHOWN + 1)) == "x" * MOST_SHOWN + "..."
     assert quoted("a\n") == "'a\\n'"
-
-
-@pytest.mark.parametrize(("prompts", "vote", "chances", "fault"), [
-    ([[1, 0], [1, 0], [0, 1]], [1, 0], 0.5, ""),
-    ([[1, 0], [1, 0], [0, 1]], [1, 1], 0.5, "the majority is not that of its prompts"),
-    ([], [1, 1], 0.5, "the majority is not that of its prompts"),
-    ([[1, 0], [1, 0]], [1, 0], 0.6, "the majority's probabilities are not the means"),
-    ([[1, 0], [1, 0]], [1, 0], np.nan, "the majority's probabilities are not the means"),
-])  # fmt: skip
-def test_a_vote_that_is_not_that_of_its_prompts_is_found(
-    prompts: list[list[int]], vote: list[int], chances: float, fault: str
-) -> None:
-    content = Content(Manifest({"split": "main"}, ""), fact="intercept")
-    said = {**{str(number): one for number, one in enumerate(prompts)}, "majority": vote}
-    content.answers = {("e", name): np.array(one, np.int8) for name, one in said.items()}
-    stated = {name: chances if name == "majority" else 0.5 for name in said}
-    content.stated = {("e", name): np.full((2, 2), chance) for name, chance in stated.items()}
-    found = list(_vote_faults(content))
-    assert [fault in one for one in found] == [True] * bool(fault)
 
 
 @given(table=st.lists(st.lists(st.sampled_from([NOT_ASKED, -1, 0, 1]), min_size=3, max_size=3), min_size=1, max_size=8))

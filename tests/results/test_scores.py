@@ -149,20 +149,6 @@ def test_single_prompts_and_periods_are_the_ones_computed_by_hand(judge, score) 
     assert (april["precision"], april["recall"], april["accuracy"]) == (1, 0.5, 0.75)
 
 
-def test_periods_add_up_to_the_quarter_for_every_system_and_prompt(judge, score) -> None:
-    for model in ("actor", "coin", "always-yes"):
-        judge(model)
-    scores = score().scores
-    for whole in (row(scores, system=s.system, prompt=s.prompt) for s in scores if s.period == ALL_PERIODS):
-        parts = [
-            row(scores, system=whole.system, prompt=whole.prompt, period=period) for period in ("2023-04", "2023-05")
-        ]
-        for name in ("none", "blocked", "n", "n_split"):
-            assert sum(getattr(part, name) for part in parts) == getattr(whole, name)
-        right = sum(part["accuracy"] * part.n for part in parts)
-        assert right == pytest.approx(whole["accuracy"] * whole.n)
-
-
 def test_every_system_has_one_headline_a_period(judge, score) -> None:
     judge()
     judge("always-yes")

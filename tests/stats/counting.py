@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,34 +30,15 @@ ALL_METRICS = tuple(M)
 _COUNTS = ClassCounts(2)
 
 
-@dataclass(frozen=True)
-class Values:
-    """Metrics of one system."""
-
-    cells: np.ndarray
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        return {name: float(M[name].value(self.cells)) for name in METRICS}
-
-    @property
-    def all_metrics(self) -> dict[str, float]:
-        return {name: float(metric.value(self.cells)) for name, metric in M.items()}
-
-
 def statistics(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Shape (n, 6)."""
     return _COUNTS(labels, predictions)
 
 
-def count(labels: np.ndarray, predictions: np.ndarray) -> Values:
+def count(labels: np.ndarray, predictions: np.ndarray) -> dict[str, float]:
     """All metrics of a system."""
-    return Values(statistics(labels, predictions).sum(axis=0))
-
-
-def metric_values(cells: np.ndarray) -> np.ndarray:
-    """Those of `METRICS` in the last axis."""
-    return np.stack([M[name].value(cells) for name in METRICS], axis=-1)
+    cells = statistics(labels, predictions).sum(axis=0)
+    return {name: float(metric.value(cells)) for name, metric in M.items()}
 
 
 def cluster_tables(labels: np.ndarray, predictions: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

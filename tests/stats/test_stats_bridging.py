@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-from made.voters import Voters, VotersWorld, draw_voters
-
+from benchmarks.made.voters import Voters, VotersWorld, draw_voters
 from hellofresh.stats.bridging import (
     LEVELS,
     Bridging,

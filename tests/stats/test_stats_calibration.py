@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from hellofresh.stats.calibration import area_under_curve, calibrate, compare_calibrations
+from hellofresh.stats.calibration import calibrate, compare_calibrations
 from hellofresh.stats.intervals import Method
 
 ROWS = st.lists(
@@ -86,14 +86,6 @@ def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random
         assert getattr(found[0], name) == pytest.approx(getattr(found[1], name), nan_ok=True)
     assert found[0].brier_interval.low == pytest.approx(found[1].brier_interval.low)
     assert found[0].auc_interval.high == pytest.approx(found[1].auc_interval.high)
-
-
-def test_turning_labels_and_confidences_round_turns_auc_nowhere_and_one_of_them_mirrors_it() -> None:
-    labels, confidences, _ = stated(300, 3)
-    area = area_under_curve(labels, confidences)
-    assert area_under_curve(1 - labels, 1 - confidences) == pytest.approx(area)
-    assert area_under_curve(labels, 1 - confidences) == pytest.approx(1 - area)
-    assert area_under_curve(labels, confidences**3) == pytest.approx(area)
 
 
 def test_true_probabilities_are_found_calibrated_and_false_ones_not() -> None:

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from hellofresh.stats.clusters import cluster_sums, cluster_tables
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import Method, metric_interval
 from hellofresh.stats.metrics import Metric, class_metrics, macro_f1, matthews, mean
-from hellofresh.stats.paired import compare, compare_parts
+from hellofresh.stats.paired import compare
 from hellofresh.stats.ranking import all_differences, rank_systems
 
 METRICS = {c: class_metrics([str(number) for number in range(c)]) for c in range(2, 8)}
@@ -99,17 +99,6 @@ def test_all_differences_are_those_of_pairs_and_first_places_add_up_to_one(seed:
     assert draws.value(metric) == pytest.approx([float(metric.value(table.sum(axis=0))) for table in tables])
 
 
-def test_parts_of_the_samples_add_up_to_the_whole() -> None:
-    labels, said, groups = field(3, 4, 1)
-    metric, part = macro_f1(4), np.arange(labels.size) % 3 == 0
-    cells = metric.statistics(labels, said[0])
-    member = np.unique(groups, return_inverse=True)[1]
-    one, two = (cluster_sums(cells * side[:, None], member, member.max() + 1) for side in (part, ~part))
-    assert np.array_equal(one + two, cluster_tables(cells, groups))
-    found, back = compare_parts(one, two, metric), compare_parts(two, one, metric)
-    assert found[0] == -back[0]
-
-
 def test_where_lower_is_better_the_lowest_is_first() -> None:
     random = np.random.default_rng(1)
     values = np.clip(np.array([[3.0], [1.0], [2.0]]) + random.normal(0, 0.2, (3, 120)), 0, 4)
@@ -126,30 +115,3 @@ def test_the_interval_of_a_mean_is_that_of_t_where_no_limit_is_near() -> None:
     made = metric_interval(cluster_tables(ERRORS.statistics(np.ones(2_000), values)), ERRORS)
     low, high = scipy_stats.t.interval(0.95, 1_999, values.mean(), values.std(ddof=1) / np.sqrt(2_000))
     assert (made.low, made.high) == pytest.approx((low, high), abs=2e-3)
-
-
-def test_weights_count_as_samples_do() -> None:
-    values, groups = np.random.default_rng(3).uniform(0, 4, 40), np.arange(40) // 2
-    weights = np.tile([1.0, 2.0], 20)
-    once = cluster_tables(ERRORS.statistics(weights, values), groups)
-    times = weights.astype(int)
-    often = cluster_tables(ERRORS.statistics(np.ones(60), np.repeat(values, times)), np.repeat(groups, times))
-    assert np.allclose(once, often)
-
-
-@pytest.mark.parametrize("c", [2, 3, 6])
-def test_the_interval_of_macro_f1_covers_in_a_world_of_clusters(c: int) -> None:
-    random, metric, held, repeats = np.random.default_rng(c), macro_f1(c), 0, 300
-    shares, right = np.arange(1, c + 1) / (c * (c + 1) / 2), 0.6
-    cells = []
-    for own in range(c):
-        wrong = sum(shares[other] * (1 - right) / (c - 1) for other in range(c) if other != own)
-        cells += [shares[own] * right, (c - 1) * wrong, shares[own] * (1 - right)]
-    truth = float(metric.value(np.array(cells)))
-    for _ in range(repeats):
-        labels = np.repeat(random.choice(c, 60, p=shares), 2).astype(np.int8)  # two of one class in each cluster
-        other = (labels + random.integers(1, c, labels.size)) % c
-        said = np.where(random.random(labels.size) < right, labels, other).astype(np.int8)
-        made = metric_interval(cluster_tables(metric.statistics(labels, said), np.arange(120) // 2), metric)
-        held += made.low <= truth <= made.high
-    assert 0.90 <= held / repeats <= 0.99

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from counting import (
-    ALL_METRICS,
-    METRICS,
-    M,
-    cluster_tables,
-    compare,
-    draw_jointly,
-    metric_intervals,
-    metric_values,
-    statistics,
-    tables_of,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -25,6 +13,14 @@ from hellofresh.stats.draws import first_place
 from hellofresh.stats.metrics import accuracy, class_f1
 from hellofresh.stats.multiway import holm
 from hellofresh.stats.ranking import all_differences, halves_agree, rank_systems, ranks, samples_to_overtake, tie_groups
+from tests.stats.counting import (
+    ALL_METRICS,
+    M,
+    cluster_tables,
+    draw_jointly,
+    metric_intervals,
+    tables_of,
+)
 
 
 def field(n: int, rights: list[float], seed: int = 0, groups: int = 60) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -47,21 +43,6 @@ def test_joint_draws_hold_each_systems_own_metrics_and_intervals() -> None:
             assert joint.low < draws.value(M[metric])[row] < joint.high
             counted = (joint.n, joint.clusters, joint.effective_clusters)
             assert counted == (400, alone.clusters, alone.effective_clusters)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_groups_of_many_are_drawn_whole(seed: int) -> None:
-    labels, systems, groups = field(120, [0.7], seed, 25)
-    names, member = np.unique(groups, return_inverse=True)
-    random = np.random.default_rng(98)
-    cells = []
-    for _ in range(6000):
-        weights = np.bincount(random.integers(0, len(names), size=len(names)), minlength=len(names))
-        cells.append(weights[member] @ statistics(labels, systems[0]))
-    low, high = np.quantile(metric_values(np.array(cells)), [0.025, 0.975], axis=0)
-    draws = draw_jointly(labels, systems, groups)
-    ours = [draws.interval(draws.of(M[name])[0]) for name in METRICS]
-    assert np.allclose([(one.low, one.high) for one in ours], np.stack([low, high], axis=1), atol=0.015)
 
 
 def test_every_resample_draws_as_many_clusters_as_there_are_in_pieces_that_add_up() -> None:
@@ -110,18 +91,6 @@ def test_a_system_and_its_double_share_everything() -> None:
     assert ranking.tie_group.tolist() == [1, 1, 2]
     first = first_place(draw_jointly(labels, systems[[0, 0, 1]], groups), M["f1"])
     assert first[0] == first[1]
-
-
-def test_a_pair_alone_has_the_interval_of_the_comparison_of_two() -> None:
-    labels, systems, groups = field(500, [0.6, 0.75])
-    found = all_differences(tables_of(labels, systems, groups), M["f1"])
-    pair = compare(labels, systems[0], systems[1], groups)
-    assert found.standard_error[0, 1] == pytest.approx(pair.standard_error)
-    assert found.difference[0, 1] == pytest.approx(pair.difference)
-    assert (found.low[0, 1], found.high[0, 1]) == pytest.approx((pair.interval.low, pair.interval.high))
-    df = pair.interval.effective_clusters - 1
-    assert found.p_value[0, 1] == pytest.approx(2 * stats.t.sf(abs(pair.difference) / pair.standard_error, df))
-    assert found.adjusted[0, 1] == found.p_value[0, 1]
 
 
 @settings(max_examples=40, deadline=None)

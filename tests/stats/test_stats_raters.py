@@ -167,15 +167,6 @@ def test_what_a_shared_rater_adds_to_the_error_is_seen() -> None:
     assert shared.df < 8
 
 
-def test_weights_of_a_half_count_a_post_once() -> None:
-    once = clustered_mean(np.array([4.0, 8.0, 6.0]))
-    twice = clustered_mean(
-        np.array([3.0, 5.0, 8.0, 6.0]), np.array([0, 0, 1, 2]), weights=np.array([0.5, 0.5, 1.0, 1.0])
-    )
-    assert twice.value == once.value
-    assert twice.standard_error == pytest.approx(once.standard_error)
-
-
 def test_one_post_tells_nothing_of_other_posts() -> None:
     found = clustered_mean(np.array([3.0, 5.0]), np.array([1, 1]))
     assert np.isnan(found.standard_error)
