@@ -29,7 +29,6 @@ KINDS: dict[str, Callable[[ModelSpec, Endpoint, Abilities], Any]] = {
 
 
 def ask(kind: str, chat: Any, request: Request, abilities: Abilities | None = None, timeout_s: float = 5.0) -> Answer:
-    """Ask a model of a provider once."""
     base = chat.base_url.removesuffix("/v1") if kind == "gemini" else chat.base_url
     endpoint = Endpoint(base, "m-1", KEY, timeout_s=timeout_s)
     model = KINDS[kind](SPEC, endpoint, abilities or Abilities(seed=kind in ("chat", "gemini")))
@@ -49,7 +48,6 @@ def closed(opened: Any, call: Callable[[], Awaitable[T]]) -> T:
 
 
 def says(chat: Any, body: object, status: int = 200, **more: Any) -> None:
-    """Have the server answer with this body from now on."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     chat.behave = lambda _n, _body: Reply(content, status, **more)
 

@@ -54,7 +54,6 @@ def ask_all(model: EmbeddedModel, requests: list[Request]) -> list[Answer]:
 
 @pytest.fixture(scope="module")
 def models() -> Iterator[tuple[EmbeddedModel, EmbeddedModel]]:
-    """One that is held to choices, and one that answers in free text."""
     opened = EmbeddedModel(), EmbeddedModel(held_to_choices=False)
     yield opened
     for each in opened:

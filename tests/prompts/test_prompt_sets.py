@@ -185,16 +185,14 @@ def test_a_set_that_is_not_there_is_refused(tmp_path) -> None:
             load_prompt_set("x-notes", "zero-shot", path)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')]
-)
-def test_the_hash_changes_with_all_that_a_model_sees(tmp_path, old: str, new: str) -> None:
-    assert load(tmp_path, GOOD.replace(old, new)).sha256 != load(tmp_path, GOOD).sha256
+SEEN = [("Is it helpful", "Was it helpful"), ("POST", "TWEET"), ('"manual"', '"other"')]
+UNSEEN = [('"mine"', '"yours"'), ('"me"', '"you"'), ("name", "# a comment\nname")]
 
 
-@pytest.mark.parametrize(("old", "new"), [('"mine"', '"yours"'), ('"me"', '"you"'), ("name", "# a comment\nname")])
-def test_the_hash_does_not_change_with_what_a_model_does_not_see(tmp_path, old: str, new: str) -> None:
-    assert load(tmp_path, GOOD.replace(old, new, 1)).sha256 == load(tmp_path, GOOD).sha256
+@pytest.mark.parametrize(("old", "new"), [*SEEN, *UNSEEN])
+def test_the_hash_changes_with_all_that_a_model_sees_and_nothing_else(tmp_path, old: str, new: str) -> None:
+    changed = load(tmp_path, GOOD.replace(old, new, 1)).sha256 != load(tmp_path, GOOD).sha256
+    assert changed == ((old, new) in SEEN)
 
 
 def test_prompts_are_chosen_by_name_in_the_order_of_the_set() -> None:
@@ -320,15 +318,8 @@ def test_a_set_that_is_written_reads_back_as_the_same(frame, instruction, steps,
         return re.sub(r"\r|\{[a-z_]+\}", " ", text).rstrip("\n")
 
     prompts = (Prompt("manual", author[:80], f"{tame(instruction)} 'yes' or 'no'?".strip()),)
-    whole = PromptSet(
-        "made",
-        "x-notes",
-        "own",
-        tame(frame),
-        prompts,
-        {name: tame(text) for name, text in steps.items()},
-        {"a": ("b",)},
-    )
+    told = {name: tame(text) for name, text in steps.items()}
+    whole = PromptSet("made", "x-notes", "own", tame(frame), prompts, told, {"a": ("b",)})
     text = prompt_set_toml(whole, about="A line.\nAnd another.")
     assert parse_prompt_set(text.encode(), "x-notes", "own", "") == whole
 

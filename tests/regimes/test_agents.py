@@ -11,7 +11,6 @@ import pytest
 import hellofresh as hf
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
@@ -20,7 +19,7 @@ from hellofresh.runs.regimes.agent_tools import AgentTools
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent
-from tests.fakes import FakeModel, fails_with
+from tests.fakes import FakeModel, catalogued, fails_with, fake_spec
 from tests.regimes import conftest as stage
 
 AGENT = """
@@ -167,19 +166,24 @@ def polite(refused: str = "") -> FakeModel:
             raise CallError("too long for the model", code="bad-request", status=400)
         return Answer(next(turns), Finish.STOP, 10, 1)
 
-    return FakeModel(say=say)
+    return FakeModel(fake_spec("polite"), say)
+
+
+SIMPLE = """import hellofresh as hf
+USES_WEB = False
+
+async def solve(sample, tools):
+{}    return hf.Choice(label=int(said == 'yes'))
+"""
+EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite")
 
 
 def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, place: Path, cli) -> None:
     make.release(make.notes(2, 2))
-    Path("simple.py").write_text(
-        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
-        "    print('thinking')\n    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
-    )
+    Path("simple.py").write_text(SIMPLE.format("    print('thinking')\n    said = await tools.ask(tools.question)\n"))
     model = polite()
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
-    arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite"]
-    said = cli.json(*arguments, "--agent", "simple.py:solve")
+    catalogued(monkeypatch, model)
+    said = cli.json(*EVALUATE, "--agent", "simple.py:solve")
     record = read_record(Path(said["folder"]))
     assert record is not None and record.regime.name == "agent"
     assert record.regime.parameters["agent"] == "simple.py:solve"
@@ -207,7 +211,7 @@ class InACell:
 @pytest.mark.parametrize("agent", [in_a_cell, InACell])
 def test_a_function_or_class_of_this_process_is_an_agent(make, monkeypatch, agent) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite()))
+    catalogued(monkeypatch, polite())
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     edition = hf.load("2023Q2", "x-notes")
     run = hf.evaluate(edition, "polite", agent=agent, progress=False)
@@ -235,14 +239,10 @@ def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent
     asks = "    said = await tools.ask(tools.question)\n"
     if body == "swallowing":
         asks = f"    try:\n    {asks}    except Exception:\n        said = 'yes'\n"
-    Path("simple.py").write_text(
-        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
-        f"{asks}    return hf.Choice(label=int(said == 'yes'))\n"
-    )
+    Path("simple.py").write_text(SIMPLE.format(asks))
     gone = candidates[0].sample.id
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite(gone)))
-    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite")
-    said = cli.json(*arguments, "--agent", "simple.py:solve", *settings, code=1)
+    catalogued(monkeypatch, polite(gone))
+    said = cli.json(*EVALUATE, "--agent", "simple.py:solve", *settings, code=1)
     assert (said["failed"], said["judged"]) == (1, len(candidates) - 1)
     rows = [json.loads(line) for line in (Path(said["folder"]) / "predictions.jsonl").read_text().splitlines()]
     assert gone not in {row["id"] for row in rows}

@@ -66,7 +66,6 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def _block(language: str, word: str) -> str:
-    """The first block of a language that holds a word."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
     return next(body for kind, body in _FENCE.findall(text) if kind == language and word in body)
 

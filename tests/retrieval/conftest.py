@@ -70,6 +70,5 @@ def small(workspace: Workspace) -> RetrievalCorpus:
 
 
 def write_rows(path: Path, rows: Sequence[object]) -> None:
-    """JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -98,13 +98,24 @@ def source(tmp_path: Path) -> Callable[[str], CorpusSource]:
     return made
 
 
-def test_check_covid_judges_the_abstract_of_each_claim(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("check-covid")
-    assert [found.document.text for found in opened.documents()] == ["Otters sing. They do."]
-    assert [(query.id, query.text, query.split, query.group) for query in opened.queries()] == [
-        ("1_0", "Otters sing.", "dev", "c1"), ("1_1", "Otters are silent.", "dev", "c1"),
-    ]  # fmt: skip
-    assert list(opened.judgements()) == [Judgement("1_0", "c1", 1), Judgement("1_1", "c1", 1)]
+JUDGED = {
+    "check-covid": ([("1_0", "Otters sing.", "dev", "c1"), ("1_1", "Otters are silent.", "dev", "c1")], {"c1": 1}),
+    "scifact": ([("3", "Kites fly.", "dev", "7")], {"7": 1}),
+    "beir": ([("q1", "barley", "test", "q1")], {"d1": 2}),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_format_gives_the_queries_that_are_judged_with_what_judges_them(source, name: str) -> None:
+    opened, (queries, grades) = source(name), JUDGED[name]
+    assert [(query.id, query.text, query.split, query.group) for query in opened.queries()] == queries
+    assert by_query(opened.judgements()) == {query[0]: grades for query in queries}
+
+
+def test_the_sentences_of_an_abstract_are_one_text_and_litcovid_gives_titles(source) -> None:
+    assert [found.document.text for found in source("check-covid").documents()] == ["Otters sing. They do."]
+    found = [(found.document.id, found.document.title) for found in source("litcovid").documents()]
+    assert found == [("11", "Harbours."), ("12", "Beetles.")]
 
 
 def test_the_authors_own_folder_of_check_covid_is_read(tmp_path: Path) -> None:
@@ -116,29 +127,11 @@ def test_the_authors_own_folder_of_check_covid_is_read(tmp_path: Path) -> None:
     assert found == ["composed_0", "extracted_0"]
 
 
-def test_scifact_leaves_out_claims_without_a_cited_abstract(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("scifact")
-    assert [query.id for query in opened.queries()] == ["3"]
-    assert list(opened.judgements()) == [Judgement("3", "7", 1)]
-
-
-def test_beir_keeps_judged_queries_of_each_split(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("beir")
-    assert [(query.id, query.split) for query in opened.queries()] == [("q1", "test")]
-    assert list(opened.judgements()) == [Judgement("q1", "d1", 2)]
-
-
 def test_cord_19_counts_what_stands_twice_and_what_is_empty(
     tmp_path: Path, source: Callable[[str], CorpusSource]
 ) -> None:
     counts = imported(tmp_path, "cord", source("cord-19"))
     assert counts == {"read": 5, "kept": 2, "duplicate_id": 1, "duplicate_doi": 1, "invalid_empty_document": 1}
-
-
-def test_litcovid_gives_titles(source: Callable[[str], CorpusSource]) -> None:
-    assert [(found.document.id, found.document.title) for found in source("litcovid").documents()] == [
-        ("11", "Harbours."), ("12", "Beetles."),
-    ]  # fmt: skip
 
 
 def test_cells_between_tabs_may_hold_quotes_and_carriage_returns(tmp_path: Path) -> None:

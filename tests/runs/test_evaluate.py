@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -25,7 +26,6 @@ from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.runs.runner import Tally
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice
-from hellofresh.tasks.samples import Candidate
 from tests.fakes import FakeModel, catalogued, fails_with, fake_spec, refused
 from tests.regimes.conftest import World
 
@@ -84,15 +84,13 @@ def test_a_run_writes_an_output_for_every_sample_and_prompt(judge, parrot) -> No
 
 
 def test_a_second_run_asks_nothing_and_gives_the_same_bytes(judge, parrot) -> None:
+    def written(folder: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix.startswith(".json")}
+
     first = judge("parrot")
-    before = {path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")}
-    before_again = len(parrot.asked)
-    again = judge("parrot")
-    assert again.folder == first.folder
-    assert len(parrot.asked) == before_again
-    assert {
-        path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")
-    } == before
+    before, asked_before = written(first.folder), len(parrot.asked)
+    assert judge("parrot").folder == first.folder
+    assert (written(first.folder), len(parrot.asked)) == (before, asked_before)
 
 
 def test_a_larger_limit_goes_on_with_the_same_run_and_a_smaller_one_loses_nothing(judge, parrot) -> None:
@@ -170,25 +168,21 @@ def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, 
     assert not workspace.runs.exists()
 
 
-def released(make, number: int, candidates: list[Candidate], source: str = "dump") -> None:
-    make.release(candidates, quarter=Quarter(2023, number), source=source)
-
-
 def training_of(make, notes_task, quarter: Quarter) -> str:
     done = evaluate(make.workspace(), Evaluation(quarter, notes_task, "tfidf-logreg"), progress)
     return read_json(done.folder / "run.json")["model"]["parameters"]["training"]
 
 
 def test_the_regression_is_trained_on_earlier_quarters_of_the_same_kind_of_source_only(make, notes_task) -> None:
-    def notes(month: int, label_of: int = 0) -> list[Candidate]:
-        return make.notes(3, 3, months=(month,))
+    def released(number: int, month: int) -> None:
+        make.release(make.notes(3, 3, months=(month,)), quarter=Quarter(2023, number), source="dump")
 
-    released(make, 1, notes(2))
-    released(make, 2, notes(4))
+    released(1, 2)
+    released(2, 4)
     refused("no-training-labels", training_of, make, notes_task, Quarter(2023, 2))
     reveal(make.workspace(), Quarter(2023, 1), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
     first = training_of(make, notes_task, Quarter(2023, 2))
-    released(make, 3, notes(7))
+    released(3, 7)
     assert training_of(make, notes_task, Quarter(2023, 2)) == first
     assert training_of(make, notes_task, Quarter(2023, 3)) == first
     reveal(make.workspace(), Quarter(2023, 2), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
@@ -262,8 +256,6 @@ class Curious(BaseRegime):
 
 @dataclass(frozen=True, slots=True)
 class Modest(Curious):
-    """Needs none."""
-
     needs: ClassVar[frozenset[Need]] = frozenset()
     name: str = "modest"
 

@@ -59,19 +59,16 @@ class Evaluating:
         self.told = folder / "told"
 
     def start(self, workspace: Workspace, base_url: str, **more: object) -> int:
-        """Start one; returns its process id."""
         order = {"folder": str(workspace.root), "base_url": base_url, "told": str(self.told), **more}
         self.process = FORKS.Process(target=carry_out, args=(order,))
         self.process.start()
         return self.process.pid
 
     def end(self) -> int:
-        """Wait for its end; returns its exit status."""
         self.process.join(300)
         return self.process.exitcode
 
     def whole(self, workspace: Workspace, base_url: str, **more: object) -> int:
-        """Carry one out to its end."""
         self.start(workspace, base_url, **more)
         return self.end()
 
@@ -83,7 +80,6 @@ def evaluating(tmp_path: Path) -> Evaluating:
 
 @pytest.fixture
 def workspace(make) -> Workspace:
-    """Twelve released notes."""
     make.release(make.notes(2, 2))
     return make.workspace()
 
@@ -110,7 +106,6 @@ def sensible(loopback, *, delay_s: float = 0.0):
 
 
 def fresh(workspace: Workspace, name: str) -> Workspace:
-    """The same workspace without runs, elsewhere."""
     other = workspace.root.parent / name
     shutil.copytree(workspace.root, other, ignore=shutil.ignore_patterns("runs"))
     return Workspace(other)
@@ -367,7 +362,6 @@ def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(evaluating, workspace, 
 
 @pytest.fixture
 def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A small file system in memory."""
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]

@@ -45,8 +45,6 @@ def asking(*images: Image) -> Request:
 
 @dataclass
 class Seer(FakeModel):
-    """Says yes."""
-
     spec: ModelSpec = SPEC
 
     @property
@@ -57,8 +55,6 @@ class Seer(FakeModel):
 
 @dataclass(frozen=True, slots=True)
 class Showing(BaseRegime):
-    """Shows one picture with every question."""
-
     name: str = "showing"
     image: ClassVar[Image] = picture()
 
@@ -138,8 +134,6 @@ def test_a_run_and_its_dry_run_refuse_a_model_that_does_not_see_before_anything_
 
 @dataclass(frozen=True, slots=True)
 class Looking(BaseRegime):
-    """Shows whatever pictures its case has."""
-
     needs: ClassVar = frozenset({Need.IMAGES})
     name: str = "looking"
 
@@ -153,7 +147,6 @@ class Looking(BaseRegime):
 
 
 def illustrated(sample: Sample) -> IllustratedNote:
-    """The note under a post with pictures."""
     media = (Media("photo", "https://p.example/1"), Media("video", "https://p.example/2"))
     return IllustratedNote(**{item.name: getattr(sample, item.name) for item in fields(sample)}, media=media)
 

@@ -67,7 +67,6 @@ def workspace(place: Path) -> Workspace:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Request]]:
-    """What the scripted model is asked."""
     requests: list[Request] = []
     whole = ScriptedModel.ask
 

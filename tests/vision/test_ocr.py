@@ -19,7 +19,6 @@ LINES = ("The ferry of Lower Quill", "runs again on 4 March 2023", "Source: Harb
 
 
 def picture(lines: Sequence[str], size: tuple[int, int] = (700, 260)) -> Image:
-    """Black print on white."""
     from PIL import ImageDraw, ImageFont
 
     opened = PIL.new("RGB", size, "white")

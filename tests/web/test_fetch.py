@@ -22,8 +22,6 @@ MB = 1 << 20
 
 
 def fetch_all(pages: dict[str, Any], paths: Sequence[str], **limits: Any) -> tuple[list[FetchResult], Any]:
-    """Fetch several pages of a site at once."""
-
     async def run() -> tuple[list[FetchResult], Any]:
         async with net.Site(pages).serving() as site:
             fetcher = net.fetcher(site, **limits)
@@ -36,23 +34,8 @@ def fetch_all(pages: dict[str, Any], paths: Sequence[str], **limits: Any) -> tup
 
 
 def fetch(pages: dict[str, Any], path: str = "/", **limits: Any) -> tuple[FetchResult, Any]:
-    """Fetch one page of a site with these pages."""
     (fetched,), site = fetch_all(pages, [path], **limits)
     return fetched, site
-
-
-def sending(parts: Callable[[], Any], **headers: str) -> Callable[..., Awaitable[None]]:
-    """An answer of unknown length, sent piece by piece until the reader hangs up."""
-
-    async def answer(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(
-            net.reply(b"", Transfer_Encoding="identity", **headers).replace(b"Transfer-Encoding: identity\r\n", b"")
-        )
-        for part in parts():
-            writer.write(part)
-            await writer.drain()
-
-    return answer
 
 
 def test_a_page_comes_with_its_bytes_type_and_hash() -> None:
@@ -118,11 +101,8 @@ def test_a_bomb_of_512_mb_stays_within_memory() -> None:
 
 
 def test_an_endless_page_is_cut_off() -> None:
-    def parts() -> Any:
-        while True:
-            yield b"<p>words</p>" * 10_000
-
-    fetched, _ = fetch({"/": sending(parts)})
+    start = net.reply(b"", Transfer_Encoding="identity").replace(b"Transfer-Encoding: identity\r\n", b"")
+    fetched, _ = fetch({"/": net.dripping(start, b"<p>words</p>" * 10_000)})
     assert fetched.status is PageStatus.TOO_LARGE
 
 
@@ -136,19 +116,8 @@ def test_a_page_at_the_limit_is_read_and_one_byte_more_is_not() -> None:
 
 
 def test_one_byte_a_second_ends_in_time() -> None:
-    async def head(_: Any, writer: asyncio.StreamWriter) -> None:
-        while True:
-            writer.write(b"H")
-            await writer.drain()
-            await asyncio.sleep(0.1)
-
-    async def body(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(net.reply(b"", Content_Length="100000"))
-        while True:
-            writer.write(b"a")
-            await writer.drain()
-            await asyncio.sleep(0.1)
-
+    body = net.dripping(net.reply(b"", Content_Length="100000"), pause_s=0.1)
+    head = net.dripping(piece=b"H", pause_s=0.1)
     for answer in (body, head):
         start = time.monotonic()
         fetched, _ = fetch({"/": answer}, total_s=0.5)

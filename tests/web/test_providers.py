@@ -43,12 +43,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "publishedDate": "2023-04-03T00:00:00"},
         {"title": "Two", "url": "https://a.example/2", "content": None, "publishedDate": None, "engines": ["a"]}]},
 }  # fmt: skip
-EMPTY: dict[str, Any] = {
-    "brave": {},
-    "serper": {},
-    "tavily": {"results": []},
-    "searxng": {"results": []},
-}
+EMPTY: dict[str, Any] = {"brave": {}, "serper": {}, "tavily": {"results": []}, "searxng": {"results": []}}
 DATED = {"brave", "serper", "tavily"}
 
 
@@ -213,24 +208,13 @@ def misbehaving() -> dict[str, Callable[..., Awaitable[None]] | bytes]:
     async def stall(_: Any, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(100)
 
-    async def trickle(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(net.reply(b"", Content_Length="1000"))
-        while True:
-            writer.write(b"{")
-            await writer.drain()
-            await asyncio.sleep(0.05)
-
     async def reset(_: Any, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
-    async def endless(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(net.reply(b"", Content_Length=str(10**12)))
-        while True:
-            writer.write(b" " * 100_000)
-            await writer.drain()
-
     cut = net.reply(b'{"web":', Content_Length="99")
-    named = {answer.__name__: answer for answer in (stall, trickle, reset, endless)}
+    trickle = net.dripping(net.reply(b"", Content_Length="1000"), b"{", 0.05)
+    endless = net.dripping(net.reply(b"", Content_Length=str(10**12)), b" " * 100_000)
+    named = {"stall": stall, "reset": reset, "trickle": trickle, "endless": endless}
     return {**named, "cut": cut, "no http": b"hello\r\n\r\n"}
 
 

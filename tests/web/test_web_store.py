@@ -35,8 +35,6 @@ PARAGRAPH = "The river rose in the night and left its bed before the town was aw
 
 
 class Provider:
-    """Finds one page for every query, and counts."""
-
     name = "counted"
     __hash__ = None  # type: ignore[assignment]  # as of a plug-in's data class
 

@@ -255,10 +255,14 @@ WORDS = [f"word{n}" for n in range(40)]
 ITEM = " ".join(WORDS[:20])
 
 
-def test_thirteen_words_in_a_row_are_found_and_twelve_are_not() -> None:
+def test_thirteen_whole_words_in_a_row_are_found_and_twelve_are_not() -> None:
     assert canary(f"before {' '.join(WORDS[3:16])} after", [ITEM])
     assert not canary(f"before {' '.join(WORDS[3:15])} after", [ITEM])
     assert not canary(" ".join(reversed(WORDS)), [ITEM])
+    assert not canary("x" + " ".join(WORDS[:13]), [" ".join(WORDS[:13])])
+    assert not canary(" ".join(WORDS[:13]) + "x", [" ".join(WORDS[:13])])
+    assert not canary("breaking news today", ["breaking news today", ""])
+    assert canary("breaking news today", ["Breaking news!"], n=2)
 
 
 def test_case_punctuation_forms_and_hidden_characters_do_not_hide_it() -> None:
@@ -266,16 +270,6 @@ def test_case_punctuation_forms_and_hidden_characters_do_not_hide_it() -> None:
     assert canary(page, [ITEM])
     assert canary("STRASSE " + " ".join(WORDS[:12]), ["stra\u00dfe " + " ".join(WORDS[:12])])
     assert canary(" ".join(WORDS[:13]).replace("1", "\uff11"), [ITEM])
-
-
-def test_words_are_whole() -> None:
-    assert not canary("x" + " ".join(WORDS[:13]), [" ".join(WORDS[:13])])
-    assert not canary(" ".join(WORDS[:13]) + "x", [" ".join(WORDS[:13])])
-
-
-def test_a_short_item_is_not_found() -> None:
-    assert not canary("breaking news today", ["breaking news today", ""])
-    assert canary("breaking news today", ["Breaking news!"], n=2)
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=13, max_size=30), st.data())

@@ -79,10 +79,7 @@ def test_a_rolling_feed_is_collected_whole_with_what_became_of_each_review(playe
     assert facts.keys() == {str(number) for number in range(46)}  # the last fetch has one of April to June, dated anew
     labels = {str(item.label.facts["review_url"]).rsplit("/", 1)[1]: item.label.label for item in found}
     corrected = {name: str(fact["corrections"]) for name, fact in facts.items() if fact["corrections"]}
-    assert corrected == {
-        "7": "2026-04-19: 'True' became 'False'",
-        "44": "2026-07-05: 'Half true' became 'False'",
-    }
+    assert corrected == {"7": "2026-04-19: 'True' became 'False'", "44": "2026-07-05: 'Half true' became 'False'"}
     assert (labels["7"], labels["44"]) == (0, 0)
     assert {name: fact["retracted"] for name, fact in facts.items() if fact["retracted"]} == {"15": "2026-05-05"}
     assert (facts["12"]["first_seen"], facts["12"]["last_seen"]) == ("2026-04-25", "2026-05-11")

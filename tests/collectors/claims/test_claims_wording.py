@@ -30,7 +30,6 @@ Claim = tuple[str, int, bool]
 
 
 def told(plain: Sequence[tuple[str, int]], chance: random.Random, share: float = 0.2) -> list[tuple[str, Claim]]:
-    """By site, claims of which some are put into the forms of a publisher."""
     found = []
     for text, side in plain:
         site = chance.choice(sorted(FORMS))

@@ -32,7 +32,6 @@ def write(folder: Path, name: str, lines: Sequence[str]) -> Path:
 
 
 def invented(folder: Path, name: str) -> Path:
-    """One row in the form of the data set."""
     if name == "liar":
         return write(folder, "part.tsv", ["\t".join([*LIAR, "0", "1", "2", "3", "4", "a speech"])])
     if name == "x-fact":
@@ -201,7 +200,6 @@ def test_real_files_have_the_hashes_that_downloads_are_pinned_by(shared_data: Pa
 
 @pytest.fixture
 def url(tmp_path: Path, serve: Callable[..., str]) -> str:
-    """An address that gives the file that is at `served/a.jsonl`."""
     folder = tmp_path / "served"
     folder.mkdir()
     return f"{serve(folder)}/a.jsonl"

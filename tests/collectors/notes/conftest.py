@@ -29,8 +29,6 @@ def ms(text: str) -> int:
 
 @dataclass
 class Dump:
-    """Rows by table, to be written in any form."""
-
     folder: Path
     rows: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {NOTES.stem: [], HISTORY.stem: [], RATINGS.stem: []}
@@ -109,7 +107,6 @@ def tsv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
 def run(
     dump: Dump | Path, quarter: Quarter = QUARTER, *, illustrated: bool = False, pending: bool = False, **settings: Any
 ) -> Collection:
-    """What is collected of a dump."""
     folder = dump if isinstance(dump, Path) else dump.write()
     source, work = NotesSource(folder), folder.parent / "work"
     return collect(quarter, source, NotesSettings(**settings), workdir=work, illustrated=illustrated, pending=pending)
@@ -117,7 +114,6 @@ def run(
 
 @pytest.fixture
 def dump(tmp_path: Path) -> Dump:
-    """An empty dump."""
     return Dump(tmp_path / "dump")
 
 

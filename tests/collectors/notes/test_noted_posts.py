@@ -30,7 +30,6 @@ APRIL, JULY = 1_680_350_400_000, 1_688_300_000_000
 
 
 def post_id(number: int, at: int = APRIL) -> int:
-    """The id of a post that was made then."""
     return ((at + 1000 * number - EPOCH_MS) << 22) + number
 
 
@@ -59,7 +58,6 @@ def facts(found: Collection) -> dict[int, tuple[Any, Any]]:
 
 
 def scored(dump: Any, scores: dict[int, float | str]) -> None:
-    """Put the scorer's output beside the dump."""
     folder = dump.write()
     rows = [f"{note}\t0.5\t{score}\tx" for note, score in scores.items()]
     head = "noteId\tcoreNoteFactor1\tcoreNoteIntercept\tmore"

@@ -30,8 +30,6 @@ def refusal(folder: Path, **settings: Any) -> HelloFreshError:
 
 
 def cell(column: str, value: bytes, row: int = 3) -> Change:
-    """Put a value into one cell of the notes."""
-
     def change(content: bytes) -> bytes:
         lines = content.split(b"\n")
         cells = lines[row].split(b"\t")
@@ -43,7 +41,6 @@ def cell(column: str, value: bytes, row: int = 3) -> Change:
 
 
 def swap(old: bytes, new: bytes) -> Change:
-    """Replace what is there first."""
     return lambda content: content.replace(old, new, 1)
 
 

@@ -32,14 +32,7 @@ from collectors.notes.bridging import (
     collect_bridging,
     voter_facts,
 )
-from collectors.notes.ratings import (
-    DUPLICATE,
-    EARLY_CLOCK,
-    NO_RATER,
-    UNKNOWN_NOTE,
-    UNKNOWN_VALUE,
-    DumpRatings,
-)
+from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import read_candidates, write_candidates
@@ -54,7 +47,6 @@ RATINGS = "ratings-00000.tsv"
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A small dump in three shards."""
     return write_dump(tmp_path / "dump", VOTERS, shards=3)
 
 
@@ -433,15 +425,10 @@ def test_a_note_of_2255_a_rating_of_2255_and_groups_of_nan_are_named_and_change_
         return [*lines[:9], "\t".join(cells), *lines[10:], "\t".join(unknown)]
 
     rewrite(made / RATINGS, late)
-    without = 0
-
-    def nan(line: str) -> str:
-        nonlocal without
-        cells = line.split("\t")
-        without += not cells[6]
-        return "\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]])
-
-    rewrite(made / "userEnrollment-00000.tsv", lambda lines: list(map(nan, lines)))
+    people = made / "userEnrollment-00000.tsv"
+    rows = [line.split("\t") for line in people.read_text("utf-8").splitlines()]
+    without = sum(not cells[6] for cells in rows)
+    rewrite(people, lambda _: ["\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]]) for cells in rows])
     report = collected(made, tmp_path)
     assert (report.helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()) == before
     assert "1 ratings of a clock that is ahead do not say when the dump ends." in report.warnings

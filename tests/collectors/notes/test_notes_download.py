@@ -91,7 +91,6 @@ class Source:
 
 @pytest.fixture
 def source(chat: Any) -> Source:
-    """A source with a dump of one day."""
     found = Source(chat)
     for stem, shards in (("notes/notes", 3), ("noteStatusHistory/noteStatusHistory", 1), ("noteRatings/ratings", 2)):
         found.put(stem, shards)
@@ -125,7 +124,6 @@ class Fetch:
 
 @pytest.fixture
 def fetch(source: Source, tmp_path: Path) -> Fetch:
-    """The function that downloads."""
     return Fetch(source, tmp_path / "raw")
 
 

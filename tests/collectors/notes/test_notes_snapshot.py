@@ -22,7 +22,6 @@ from tests.fakes import fails_with
 
 @pytest.fixture
 def snapshot(twelve: Any) -> Path:
-    """A dump in the published layout with a manifest."""
     folder: Path = twelve.write(zipped=True, published=True)
     write_manifest(folder, date(2023, 8, 1), "http://localhost", lambda _: None)
     return folder

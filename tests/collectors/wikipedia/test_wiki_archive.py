@@ -25,8 +25,6 @@ NEW, OLD = "2026-11-01", "2026-10-01"
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Notes what is asked."""
-
     def do_GET(self):
         self.server.asked[self.path.rpartition("/")[2]] += 1
         self.server.agents.add(self.headers["User-Agent"])
@@ -37,8 +35,6 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Exports in a folder of this machine."""
-
     def __init__(self, folder):
         super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
         self.folder, self.asked, self.agents = folder / "simplewiki", Counter(), set()

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.wikipedia.edits import (
-    changed_headings,
-    changes_more_than,
-    gaps,
-    only_urls_differ,
-    paragraph_changes,
-)
+from collectors.wikipedia.edits import changed_headings, changes_more_than, gaps, only_urls_differ, paragraph_changes
 from collectors.wikipedia.wikitext import Splitter
 
 ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)

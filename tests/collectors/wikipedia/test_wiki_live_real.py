@@ -39,8 +39,6 @@ FIRST_REVISIONS = 200
 
 @dataclass(frozen=True)
 class Client:
-    """Somebody who edits the wiki."""
-
     api: str
     session: requests.Session
     name: str

@@ -51,7 +51,6 @@ def server(chat):
 
 
 def queries(server):
-    """What was asked, by GET or POST."""
     return [parse_qs(urlsplit(path).query) | body for path, body in zip(server.paths, server.bodies, strict=True)]
 
 

@@ -26,8 +26,6 @@ SITES = {"atlas.example": "high", "herald.example": "medium", "weekly.example": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PicturedPost(MisleadingPost):
-    """A post with pictures, and who posted it."""
-
     media: tuple[Media, ...] = ()
     poster: str = ""
 
@@ -69,7 +67,6 @@ class LetterEncoder:
 
 
 def page(url: str, text: str, day: str = "2023-05-01", **more) -> WebPage:
-    """A page that can be read."""
     return WebPage(**{
         "url": url, "final_url": url, "status": PageStatus.OK, "title": "A title", "text": text, "sha256": "0" * 64,
         "date": day, **more,
@@ -117,7 +114,6 @@ class World:
 
 
 def solved(world: World, sample: PicturedPost | None = None, *settings: str, prompts: int = 1, **more) -> Outcome:
-    """What the regime comes to."""
     encoder, publishers = more.pop("encoder", LetterEncoder()), more.pop("publishers", ratings())
     regime = configure(Correction(publishers=publishers, encoder=encoder), settings)
     sample = sample or post()

@@ -51,10 +51,7 @@ def dropped(outcome) -> dict[str, str]:
 def test_publishers_and_bound_hold_for_pages_found_by_a_picture() -> None:
     good, late = (f"https://{name}.example/p" for name in ("atlas", "herald"))
     found = [good, late, "https://nobody.example/p", "https://satire.example/p", "https://x.com/p", good]
-    pages = {
-        good: desk.page(good, TEXT),
-        late: desk.page(late, TEXT, "2023-05-11"),
-    }
+    pages = {good: desk.page(good, TEXT), late: desk.page(late, TEXT, "2023-05-11")}
     there = world({PICTURE: found}, pages)
     outcome = desk.solved(there, desk.post("Look!", "a bridge"))
     assert dropped(outcome) == {

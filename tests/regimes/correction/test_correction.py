@@ -12,7 +12,7 @@ from hellofresh.models import Answer, Finish
 from hellofresh.runs.regimes import REGIMES, configure
 from hellofresh.runs.regimes.correction import OPENINGS, read_queries, read_response
 from hellofresh.runs.regimes.correction.post import relative_days, without_links
-from hellofresh.tasks.outputs import Status
+from hellofresh.tasks.outputs import Response, Status
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent, parse_event
 from tests.regimes.correction import conftest as desk
 
@@ -82,7 +82,7 @@ def test_the_transcript_of_a_captioned_post_is_the_hand_written_one() -> None:
         }),
     ]  # fmt: skip
     assert outcome.outputs == [
-        desk.Response(prompt="manual", text=f"{OPENINGS[0]}: the bridge stands.\n\n{high}", sources=(high,))
+        Response(prompt="manual", text=f"{OPENINGS[0]}: the bridge stands.\n\n{high}", sources=(high,))
     ]
     assert [role for _, _, role, _ in world.asked] == ["querier", "extractor", "extractor", "main"]
     assert all(request.temperature == 0 for *_, request in world.asked)

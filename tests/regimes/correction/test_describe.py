@@ -28,8 +28,6 @@ LINES = (TextLine("THE NORTH GAZETTE", 99.0), TextLine("Bridge open since Monday
 
 @dataclass
 class PrintedText:
-    """Reads what the test says, by the picture's bytes."""
-
     lines: Sequence[TextLine] = LINES
     read_contents: list[bytes] = field(default_factory=list)
 
@@ -41,7 +39,6 @@ class PrintedText:
 
 
 def image(number: int = 0, content: bytes = b"pixels") -> Image:
-    """The picture of a post of the desk."""
     return Image("image/jpeg", f"{number}" * 64, 40, 30, content, f"https://pics.example/{number}.jpg")
 
 
