@@ -14,8 +14,6 @@ from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED, file_entry
@@ -30,7 +28,7 @@ from hellofresh.submissions.receipts import add_submission, read_receipt, withdr
 from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from tests.fakes import refused
+from tests.fakes import collect, refused
 from tests.submissions.checks import write_submission
 from verifier.checks import verify_release
 from verifier.scores import FigureName
@@ -58,7 +56,7 @@ class Lane:
         self.workspace = make.workspace()
         main_split = [self._note(number) for number in range(20, 24)]
         self.drawn = [self._note(number) for number in range(10, 15)]
-        self.collect("one", self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
+        self.collect(self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
         build_prospective(self.workspace, QUARTER, task, seed="s", cap=9, days=5, moment=MOMENT)
         build_release(self.workspace, QUARTER, task, seed="s", cap=9, moment=MOMENT)
         self.due = due_in(self.workspace, QUARTER, PROSPECTIVE)
@@ -68,14 +66,11 @@ class Lane:
     def _note(self, number: int):
         return self.make.note(number, date=MOMENT - timedelta(days=3))
 
-    def collect(self, day: str, pending, decided) -> None:
-        funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
-        found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=pending)
-        job = CollectionJob(self.task, QUARTER, BUNDLED, (), {}, lambda _: found)
-        collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+    def collect(self, pending, decided) -> None:
+        collect(self.workspace, QUARTER, "x-notes", decided, pending, source=BUNDLED)
 
     def decide(self) -> None:
-        self.collect("two", [], [self.make.candidate(note, TRUTH[note.id]) for note in self.drawn if note.id in TRUTH])
+        self.collect([], [self.make.candidate(note, TRUTH[note.id]) for note in self.drawn if note.id in TRUTH])
         assert resolve(self.workspace, QUARTER, self.task, LATER).labels == 4
 
     def folder(self, place: str = "acme/system", said=SAID, *, name: str = "System", file="prospective.jsonl") -> Path:
