@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +70,26 @@ def test_all_are_made_once_without_png_and_stand_on_the_board(workspace: Workspa
     assert run().endswith("unchanged, skipped.")
     index = read_json(build_board(workspace).folder / "analyses/2023Q2/x-notes/index.json")
     assert {one["name"] for one in index["analyses"]} == set(ANALYSES)
+
+
+def test_a_workspace_that_cannot_be_written_is_named_in_a_clear_error(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    """As on a read-only file system, where also the deletion of an outdated file fails."""
+    arguments = ["analyse", "all", "--quarter", "2023Q2"]
+    cli(*arguments)
+    for path in folder(workspace).iterdir():
+        path.write_bytes(b"outdated")
+
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    for name in ("unlink", "rename", "replace", "write_bytes", "write_text", "mkdir"):
+        monkeypatch.setattr(Path, name, refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", lambda **where: refuse(where["dir"]))
+    said = cli(*arguments, code=2)
+    assert "Read-only file system" in said and "[unwritable]" in said
+    assert str(workspace.root) in said.replace(" ", "")
 
 
 def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
