@@ -12,11 +12,11 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
-from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.manifest import BUNDLED, file_entry
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -29,6 +29,7 @@ from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from tests.fakes import collect, refused
+from tests.releases.test_verify import consistent
 from tests.submissions.checks import write_submission
 from verifier.checks import verify_release
 from verifier.scores import FigureName
@@ -298,16 +299,6 @@ def test_published_forecasts_can_be_verified_and_computed_again(lane, published)
     assert ids == set(TRUTH)
 
 
-def listed_anew(folder: Path, *names: str) -> None:
-    """Let the newest manifest list files as they are now, as somebody who tampers would."""
-    manifest = read_json(folder / "manifest.json")
-    for entry in manifest["files"]:
-        if entry["path"] in names:
-            path = folder / entry["path"]
-            entry.update(file_entry(folder, path, path.read_bytes().count(b"\n")).model_dump())
-    write_json(folder / "manifest.json", manifest)
-
-
 def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-30T00:00:00Z")
@@ -320,7 +311,7 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
     for name, entry in (("predictions.jsonl", "entry"), ("scores.jsonl", "origin")):
         rows = [row for row in read_jsonl(published / name) if "/" not in row[entry]]
         write_jsonl(published / name, rows)
-    listed_anew(published, "predictions.jsonl", "scores.jsonl")
+    consistent(published)
     assert set(faults(published).values()) == {()}
     code, said = run()
     assert code == 1
