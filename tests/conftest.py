@@ -24,6 +24,7 @@ from hypothesis import settings
 
 from collectors import sample
 from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
@@ -31,6 +32,11 @@ from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import Built, build_release
+from hellofresh.releases.life.state import reveal
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
@@ -230,8 +236,19 @@ class Maker:
             place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap, moment=moment or quarter.start
         )
 
+    def scored(self, candidates: Sequence[Candidate], *models: str, **how: Any) -> Path:
+        """Release candidates, evaluate these models, reveal and publish the scores; gives the public folder."""
+        place, task = how.get("workspace", self.workspace()), get_task(candidates[0].sample.task)
+        self.release(candidates, **how)
+        for model in models:
+            evaluate(place, Evaluation(QUARTER, task, model), _silent)
+        reveals = CalendarRule().of(QUARTER).reveals
+        assert reveal(place, QUARTER, task, reveals)
+        publish_results(place, score_quarter(place, QUARTER, self.folder / "none", reveals))
+        return place.release(QUARTER, task.name)
 
-def _silent(_: str) -> None:
+
+def _silent(_: object) -> None:
     """Progress that nobody watches."""
 
 

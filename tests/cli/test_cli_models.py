@@ -245,20 +245,6 @@ def test_looking_ahead_needs_no_key(chat: Any, notes: None, cli: Cli, monkeypatc
     assert not chat.bodies
 
 
-def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on(
-    chat: Any, notes: None, cli: Cli
-) -> None:
-    done = cli.json(*EVALUATE, "--limit", "1", "--prompts", "manual")
-    broken = Path(done["folder"]).parent / "broken"
-    broken.mkdir()
-    (broken / "plan.json").write_text("{")
-    rows = {row["run"]: row["state"] for row in cli.json("runs", "show")}
-    assert rows == {"broken": "damaged plan", done["run_id"]: "finished"}
-    assert "damaged-run" in cli("runs", "resume", "broken", code=1)
-    text = cli("runs", "show", done["run_id"])
-    assert "max_completion_tokens" in text and "standard" in text
-
-
 def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(
     notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,8 +20,7 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.parquet import Table
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
 from hellofresh.releases.draw.release import build_release
@@ -34,6 +33,7 @@ from hellofresh.tasks.corrections import NotedPost
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Candidate, Label, Sample, Split, common_fields
 from hellofresh.tasks.x_notes import IllustratedNote, Note, Post
 from tests.conftest import Maker
+from tests.fakes import collect
 
 FIRST, SECOND = Quarter(2023, 2), Quarter(2023, 3)
 DAY = timedelta(days=1)
@@ -77,16 +77,6 @@ def notes(make: Maker, quarter: Quarter, numbers: range, first: int = 0) -> list
 def groups(make: Maker, quarter: Quarter, task: str, split: Split = MAIN) -> set[object]:
     path = make.workspace().release(quarter, task, split) / "samples.jsonl"
     return {row["group"] for row in read_jsonl(path)} if path.is_file() else set()
-
-
-def collect(workspace: Workspace, quarter: Quarter, task: str, found: list[Candidate], pending: list[Sample]) -> None:
-    """Keep candidates and undecided samples, of a source that is new each time."""
-    known = len(list((workspace.root / "sources").glob("*")))
-    (workspace.root / "sources" / str(known)).mkdir(parents=True)
-    sources = [SourceFile(str(known), 1, str(known))]
-    whole = Collection(found, Funnel("rows", len(found), (), Funnel.count_kept(found)), {}, sources, pending=pending)
-    job = CollectionJob(get_task(task), quarter, "dump", (), {}, lambda _: whole)
-    collect_quarter(workspace, job, progress=lambda _: None, force=True)
 
 
 def forecast(workspace: Workspace, quarter: Quarter, pending: list[Sample], moment: datetime) -> None:

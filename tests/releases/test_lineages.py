@@ -36,7 +36,8 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
 from hellofresh.tasks.wikipedia_edits import license_of
 from tests.conftest import Maker
-from tests.releases.test_exposure import claim, collect, noted_post
+from tests.fakes import collect
+from tests.releases.test_exposure import claim, noted_post
 
 EDITS = get_task("wikipedia-edits")
 FIRST, SECOND = Quarter(2023, 2), Quarter(2023, 3)

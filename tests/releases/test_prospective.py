@@ -8,8 +8,6 @@ import pytest
 
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import (
     build_prospective,
     load_prospective,
@@ -25,7 +23,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks.samples import PROSPECTIVE
-from tests.fakes import refused
+from tests.fakes import collect, refused
 from verifier.checks import verify_release
 
 QUARTER = Quarter(2026, 4)
@@ -45,10 +43,8 @@ def lane(make, notes_task):
             return make.note(number, date=MOMENT - days_ago * DAY)
 
         def collect(self, day: str, pending, decided=(), *, source: str = "dump", without: bool = False) -> None:
-            funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
-            found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=None if without else pending)
-            job = CollectionJob(self.task, QUARTER, source, (), {}, lambda _: found)
-            collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+            undecided = None if without else pending
+            collect(self.workspace, QUARTER, "x-notes", decided, undecided, source=source, day=day)
 
         def draw(self, *, cap: int = 250, days: int = 5, moment: datetime = MOMENT, seed: str = "s"):
             return build_prospective(self.workspace, QUARTER, self.task, seed=seed, cap=cap, days=days, moment=moment)

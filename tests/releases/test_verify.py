@@ -9,19 +9,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_json, write_jsonl
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
+from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.entries import Entry
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import ScoredSplit, score_quarter
@@ -30,11 +33,20 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import class_metrics, two_class_metrics
-from verifier.checks import NoReleaseError, find_releases, neighbours, repeat_checks, verify_release
+from verifier.checks import (
+    Check,
+    NoReleaseError,
+    find_releases,
+    neighbours,
+    repeat_checks,
+    report_lines,
+    verify_release,
+)
 from verifier.content import NOT_ASKED, Content, _take_chances, majority
 from verifier.manifest import Manifest
-from verifier.reading import MOST_SHOWN, quoted, short
-from verifier.scores import FigureName
+from verifier.publication import ACCOUNT, publication_checks, publications_above
+from verifier.reading import MOST_SHOWN, misfit, quoted, short
+from verifier.scores import FigureName, table_of
 from verifier.statistics import Metric as VerifiedMetric
 from verifier.statistics import interval
 
@@ -51,7 +63,7 @@ def built() -> Iterator[list[Path]]:
 
 
 @pytest.fixture
-def revealed(make, quarter, notes_task, tmp_path, built, tmp_path_factory) -> Path:
+def revealed(make, tmp_path, built, tmp_path_factory) -> Path:
     """The public folder of a revealed release with the scores of two systems, and nothing else."""
     there: Path = tmp_path / "stranger" / "x-notes"
     if built:
@@ -64,17 +76,11 @@ def revealed(make, quarter, notes_task, tmp_path, built, tmp_path_factory) -> Pa
         )
         for k, item in enumerate(make.notes(5, 4))
     ]
-    make.release(notes)
-    workspace = make.workspace()
-    for model in ("coin", "always-yes"):
-        evaluate(workspace, Evaluation(quarter, notes_task, model), lambda _: None)
-    days = CalendarRule().of(quarter)
-    reveal(workspace, quarter, notes_task, days.reveals)
-    publish_results(workspace, score_quarter(workspace, quarter, tmp_path / "none", days.reveals))
+    folder = make.scored(notes, "coin", "always-yes")
     built.append(tmp_path_factory.mktemp("built") / "x-notes")
     for place in (built[0], there):
-        shutil.copytree(workspace.release(quarter, "x-notes"), place)
-    shutil.rmtree(workspace.root)
+        shutil.copytree(folder, place)
+    shutil.rmtree(make.workspace().root)
     return there
 
 
@@ -171,7 +177,7 @@ def test_a_history_that_was_forged_whole_is_found_by_who_noted_a_hash(revealed: 
 def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(revealed: Path) -> None:
     rows = list(read_jsonl(revealed / "scores.jsonl"))
     assert len(rows) == 5 * 8
-    for row in rows:
+    for row in rows[::7]:
         parts = [row[name] for name in ("edition", "task", "system", "regime", "prompt", "period", "metric")]
         check = verify_release(revealed, figures=[FigureName.parse("/".join(parts))])[-1]
         (figure,) = check.figures
@@ -180,15 +186,12 @@ def test_every_figure_of_the_scores_is_computed_again_from_released_files_alone(
         assert (figure.value, figure.low, figure.high) == pytest.approx(stated, abs=1e-12)
 
 
-def test_a_figure_that_no_score_has_is_a_fault(revealed: Path) -> None:
+def test_a_figure_that_no_score_has_is_a_fault_in_an_open_release_only_if_asked_of_its_edition(
+    revealed: Path, opened: Path
+) -> None:
     assert faults(revealed, figures=[FigureName.parse("system=nobody")])["figure"]
-
-
-def test_a_figure_is_missed_in_an_open_release_only_if_it_was_asked_of_its_edition(make) -> None:
-    make.release(make.notes(5, 4))
-    folder = make.workspace().release(Quarter(2023, 2), "x-notes")
-    assert not faults(folder, figures=[FigureName.parse("system=coin")])
-    assert faults(folder, figures=[FigureName.parse("system=coin,edition=2023Q2")])["figure"]
+    assert not faults(opened, figures=[FigureName.parse("system=coin")])
+    assert faults(opened, figures=[FigureName.parse("system=coin,edition=2023Q2")])["figure"]
 
 
 def test_every_release_below_a_folder_is_found_and_a_board_is_none(revealed: Path, make, tmp_path) -> None:
@@ -229,15 +232,6 @@ def turned(scored: ScoredSplit) -> ScoredSplit:
     """The same scores, in another order."""
     entries: dict[str, list[Entry]] = {task: list(found)[::-1] for task, found in scored.entries.items()}
     return replace(scored, scores=list(scored.scores)[::-1], entries=entries)
-
-
-def test_a_line_of_predictions_is_what_a_reader_expects(revealed: Path) -> None:
-    rows = list(read_jsonl(revealed / "predictions.jsonl"))
-    assert {tuple(row) for row in rows} == {
-        ("entry", "id", "label", "prompt", "provenance", "regime", "system", "team")
-    }
-    assert {row["provenance"] for row in rows} == {"run"}
-    assert canonical_json(rows[0]) == (revealed / "predictions.jsonl").read_text().split("\n")[0]
 
 
 ODD = st.one_of(
@@ -420,6 +414,128 @@ def test_metrics_and_intervals_made_by_code_of_their_own_are_those_of_the_scores
         assert sorted(mine.value(mine.moved(own, number))) == pytest.approx(sorted(theirs), abs=1e-9), metric.name
 
 
+# What is said of releases beside each other, of publications, and in all.
+
+
+def by_name(publication: Path) -> dict[str, Check]:
+    return {check.name: check for check in publication_checks(publication)}
+
+
+def test_only_where_everything_was_checked_all_is_said_to_have_passed() -> None:
+    assert list(report_lines([Check("r", "files", "fine")]))[-1] == "1 checks, all passed."
+    some = [Check("r", "files", "fine"), Check("r", "scores", "fine", unchecked=("ratings",))]
+    assert list(report_lines(some))[-1] == "2 checks passed. Not checked: ratings."
+    wrong = [*some, Check("r", "labels", "", ("another",))]
+    assert list(report_lines(wrong))[-1] == "3 checks, 1 failed. Not checked: ratings."
+
+
+@pytest.mark.parametrize(("lineages", "told"), [
+    ((["1.a"], ["2.b"], ["3.c"]), set()),
+    ((["1.a"], ["1.a", "2.b"], ["3.c"]), {"we-1", "we-2"}),  # in one split
+    ((["1.a"], ["2.b"], ["0.x", "2.b"]), {"we-2", "we-3"}),  # over splits
+    ((["1.a"], ["1.a"], ["1.a"]), {"we-1", "we-2", "we-3"}),
+])  # fmt: skip
+def test_two_samples_of_one_lineage_are_found_in_a_split_and_over_splits(
+    revealed: Path, tmp_path: Path, lineages: Any, told: set[str]
+) -> None:
+    manifest = read_json(revealed / "manifest.json")
+    rows = [{"id": f"we-{number}", "lineage": names} for number, names in enumerate(lineages, start=1)]
+    folders = [tmp_path / edition / "wikipedia-edits" for edition in ("2023Q2", "2023Q3", "copy")]
+    for folder, mine, edition in zip(
+        folders, (rows[:2], rows[2:], rows[:2]), ("2023Q2", "2023Q3", "2023Q2"), strict=True
+    ):
+        write_jsonl(folder / "samples.jsonl", mine)
+        write_json(folder / "manifest.json", manifest | {"edition": edition, "task": "wikipedia-edits"})
+    (check,) = repeat_checks(folders[:2], [folders[2].resolve()])
+    assert {fault.split("'")[1] for fault in check.faults} == told
+
+
+def test_versions_of_a_data_set_are_said_to_share_what_they_share(revealed: Path, tmp_path: Path) -> None:
+    folders = []
+    for edition in ("fever@300", "fever@400"):
+        folders.append(tmp_path / edition / "fever")
+        shutil.copytree(revealed, folders[-1])
+        manifest = read_json(folders[-1] / "manifest.json") | {"edition": edition, "task": "fever"}
+        write_json(folders[-1] / "manifest.json", manifest)
+    (check,) = repeat_checks(folders, [])
+    assert check.ok
+    shared = "fever@300/fever and fever@400/fever share 24"
+    assert check.said == f"no sample or lineage of these is in another of 0 releases of quarters at hand; {shared}"
+    (check,) = repeat_checks([*folders, revealed], [])
+    assert not check.ok
+
+
+@pytest.fixture
+def published(make, quarter: Quarter, tmp_path: Path) -> Path:
+    make.scored(make.notes(3, 3), "coin")
+    publish_to_folder(make.workspace(), tmp_path / "published", CalendarRule().of(quarter).reveals)
+    return tmp_path / "published"
+
+
+def test_a_published_table_that_says_otherwise_than_its_release_is_found(published: Path) -> None:
+    root = published
+    assert all(check.ok for check in publication_checks(root))
+    (path,) = root.rglob("*.parquet")
+    table, account = pl.read_parquet(path), read_json(root / "publication.json")
+    for changed in (
+        table.with_columns(label=1 - pl.col("label")), table.with_columns(period=pl.lit("2023-04")), table[::-1],
+        table[1:], table.drop("label"), pl.concat([table, table[:1]]),
+    ):  # fmt: skip
+        changed.write_parquet(path)
+        write_json(root / "publication.json", account)
+        assert not by_name(root)["publication"].ok
+        there = {"size": path.stat().st_size, "sha256": sha256_file(path)}
+        place = path.relative_to(root).as_posix()
+        mended: Any = [entry | (there if entry["path"] == place else {}) for entry in account["files"]]
+        write_json(root / "publication.json", account | {"files": mended})
+        checks = by_name(root)
+        assert checks["publication"].ok and checks["tables"].faults
+
+
+def test_a_file_that_no_account_of_a_publication_lists_is_found(published: Path, tmp_path: Path) -> None:
+    root = published
+    (root / "names.txt").write_text("somebody")
+    assert any("names.txt" in fault for fault in by_name(root)["publication"].faults)
+    (tmp_path / "README.md").write_text("of the repository that the publication lies in")
+    assert publications_above(find_releases(root)) == [root]
+
+
+def test_a_missing_number_counts_as_the_worst_one_with_a_weight_of_one() -> None:
+    numbers = {("e", "p", "overall"): np.array([[7.0, 1.0], [np.nan, 1.0], [9.0, 1.0]])}
+    content: Any = SimpleNamespace(numbers=numbers, groups=np.array([0, 1, 2]))
+    metric = VerifiedMetric("overall", (), (2.0, 10.0))
+    table = table_of(content, "e", "p", metric, np.array([True, True, False]))
+    assert metric.value(table.sum(axis=0)) == (7 + 2) / 2
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "fault"),
+    [
+        ([1, 2], [int], ""),
+        ([1, "2"], [int], '[1]: "2" does not belong here'),
+        ({"a": [{"b": 1}, {"b": None}]}, {"a": [{"b": int}]}, "a[1].b: null does not belong here"),
+        ({"a": 1}, {"a": int, "b?": str}, ""),
+        ({}, {"a": int}, "a: missing"),
+        ({"a": 1, "c": 2}, {"a": int}, '"c": not a field'),
+        ({"a": 1, "c": "x"}, {"a": int, "*": str}, ""),
+        ("x", (int, None, str), ""),
+        (True, (int, None), "the line: true does not belong here"),
+        (3, range(3), "the line: 3 does not belong here"),
+        (2, float, ""),
+        ([], {"a": int}, "the line: not an object"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_form_is_named_with_its_place(value: object, form: Any, fault: str) -> None:
+    assert misfit(value, form).replace('"', "") == fault.replace('"', "")
+
+
+@pytest.mark.parametrize("content", ["{}", "[", '{"files": 3}'])
+def test_a_publication_without_a_readable_account_fails_its_one_check(tmp_path: Path, content: str) -> None:
+    (tmp_path / ACCOUNT).write_text(content)
+    (check,) = publication_checks(tmp_path)
+    assert not check.ok and ACCOUNT in "".join(check.faults)
+
+
 MEASURE = """
 import sys
 from pathlib import Path
@@ -437,16 +553,12 @@ for folder in sys.argv[1:]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="the system does not say how much memory was used")
-def test_two_hundred_thousand_samples_take_at_most_256_mebibytes(make, quarter, notes_task, revealed: Path) -> None:
+def test_two_hundred_thousand_samples_take_at_most_256_mebibytes(make, revealed: Path) -> None:
     n = 8_000  # what a sample takes does not grow with their number
-    workspace = make.workspace("large")
     notes = [make.note(10**6 + k, date=datetime(2023, 4, 1 + k % 28, tzinfo=UTC)) for k in range(n)]
-    make.release([make.candidate(note, k // 28 % 2) for k, note in enumerate(notes)], workspace=workspace, cap=n)
-    evaluate(workspace, Evaluation(quarter, notes_task, "coin"), lambda _: None)
-    days = CalendarRule().of(quarter)
-    reveal(workspace, quarter, notes_task, days.reveals)
-    publish_results(workspace, score_quarter(workspace, quarter, make.folder / "none", days.reveals))
-    command = [sys.executable, "-c", MEASURE, str(revealed), str(workspace.release(quarter, "x-notes"))]
+    candidates = [make.candidate(note, k // 28 % 2) for k, note in enumerate(notes)]
+    large = make.scored(candidates, "coin", workspace=make.workspace("large"), cap=n)
+    command = [sys.executable, "-c", MEASURE, str(revealed), str(large)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     bare, peak = map(float, done.stdout.split())
     assert bare + (peak - bare) * 200_000 / n < 256

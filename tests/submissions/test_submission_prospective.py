@@ -12,13 +12,11 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
-from hellofresh.core.files import read_json, read_jsonl, write_json, write_jsonl
+from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.manifest import BUNDLED, file_entry
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
@@ -30,7 +28,8 @@ from hellofresh.submissions.receipts import add_submission, read_receipt, withdr
 from hellofresh.submissions.released import due_in, fetch_due
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
-from tests.fakes import refused
+from tests.fakes import collect, refused
+from tests.releases.test_verify import consistent
 from tests.submissions.checks import write_submission
 from verifier.checks import verify_release
 from verifier.scores import FigureName
@@ -58,7 +57,7 @@ class Lane:
         self.workspace = make.workspace()
         main_split = [self._note(number) for number in range(20, 24)]
         self.drawn = [self._note(number) for number in range(10, 15)]
-        self.collect("one", self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
+        self.collect(self.drawn, [make.candidate(note, k % 2) for k, note in enumerate(main_split)])
         build_prospective(self.workspace, QUARTER, task, seed="s", cap=9, days=5, moment=MOMENT)
         build_release(self.workspace, QUARTER, task, seed="s", cap=9, moment=MOMENT)
         self.due = due_in(self.workspace, QUARTER, PROSPECTIVE)
@@ -68,14 +67,11 @@ class Lane:
     def _note(self, number: int):
         return self.make.note(number, date=MOMENT - timedelta(days=3))
 
-    def collect(self, day: str, pending, decided) -> None:
-        funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
-        found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=pending)
-        job = CollectionJob(self.task, QUARTER, BUNDLED, (), {}, lambda _: found)
-        collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+    def collect(self, pending, decided) -> None:
+        collect(self.workspace, QUARTER, "x-notes", decided, pending, source=BUNDLED)
 
     def decide(self) -> None:
-        self.collect("two", [], [self.make.candidate(note, TRUTH[note.id]) for note in self.drawn if note.id in TRUTH])
+        self.collect([], [self.make.candidate(note, TRUTH[note.id]) for note in self.drawn if note.id in TRUTH])
         assert resolve(self.workspace, QUARTER, self.task, LATER).labels == 4
 
     def folder(self, place: str = "acme/system", said=SAID, *, name: str = "System", file="prospective.jsonl") -> Path:
@@ -303,16 +299,6 @@ def test_published_forecasts_can_be_verified_and_computed_again(lane, published)
     assert ids == set(TRUTH)
 
 
-def listed_anew(folder: Path, *names: str) -> None:
-    """Let the newest manifest list files as they are now, as somebody who tampers would."""
-    manifest = read_json(folder / "manifest.json")
-    for entry in manifest["files"]:
-        if entry["path"] in names:
-            path = folder / entry["path"]
-            entry.update(file_entry(folder, path, path.read_bytes().count(b"\n")).model_dump())
-    write_json(folder / "manifest.json", manifest)
-
-
 def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monkeypatch, capsys) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(lane.workspace.root))
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-12-30T00:00:00Z")
@@ -325,7 +311,7 @@ def test_an_entry_that_was_dropped_is_found_by_its_receipt(lane, published, monk
     for name, entry in (("predictions.jsonl", "entry"), ("scores.jsonl", "origin")):
         rows = [row for row in read_jsonl(published / name) if "/" not in row[entry]]
         write_jsonl(published / name, rows)
-    listed_anew(published, "predictions.jsonl", "scores.jsonl")
+    consistent(published)
     assert set(faults(published).values()) == {()}
     code, said = run()
     assert code == 1
