@@ -190,7 +190,6 @@ def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[P
 
 
 def stored(folder: Path, provider: Any, reader: Any, **more: Any) -> StoredWeb:
-    """A web that keeps what it finds in a folder."""
     common = {"excluded": ExcludedSources.load(), "extractor": "trafilatura", "count": 3}
     return StoredWeb(WebStore(folder), provider, reader, **(common | more))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from collectors.claims.feed import daily_copies
 from collectors.claims.versions import gone_between
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
@@ -97,6 +98,15 @@ def test_a_rolling_feed_is_collected_whole_with_what_became_of_each_review(playe
     assert load_release(played, Q2, CLAIMS).without_texts == {
         row["id"] for row in rows if row["license"] == "not stated"
     }
+
+
+def test_of_the_copies_since_a_quarter_is_settled_the_first_alone_counts(tmp_path: Path) -> None:
+    days = [(START + timedelta(days=n)).isoformat() for n in (-1, 0, (SETTLED - START).days, 200)]
+    for day in days:
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "f.json").write_text("[]")
+    found = daily_copies(tmp_path, "f.json", (START, SETTLED), lambda _: tmp_path, ask=False)
+    assert list(found.values()) == days[1:3]
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,7 @@ def test_a_writer_who_lists_its_notes_has_its_claimed_name_and_who_lists_another
         ("like it, is claimed twice", {"ours": own[:2], "0urs": others[:2]}),
         ("1 notes", {"ours": own[:1]}),
         ("not a number", {"ours": ["x", "1"]}),
+        ("not a number", {"ours": [str(2**63), "1"]}),
         ("must not have '<'", {"<b>": own[:2]}),
         ("no file of claimed notes", {}),
     ):
