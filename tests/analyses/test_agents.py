@@ -78,9 +78,8 @@ def test_sources_are_counted_rated_and_averaged(given) -> None:
 
 def test_help_and_harm_are_told_apart_against_the_agents_own_offline_baseline(given) -> None:
     found = {row["search"]: row for row in rows(given, "gain")}
-    assert {name: row["n"] for name, row in found.items()} == {
-        "helped": 30, "hurt": 30, "right both ways": 60, "wrong both ways": 0,
-    }  # fmt: skip
+    counts = {"helped": 30, "hurt": 30, "right both ways": 60, "wrong both ways": 0}
+    assert {name: row["n"] for name, row in found.items()} == counts
     assert found["helped"]["source_bias"] == pytest.approx(-0.5)
     assert found["hurt"]["source_bias"] is None
     assert found["helped"]["against"] == "search-agent"
@@ -109,10 +108,8 @@ def test_certainty_is_that_of_the_answer_whatever_the_class_and_differences_are_
     table = ANALYSES["certainty"].run(given.panel).table.to_dicts()
     own = [row for row in table if row["against"] is None]
     agent, base = own[:5], own[5:]
-    assert [row["measure"] for row in agent] == [
-        "ECE, 10 bins of equal width", "ECE, 10 bins of equal mass", "ECE, 15 bins of equal width",
-        "ECE, 15 bins of equal mass", "Brier",
-    ]  # fmt: skip
+    errors = [f"ECE, {bins} bins of equal {kind}" for bins in (10, 15) for kind in ("width", "mass")]
+    assert [row["measure"] for row in agent] == [*errors, "Brier"]
     assert {row["n"] for row in agent} == {119}
     even, odd = 0.6 - 45 / 60, 0.9 - 45 / 59
     assert agent[0]["value"] == pytest.approx((60 * abs(even) + 59 * abs(odd)) / 119)
