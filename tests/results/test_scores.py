@@ -27,7 +27,7 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.entries import plurality
+from hellofresh.results.entries import forecast_of, plurality, with_forecasts
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
 from hellofresh.results.scores import score_quarter
@@ -39,6 +39,7 @@ from hellofresh.runs.runner import Tally
 from hellofresh.stats.intervals import repetition_interval
 from hellofresh.submissions.receipts import Receipt, write_receipt
 from hellofresh.tasks.outputs import Choice, Status
+from tests.analyses.synthetic import Builder
 from tests.fakes import FakeModel, catalogued, fails_with, fake_spec
 from tests.submissions.checks import read_submission, write_submission
 
@@ -320,6 +321,21 @@ def test_a_class_wins_with_more_votes_than_any_other_and_in_no_other_case(answer
     most = [label for label, number in votes.items() if number == max(votes.values())]
     expected = most[0] if len(most) == 1 else BLOCKED if set(answers) == {BLOCKED} else NONE
     assert (found.status if found.label is None else found.label) == expected
+
+
+def test_a_forecast_is_the_mean_of_what_was_stated_over_prompts_and_repetitions() -> None:
+    stated = Choice(prompt="a", label=1, probabilities=(0.2, 0.5, 0.3))
+    sure, plain = Choice(prompt="b", label=0, certainty=0.6), Choice(prompt="b", label=2)
+    silent = Choice(prompt="a", status=NONE)
+    assert forecast_of([stated, sure, plain, silent], 3) == pytest.approx((0.8 / 3, 0.7 / 3, 1.5 / 3))
+    assert forecast_of([silent], 3) == ()
+    first = {"a": {"x": stated}, "b": {"x": sure}, MAJORITY: {"x": Choice(prompt=MAJORITY, label=1)}}
+    more = ({"a": {"x": silent}, "b": {"x": plain}},)
+    entry = replace(Builder().entry(Builder().release(2), "one"), outputs=first, repeated=more)
+    found = {prompt: by["x"].probabilities for prompt, by in with_forecasts(entry, 3).outputs.items()}
+    assert found["a"] == (0.2, 0.5, 0.3)
+    assert found["b"] == pytest.approx((0.3, 0.1, 0.6)) and found[MAJORITY] == pytest.approx((0.8 / 3, 0.7 / 3, 0.5))
+    assert with_forecasts(entry, 0) is entry
 
 
 def by_seed(request: Request, *, deaf: bool = False) -> Answer:
