@@ -44,7 +44,11 @@ DATASETS: dict[str, DataSet] = dict(_BUNDLED)
 
 
 def get_dataset(name: str) -> DataSet:
-    """Return the data set of that name; raises UnknownNameError if it is unknown."""
+    """Return the data set of that name; raises UnknownNameError if it is unknown.
+
+    >>> get_dataset("liar-new").name
+    'liar-new'
+    """
     try:
         return DATASETS[name]
     except KeyError:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import importlib.util
 import inspect
 import json
 import os
 import shutil
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,6 +24,7 @@ from hypothesis import settings
 
 from collectors import sample
 from hellofresh.cli import main
+from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
@@ -33,10 +32,16 @@ from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import Built, build_release
+from hellofresh.releases.life.state import reveal
+from hellofresh.results.reveal import publish_results
+from hellofresh.results.scores import score_quarter
+from hellofresh.runs.evaluate import evaluate
+from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Candidate, Label, Sample
 from hellofresh.tasks.wikipedia_edits import Edit, EditRevision
 from hellofresh.tasks.x_notes import Note, NoteText, Post
+from tests import loopback as misbehaving
 
 ROOT = Path(__file__).resolve().parent.parent
 THOROUGH = bool(os.environ.get("HELLOFRESH_THOROUGH"))
@@ -231,15 +236,27 @@ class Maker:
             place, quarter, get_task(candidates[0].sample.task), seed=seed, cap=cap, moment=moment or quarter.start
         )
 
+    def scored(self, candidates: Sequence[Candidate], *models: str, **how: Any) -> Path:
+        """Release candidates, evaluate these models, reveal and publish the scores; gives the public folder."""
+        place, task = how.get("workspace", self.workspace()), get_task(candidates[0].sample.task)
+        self.release(candidates, **how)
+        for model in models:
+            evaluate(place, Evaluation(QUARTER, task, model), _silent)
+        reveals = CalendarRule().of(QUARTER).reveals
+        assert reveal(place, QUARTER, task, reveals)
+        publish_results(place, score_quarter(place, QUARTER, self.folder / "none", reveals))
+        return place.release(QUARTER, task.name)
 
-def _silent(_: str) -> None:
+
+def _silent(_: object) -> None:
     """Progress that nobody watches."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def stopped_clock() -> Iterator[None]:
-    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open."""
+    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open. Files need outlive no power cut."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
         patch.setenv("HELLOFRESH_NOW", "2026-11-21T12:00:00Z")
         yield
 
@@ -312,21 +329,32 @@ def quarter() -> Quarter:
 @pytest.fixture(scope="session")
 def loopback() -> ModuleType:
     """The module with the misbehaving endpoint."""
-    path = Path(__file__).resolve().parent / "loopback.py"
-    spec = importlib.util.spec_from_file_location("loopback", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["loopback"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return misbehaving
 
 
 @pytest.fixture
-def chat(loopback: ModuleType) -> Iterator[object]:
+def chat() -> Iterator[misbehaving.Chat]:
     """An endpoint of one test."""
-    server = loopback.Chat()
+    server = misbehaving.Chat()
     yield server
     server.close()
+
+
+def answering(answer: Callable[[str, Mapping[str, str], bytes], tuple[int, bytes]]) -> type[BaseHTTPRequestHandler]:
+    """A handler for `serve` that sends the status and content that a function makes of path, headers and body."""
+
+    class Answering(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, content = answer(self.path, self.headers, body)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST = _answer
+
+    return Answering
 
 
 @pytest.fixture

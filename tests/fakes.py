@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.releases.candidates import Collection, Funnel, SourceFile
+from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import Regime
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment, RunResult, Tally, run
 from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import Sample
+from hellofresh.tasks.samples import Candidate, Sample
 
 SPEC = ModelSpec("fake", "language-model", "A fake.", {})
 
@@ -29,13 +34,14 @@ class FakeModel:
     spec: ModelSpec = SPEC
     say: Callable[[Request], Answer] = lambda _: Answer("yes", Finish.STOP, 10, 1)
     asked: list[Request] = field(default_factory=list)
+    closed: int = 0
 
     async def ask(self, request: Request) -> Answer:
         self.asked.append(request)
         return self.say(request)
 
     async def close(self) -> None:
-        """Nothing to let go of."""
+        self.closed += 1
 
 
 def fake_spec(name: str, **more: Any) -> ModelSpec:
@@ -69,6 +75,27 @@ def run_in(
     """Ask about samples, with the journal in a folder."""
     with Journal(folder) as journal:
         return run(assignment, samples, journal, progress)
+
+
+_DAYS = count()
+
+
+def collect(
+    workspace: Workspace,
+    quarter: Quarter,
+    task: str,
+    decided: Sequence[Candidate],
+    pending: Sequence[Sample] | None,
+    *,
+    source: str = "dump",
+    day: str = "",
+) -> None:
+    """Keep candidates and undecided samples as what was collected from a source of a day that is new each time."""
+    name = day or str(next(_DAYS))
+    read = [SourceFile(name, 1, name)]
+    found = Collection(decided, Funnel("rows", len(decided), (), Funnel.count_kept(decided)), {}, read, pending=pending)
+    job = CollectionJob(get_task(task), quarter, source, (), {}, lambda _: found)
+    collect_quarter(workspace, job, progress=lambda _: None, force=True)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

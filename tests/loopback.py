@@ -1,7 +1,4 @@
-"""A chat endpoint on the loopback that behaves as badly as a test asks, and remembers what it was asked.
-
-It is loaded by the conftest files of the folders that need it.
-"""
+"""A chat endpoint on the loopback that behaves as badly as a test asks, and remembers what it was asked."""
 
 from __future__ import annotations
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import doctest
 import io
 import json
 import shutil
 import subprocess
 import sys
 from datetime import date
+from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 
@@ -230,3 +232,10 @@ def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(place: Pat
     with pytest.raises(UsageError) as caught:
         hf.score(edition, {f"{task.id_prefix}q0": 1})
     assert caught.value.code == "bad-answer" and "hf.Ranking" in str(caught.value)
+
+
+def test_examples_in_docstrings_give_what_they_show(root: Path) -> None:
+    paths = [path for room in ("hellofresh", "collectors") for path in (root / room).rglob("*.py")]
+    names = [path.relative_to(root).with_suffix("").as_posix() for path in paths if ">>> " in path.read_text("utf-8")]
+    found = [doctest.testmod(import_module(name.removesuffix("/__init__").replace("/", "."))) for name in names]
+    assert sum(one.failed for one in found) == 0 and len(found) >= 14

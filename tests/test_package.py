@@ -1,6 +1,7 @@
 """The wheel: the packages of the repository but `training`, each in the folder of its name, with every file."""
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -21,28 +22,12 @@ def test_the_wheel_has_every_file_of_the_repository(root: Path, tmp_path: Path) 
     expected = {name for name in listed if (root / name).exists()} - ELSEWHERE
 
     copy = tmp_path / "copy"
-    archive = subprocess.run(
-        ["tar", "-c", "-f", "-", "pyproject.toml", "README.md", "LICENSE", *PACKAGES],
-        cwd=root,
-        capture_output=True,
-        check=True,
-    )
-    copy.mkdir()
-    subprocess.run(["tar", "-x", "-f", "-"], cwd=copy, input=archive.stdout, check=True)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "--wheel-dir",
-        str(tmp_path),
-        str(copy),
-    ]
-    subprocess.run(build, cwd=tmp_path, check=True)
+    for name in PACKAGES:
+        shutil.copytree(root / name, copy / name)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(root / name, copy)
+    options = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(tmp_path))
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], cwd=tmp_path, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         found = {name for name in packed.namelist() if ".dist-info/" not in name}

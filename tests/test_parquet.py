@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,34 +47,6 @@ def test_a_full_disk_is_one_clear_error_and_leaves_the_old_table(small_disk: Pat
     assert os.strerror(errno.ENOSPC) in error.what
     assert list(small_disk.iterdir()) == [path]
     assert pl.read_parquet(path).height == 10
-
-
-LIMITED = """
-import resource, sys
-from pathlib import Path
-import polars as pl
-from hellofresh.core.errors import WorkspaceError
-from hellofresh.core.parquet import write_parquet
-table = pl.DataFrame({"a": range(100_000), **{f"column {n}": ["x" * 30] * 100_000 for n in range(20)}})
-for most in (10_000, 1_024, 600, 100, 1):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, 10_000))
-    for some in (table, table.head(2)):
-        try:
-            write_parquet(Path(sys.argv[1]), some)
-        except WorkspaceError as error:
-            print(error.code, error.what)
-        else:
-            assert Path(sys.argv[1]).stat().st_size <= most
-            Path(sys.argv[1]).unlink()
-"""
-
-
-def test_a_limit_of_the_system_is_the_same_error(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", LIMITED, str(tmp_path / "table.parquet")]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT)
-    said = done.stdout.splitlines()
-    assert set(said) == {f"unwritable cannot write: {os.strerror(errno.EFBIG)}"} and len(said) > 5
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_polars_raises_on_a_full_disk_is_told_as_what_it_is(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from hellofresh.core.errors import SourceError
 from hellofresh.evidence.publishers import Publisher, import_publishers, load_publishers, read_lists, read_publishers
 
-RATINGS = Path(__file__).parents[1].parent / "shared/data/ratings"
 GOOD = "domain,bias,factuality,quality\nwww.One.example,-2,high,0.9\ntwo.example,right-center,,\nhttps://three.example/x,,0.4,\n"
 
 
@@ -100,13 +98,9 @@ def test_a_faulty_file_is_refused_and_leaves_nothing(file, make, text) -> None:
         ("wikipedia_perennial_sources.jsonl", {"domain": "domains", "factuality": "status"}, 700),
     ],
 )
-def test_public_ratings_can_be_imported(file, name: str, columns, at_least: int) -> None:
-    path = RATINGS / f"{name}.gz"
-    if not path.is_file():
-        if os.environ.get("HELLOFRESH_REQUIRE_INTEGRATION"):
-            pytest.fail(f"{path} is missing")
-        pytest.skip("no ratings")
-    publishers = read_publishers(file(gzip.decompress(path.read_bytes())), columns)
+def test_public_ratings_can_be_imported(file, shared_data: Path, name: str, columns, at_least: int) -> None:
+    content = gzip.decompress((shared_data / "ratings" / f"{name}.gz").read_bytes())
+    publishers = read_publishers(file(content), columns)
     assert len(publishers.rated) >= at_least
 
 

@@ -297,13 +297,13 @@ def _lineages_told(names: Mapping[Path, str]) -> dict[Path, list[str]]:
     for folder in names if twice else ():
         for key, name in ((key, name) for key, lineage in _lineages(folder) for name in lineage if hash(name) in twice):
             places.setdefault(name, set()).add((names[folder], key))
-    told: dict[str, list[str]] = {}
+    faults: dict[str, list[str]] = {}
     for name, there in sorted(places.items()):
         for release, key in sorted(there) if len(there) > 1 else ():
             place, other = min(there - {(release, key)})
             what = f"{quoted(key)} is of the lineage {quoted(name)}, as is {quoted(other)} of {place}"
-            told.setdefault(release, []).append(what)
-    return {folder: list(told[name]) for folder, name in names.items() if name in told}
+            faults.setdefault(release, []).append(what)
+    return {folder: list(faults[name]) for folder, name in names.items() if name in faults}
 
 
 def _lineages(folder: Path) -> Iterator[tuple[str, set[str]]]:

@@ -263,11 +263,11 @@ def _odd_sample(
 ) -> Iterator[str]:
     """Faults of a sample: task, edition, period, or fields that differ from the samples before it."""
     is_withheld = manifest["texts"] == "withheld"
-    is_told = is_withheld and manifest["task"] == "claims" and _OPEN.fullmatch(sample["license"]) is not None
-    if fields := _other_shape(sample, shapes[is_told], ""):
+    shows_text = is_withheld and manifest["task"] == "claims" and _OPEN.fullmatch(sample["license"]) is not None
+    if fields := _other_shape(sample, shapes[shows_text], ""):
         yield f"has other fields than the samples before: {short(fields)}"
-    if is_withheld and not is_told and (told := _names(sample) & _WITHHELD):
-        yield f"has the field {min(told)}, and texts are withheld"
+    if is_withheld and not shows_text and (shown := _names(sample) & _WITHHELD):
+        yield f"has the field {min(shown)}, and texts are withheld"
     if manifest["texts"] == "included" and "text_sha256" in _names(sample):
         yield "has the hash of a text in its place, and texts are included"
     try:

@@ -390,8 +390,10 @@ def _notes(reader: TableReader, key: bytes, quarter: Quarter) -> pl.DataFrame:
     def without_text(frame: pl.DataFrame) -> pl.DataFrame:
         """Replace a note's text by `foreign`: whether it is in a language other than English, if known."""
         mine = frame["createdAtMillis"].is_between(start, end, closed="left") & (frame[_SUMMARY] != "")
-        told = [is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)]
-        return frame.with_columns(pl.Series("foreign", told, pl.Boolean)).drop(_SUMMARY)
+        foreign = [
+            is_foreign(text, ("en",)) if read else None for text, read in zip(frame[_SUMMARY], mine, strict=True)
+        ]
+        return frame.with_columns(pl.Series("foreign", foreign, pl.Boolean)).drop(_SUMMARY)
 
     texts = chain([pl.DataFrame(schema=_NOTE_COLUMNS.schema)], reader.frames(NOTES, _NOTE_COLUMNS))
     notes = _table(NOTES, map(without_text, texts))

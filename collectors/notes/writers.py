@@ -120,14 +120,14 @@ def write_note_writers(
     }
     ends = [_or_none(gain.slope + side * _NORMAL * gain.slope_error) for side in (0, -1, 1)]
     rows = {}
-    for told in _counts(own).to_dicts():
-        number = told.pop("number")
-        told.update({name: _or_none(values[number]) for name, values in effects.items()})
-        told.update({"posts": int(found["intercept"].posts[number]), "raters": int(raters[number])})
-        told.update(zip(("gain", "gain_low", "gain_high"), ends, strict=True))
-        told.update(zip(("helpful_low", "helpful_high"), _helpful(own.filter(number=number)), strict=True))
-        told.update(zip(_PLACE, standings.place(number) or (None,) * len(_PLACE), strict=True))
-        rows[number] = NoteWriter(writer=names[number], kind=kinds[number], **told)
+    for row in _counts(own).to_dicts():
+        number = row.pop("number")
+        row.update({name: _or_none(values[number]) for name, values in effects.items()})
+        row.update({"posts": int(found["intercept"].posts[number]), "raters": int(raters[number])})
+        row.update(zip(("gain", "gain_low", "gain_high"), ends, strict=True))
+        row.update(zip(("helpful_low", "helpful_high"), _helpful(own.filter(number=number)), strict=True))
+        row.update(zip(_PLACE, standings.place(number) or (None,) * len(_PLACE), strict=True))
+        rows[number] = NoteWriter(writer=names[number], kind=kinds[number], **row)
     order = sorted(rows, key=lambda number: _place(rows[number], number))
     write_parquet(path, NOTE_WRITERS.frame(rows[number] for number in order), mode=0o600)
     write_parquet(pairs_file(path), WRITER_PAIRS.frame(standings.rows(names, order)), mode=0o600)

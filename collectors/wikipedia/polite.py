@@ -1,4 +1,4 @@
-"""An HTTP session that does not burden a wiki: it identifies the user, limits its rate, and waits when told to.
+"""An HTTP session that does not burden a wiki: it identifies the user, limits its rate, and waits as asked.
 
 Rules it follows: https://foundation.wikimedia.org/wiki/Policy:User-Agent_policy (identification),
 https://www.mediawiki.org/wiki/API:Etiquette (few requests at once) and

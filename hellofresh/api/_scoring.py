@@ -202,6 +202,11 @@ def compare(
         hf.compare(edition, {"mine": "predictions.jsonl", "theirs": run})
         hf.compare(frame, item="post", cluster="topic")
 
+        >>> import numpy
+        >>> scores = numpy.array([[1, 0]] * 30 + [[1, 1]] * 60 + [[0, 1]] * 10)
+        >>> compare(scores).sentence
+        'system 1 leads with 0.900 on 100 items; that is significant over system 2 (adjusted p < .05).'
+
     Args:
         scores: an edition, from `load`; or a frame of polars or pandas, long (item, system, score) or wide (a column a
             system), or an array of numpy, shape (items, systems).

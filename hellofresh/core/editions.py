@@ -113,6 +113,9 @@ Edition = Quarter | Frozen
 def parse_edition(text: str) -> Edition:
     """Read the name of an edition: `2023Q2` or `liar-new@588`.
 
+    >>> str(parse_edition("2026Q2")), str(parse_edition("liar-new@588"))
+    ('2026Q2', 'liar-new@588')
+
     Raises:
         UsageError: if the text has another form; the message lists the valid ones.
     """

@@ -62,7 +62,7 @@ class Table(Generic[Row]):
 
     def __post_init__(self) -> None:
         hints = get_type_hints(self.row)
-        # A type that is no dataclass is a model of pydantic, which this module does not import.
+        # Types other than dataclasses are models of pydantic, which this module does not import.
         names = [one.name for one in fields(self.row)] if is_dataclass(self.row) else self.row.model_fields  # type: ignore[attr-defined]
         columns = {name: _column(hints[name]) for name in names}
         object.__setattr__(self, "_columns", columns)

@@ -146,6 +146,9 @@ _SNOWFLAKES_FROM = datetime(2010, 11, 4, 1, 42, 54, 657_000, UTC)
 def snowflake_time(post_id: int) -> datetime:
     """The time in the id of a post or note of X, UTC, to the millisecond.
 
+    >>> snowflake_time(1790000000000000000).date().isoformat()
+    '2024-05-13'
+
     Raises:
         ValueError: for ids from before November 2010, which contain no time.
     """

@@ -334,7 +334,7 @@ def open_watched(folders: Sequence[Path], judge: str, alpha: float) -> WatchedRe
     """Open reward models, one a criterion, and the judge: `rules`, or the folder of one that is not among them.
 
     Raises:
-        UsageError: if there is no reward model, or the judge is a part of the reward.
+        UsageError: if no reward model is given, or the judge is a part of the reward.
     """
     if not folders and not alpha:
         raise UsageError("nothing is rewarded", fix="Name reward models: --rewards FOLDER,FOLDER", code="no-reward")

@@ -380,6 +380,10 @@ def krippendorff_alpha(
 ) -> Alpha:
     """Krippendorff's alpha of any number of raters, each of whom may leave units out.
 
+    >>> units, answers = np.array([0, 0, 1, 1, 2, 2]), np.array([1, 1, 2, 3, 3, 3])
+    >>> round(krippendorff_alpha(units, answers).value, 3)
+    0.828
+
     Args:
         units: shape (n,), the number of the rated unit for each rating.
         answers: shape (n,), whole numbers of the scale, from 0.

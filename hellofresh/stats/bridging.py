@@ -751,14 +751,14 @@ def chance_helpful(fit: Bridging, redrawn: Sequence[Bridging]) -> Floats:
     chance = np.where(np.isfinite(stated), 0.0, np.nan)
     for which in (True, False):
         held = [np.isfinite(one) & (able == which) for one, able in found]
-        told = np.concatenate([one[mine] for (one, _), mine in zip(found, held, strict=True)])
+        expected = np.concatenate([one[mine] for (one, _), mine in zip(found, held, strict=True)])
         seen = np.concatenate([other[mine] for other, mine in zip(others, held, strict=True)])
         mine = np.isfinite(stated) & (possible == which)
-        if told.size:
-            order = np.argsort(told, kind="stable")
+        if expected.size:
+            order = np.argsort(expected, kind="stable")
             blocks = isotonic_regression(seen[order])
             edges = blocks.blocks
-            middle = np.add.reduceat(told[order], edges[:-1]) / np.diff(edges)
+            middle = np.add.reduceat(expected[order], edges[:-1]) / np.diff(edges)
             chance[mine] = np.interp(stated[mine], middle, blocks.x[edges[:-1]])
     return chance
 

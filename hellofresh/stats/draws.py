@@ -213,6 +213,9 @@ class Agreement:
 def kendall_tau_b(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Kendall's tau-b along the last axis.
 
+    >>> kendall_tau_b(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.3, 0.2])).round(3).item()
+    0.333
+
     Args:
         first, second: shape (..., systems).
 

@@ -120,6 +120,12 @@ def few_clusters(clusters: int, effective: float) -> bool:
 def metric_interval(tables: NDArray[np.float64], metric: Metric, *, n: int | None = None) -> Interval:
     """The interval of a metric of one system.
 
+    >>> from hellofresh.stats.metrics import accuracy
+    >>> labels, answers = np.ones(100, dtype=int), np.repeat([1, 0], [90, 10])
+    >>> found = metric_interval(accuracy(2).statistics(labels, answers), accuracy(2))
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.826, 0.945)
+
     Args:
         tables: shape (g, k), sums by cluster, from `cluster_tables`.
         metric: the metric.
@@ -159,6 +165,10 @@ def clusters_worth(tables: NDArray[np.float64], metric: Metric) -> float:
 
 def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: NDArray[np.float64]) -> Limits:
     """Wilson's interval of a share of n independent samples.
+
+    >>> low, high = wilson_limits(np.array([0.7]), np.array([100.0]), np.array([1.96]))
+    >>> low.round(3).item(), high.round(3).item()
+    (0.604, 0.781)
 
     Args:
         share: shape (...), between 0 and 1.

@@ -506,7 +506,13 @@ def class_f1(classes: int, of: int = 1, name: str = "f1", title: str = "F1") -> 
 
 @cache
 def accuracy(classes: int) -> Metric:
-    """The share of right answers."""
+    """The share of right answers.
+
+    >>> metric = accuracy(2)
+    >>> sums = metric.statistics(np.array([1, 0, 1, 1]), np.array([1, 1, 1, 0]))
+    >>> metric.value(sums.sum(axis=0)).item()
+    0.5
+    """
     counts = ClassCounts(classes)
 
     def parts(cells: FloatArray) -> tuple[FloatArray, FloatArray]:

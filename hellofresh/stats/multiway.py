@@ -244,7 +244,11 @@ def wilcoxon(differences: NDArray[np.float64]) -> RankTest:
 
 
 def holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """p-values adjusted by Holm's method, which controls the family-wise error rate."""
+    """p-values adjusted by Holm's method, which controls the family-wise error rate.
+
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
     order = np.argsort(p_values, kind="stable")
     steps = np.maximum.accumulate(p_values[order] * np.arange(p_values.size, 0, -1))
     adjusted = np.empty(p_values.shape)

@@ -72,6 +72,13 @@ def compare(
 ) -> Comparison:
     """Compare two systems on the same samples.
 
+    >>> from hellofresh.stats.metrics import accuracy
+    >>> labels = np.ones(100, dtype=int)
+    >>> one, two = (accuracy(2).statistics(labels, np.arange(100) < right) for right in (90, 70))
+    >>> found = compare(one, two, accuracy(2))
+    >>> round(found.interval.low, 3), round(found.interval.high, 3)
+    (0.12, 0.28)
+
     Args:
         one, two: shape (g, k), the systems' sums by cluster, from `cluster_tables`.
         metric: the metric.
@@ -96,6 +103,9 @@ def minimum_detectable_difference(standard_error: float, effective_clusters: flo
 
     The quantiles of t at (1 + level) / 2 and at the power, added, times the standard error.
     Source: Bloom, Evaluation Review 19 (1995), 547-556.
+
+    >>> round(minimum_detectable_difference(0.02, 400), 3)
+    0.056
 
     Args:
         standard_error: of the difference, such as `Comparison.standard_error`.

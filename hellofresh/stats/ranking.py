@@ -325,6 +325,10 @@ def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDA
     From the best system down: a system joins the current group unless it is separable from the system that
     opened it; then it opens the next. So no system of a group is separable from its best one.
 
+    >>> separable = np.array([[False, False, True], [False, False, False], [True, False, False]])
+    >>> tie_groups(np.array([0.9, 0.8, 0.7]), separable).tolist()
+    [1, 1, 2]
+
     Args:
         values: shape (systems,), the values to rank by, higher is better.
         separable: shape (systems, systems), symmetric, such as `Differences.separable`.
@@ -342,6 +346,10 @@ def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDA
 
 
 def ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Ranks along the last axis, 1 the highest value; equal values share the better rank."""
+    """Ranks along the last axis, 1 the highest value; equal values share the better rank.
+
+    >>> ranks(np.array([0.7, 0.9, 0.7])).tolist()
+    [2, 1, 2]
+    """
     ordered = np.sort(values)
     return values.size - np.searchsorted(ordered, values, side="right") + 1

@@ -31,6 +31,10 @@ METRICS: tuple[Metric, ...] = (
 def measures(documents: Sequence[str], scores: Sequence[float], relevance: Mapping[str, int]) -> dict[str, float]:
     """Every measure of one ranking, by the metric's name.
 
+    >>> found = measures(["a", "b", "c"], [0.9, 0.5, 0.1], {"a": 1, "c": 1})
+    >>> round(found["ndcg@3"], 3), found["recall@1"]
+    (0.92, 0.5)
+
     Args:
         documents: the ranking, the best first, without duplicates.
         scores: of the documents; their order counts if left out.

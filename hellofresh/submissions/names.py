@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 MAX_NAME = 80
 FOLDER_NAME = re.compile(r"(?!(?:con|prn|aux|nul|com\d|lpt\d)$)[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
@@ -84,6 +84,7 @@ def vendor_in(name: str) -> str:
     return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
 
 
+@lru_cache(10_000)
 def skeleton(name: str) -> str:
     """The skeleton of a name, equal for names that look alike."""
     table = _prototypes()

@@ -101,6 +101,9 @@ DATASETS = {dataset.name: dataset for dataset in _DATASETS}
 def get_task(name: str) -> Task:
     """The task of that name.
 
+    >>> get_task("x-notes").id_prefix
+    'xn-'
+
     Raises:
         UnknownNameError: if no task has that name.
     """

@@ -33,7 +33,7 @@ def license_of(host: str, date: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EditRevision:
-    """The edit's revision, without its parent: where that is another sample's revision, nobody took that one back."""
+    """The edit's revision, without its parent: if that is another sample's revision, that one was not reverted."""
 
     id: int
 

@@ -127,7 +127,7 @@ def until(moment: datetime) -> Html:
 def dated(html: str, moment: datetime) -> str:
     """Add the distance of days from a moment, and the progress of open quarters, to HTML, as the copy's script does."""
 
-    def told(found: re.Match[str]) -> str:
+    def with_distance(found: re.Match[str]) -> str:
         days = (datetime.fromisoformat(found[1]) - moment) // timedelta(days=1)
         away = "passed" if days < 0 else "today" if days == 0 else f"in {days} day{'' if days == 1 else 's'}"
         return f"{found[0]} ({away})"
@@ -137,7 +137,7 @@ def dated(html: str, moment: datetime) -> str:
         share = min(max((moment - start) / (end - start), 0), 1) if end > start else 0
         return f"{found[0][: -len('0%')]}{100 * share:.1f}%"
 
-    return _OVER.sub(drawn, _UNTIL.sub(told, html))
+    return _OVER.sub(drawn, _UNTIL.sub(with_distance, html))
 
 
 def duration(seconds: float) -> str:

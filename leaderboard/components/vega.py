@@ -54,11 +54,11 @@ def _by_kind(values: Values) -> dict[str, Any]:
 
 def interval_chart(scale: Scale, values: Values) -> ChartPart:
     """A dot with its 95% interval for each of the first rows, and the line of a constant answer; with `kind`."""
-    told = _hover(name="System", said=f"{scale.title}, 95% interval", kind="Kind")
+    tooltip = _hover(name="System", said=f"{scale.title}, 95% interval", kind="Kind")
     common = {
         "y": {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": _NAMES}},
         "color": _by_kind(values),
-        "tooltip": told,
+        "tooltip": tooltip,
     }
     across = _number("lower", scale.title)
     layers: list[dict[str, Any]] = [
@@ -118,7 +118,7 @@ def cost_chart(scale: Scale, values: Values, costs: Sequence[float | None]) -> C
         "x": _number("cost", "USD for 1,000 samples", type="log", domain=[10.0**low, 10.0**high]),
         "y": _number("value", scale.title, domain=[drawn.low, drawn.high]),
     }
-    told = _hover(name="System", price="For 1,000 samples", said=f"{scale.title}, 95% interval")
+    tooltip = _hover(name="System", price="For 1,000 samples", said=f"{scale.title}, 95% interval")
     point = {"type": "point", "filled": True, "shape": "circle", "size": 80, "opacity": 0.9}
     text = {
         "type": "text", "fontSize": 12, "color": "#77828d",
@@ -126,7 +126,7 @@ def cost_chart(scale: Scale, values: Values, costs: Sequence[float | None]) -> C
         "dx": {"expr": "datum.side === 'left' ? -2 : 2"}, "dy": {"expr": "datum.side === 'below' ? 14 : -14"},
     }  # fmt: skip
     layers: list[dict[str, Any]] = [
-        {"mark": point, "encoding": {**place, "color": _by_kind(values), "tooltip": told}},
+        {"mark": point, "encoding": {**place, "color": _by_kind(values), "tooltip": tooltip}},
         {
             "transform": [{"filter": "datum.side !== ''"}],
             "mark": text,

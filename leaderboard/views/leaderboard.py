@@ -244,12 +244,12 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
         value, low, high = (figure(end, row.metric) for end in (row.value, row.low, row.high))
         said.append(f"{titles[row.metric]} {value} ({low} to {high})")
     found = {titles[row.metric]: MetricValue(scale.title, row.value, row.low, row.high) for row in rows}
-    told = (
+    note = (
         f"Ceiling: {', '.join(said)}. An oracle that knows all voters, but not which of them voted, would reach "
         f"this on the {rows[0].samples:,} of {rows[0].of:,} samples whose ratings are known; 95% intervals over "
         "redrawn raters. "
     )
-    return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", told))
+    return replace(scale, ceiling=found.get(scale.title)), el("p", el("small", note))
 
 
 def _plain_ceiling(board: Board, split: SplitKey, like: Row) -> Iterable[Row]:

@@ -114,8 +114,8 @@ def _gain(row: NoteWriter) -> list[Html]:
     """The gain of the first note on a post."""
     if row.gain is None or row.gain_low is None or row.gain_high is None:
         return []
-    told = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
-    return [el("p", f"{told}against later ones by the same writer. One column takes this gain out; ranks do not.")]
+    gained = f"The first note on a post scores {row.gain:+.3f} ({row.gain_low:+z.2f} to {row.gain_high:+z.2f}) "
+    return [el("p", f"{gained}against later ones by the same writer. One column takes this gain out; ranks do not.")]
 
 
 def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> tuple[list[Html], list[Html]]:

@@ -308,7 +308,7 @@ def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], r
         return []
 
     def marks(origin: str) -> str:
-        said = {key: told for key, *told in by_origin[origin,].iter_rows()} if (origin,) in by_origin else {}
+        said = {key: answer for key, *answer in by_origin[origin,].iter_rows()} if (origin,) in by_origin else {}
         return "".join(mark(row, *said[row.id]) if row.id in said else "-" for row in rows)
 
     def mark(row: SampleRow, label: int | None, documents: list[str] | None) -> str:

@@ -121,7 +121,7 @@ class Visit:
         Args:
             name: of its file, without ending.
             wide, narrow: the SVG, and the one for phones; empty if absent.
-            said: what is told to those who do not see it.
+            said: the text for screen readers.
         """
         shown = sized("img", wide, src=self.lay(f"{name}.svg", wide), alt=said, loading="lazy")
         if not narrow:

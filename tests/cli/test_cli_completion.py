@@ -110,19 +110,12 @@ def test_completing_loads_no_tables_nor_site(workspace: Path) -> None:
             "HELLOFRESH_DATA": str(workspace),
         }
         asked["_ARGCOMPLETE_STDOUT_FILENAME"] = str(workspace / "offered")
-        environment = {**os.environ, **asked}
-        command = [sys.executable, "-c", code]
+        command, environment = [sys.executable, "-c", code], {**os.environ, **asked}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-        modules = done.stderr.split()
-        assert "argcomplete" in modules
+        loaded = set(done.stderr.split())
+        assert "argcomplete" in loaded
         # Arrays come with tasks, which know their metrics: models are named by settings that know the tasks.
-        assert not {
-            "polars",
-            "aiohttp",
-            "leaderboard",
-            "collectors.jobs",
-            "hellofresh.runs.plan",
-        } & set(modules)
+        assert not {"polars", "aiohttp", "leaderboard", "collectors.jobs", "hellofresh.runs.plan"} & loaded
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -108,20 +107,6 @@ def test_help_of_evaluate_has_every_field_under_a_title(capsys: pytest.CaptureFi
     assert shown.count("\nhellofresh evaluate --") == 3
 
 
-def test_an_unknown_model_is_named_with_the_known_ones(cli: Cli, make: Any) -> None:
-    make.release(make.notes(4, 4))
-    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "cion")
-    message = cli(*arguments, code=2)
-    assert "Did you mean 'coin'?" in message
-    assert not (make.workspace().root / "runs").exists()
-
-
-def test_a_misspelt_setting_is_refused(cli: Cli, place: Path) -> None:
-    (place / "hellofresh.toml").write_text("[relase]\nseed = 'x'\n")
-    message = cli("release", "run", code=2)
-    assert "relase" in message and "hellofresh.toml" in message
-
-
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder that not even root can write to is /proc")
 def test_an_unwritable_folder_is_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", "/proc/self/data")
@@ -133,11 +118,3 @@ def test_a_data_folder_that_is_a_file_is_named(cli: Cli, place: Path) -> None:
     (place / "data").write_text("not a folder")
     message = cli("release", "run", code=2)
     assert "HELLOFRESH_DATA" in message and str(place / "data") in message
-
-
-def test_a_quarter_that_a_source_does_not_cover_leaves_nothing(cli: Cli, place: Path) -> None:
-    cli("archive", "sample", "--to", place / "source")
-    dump = str(place / "source" / "x-notes")
-    message = cli("collect", "x-notes", "--quarter", "2019Q1", "--dump", dump, code=1)
-    assert "other-quarter" in message
-    assert not list((place / "data").rglob("*.parquet"))

@@ -236,24 +236,6 @@ def test_the_address_of_the_environment_holds_for_every_model_of_openai_and_for_
     assert "OPENAI_BASE_URL" in said and "bad-endpoint" in said
 
 
-@pytest.mark.parametrize(
-    ("more", "settings", "words"),
-    [
-        (("--model", "coin", "--regime", "web-search"), "", "baseline-regime"),
-        (("--regime", "web-search"), '[web]\nprovider = "brave"\n', "BRAVE_API_KEY"),
-    ],
-)
-def test_what_cannot_be_carried_out_is_refused_before_anything_is_written(
-    chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], settings: str, words: str
-) -> None:
-    monkeypatch.delenv("BRAVE_API_KEY", raising=False)
-    with Path("hellofresh.toml").open("a") as file:
-        file.write(settings)
-    assert words in cli(*EVALUATE, *more, code=2)
-    assert cli.json("runs", "show") == []
-    assert not chat.bodies
-
-
 def test_looking_ahead_needs_no_key(chat: Any, notes: None, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     with_key = cli.json(*EVALUATE, "--dry-run")
     monkeypatch.delenv("LAB_KEY")
@@ -261,34 +243,6 @@ def test_looking_ahead_needs_no_key(chat: Any, notes: None, cli: Cli, monkeypatc
     assert "missing-key" in cli(*EVALUATE, code=2)
     assert cli.json("runs", "show") == []
     assert not chat.bodies
-
-
-def test_a_damaged_run_hides_no_other_and_a_shown_run_names_all_that_it_rests_on(
-    chat: Any, notes: None, cli: Cli
-) -> None:
-    done = cli.json(*EVALUATE, "--limit", "1", "--prompts", "manual")
-    broken = Path(done["folder"]).parent / "broken"
-    broken.mkdir()
-    (broken / "plan.json").write_text("{")
-    rows = {row["run"]: row["state"] for row in cli.json("runs", "show")}
-    assert rows == {"broken": "damaged plan", done["run_id"]: "finished"}
-    assert "damaged-run" in cli("runs", "resume", "broken", code=1)
-    text = cli("runs", "show", done["run_id"])
-    assert "max_completion_tokens" in text and "standard" in text
-
-
-def test_a_replay_of_what_was_never_searched_judges_nothing(chat: Any, notes: None, cli: Cli) -> None:
-    searching = (*EVALUATE, "--regime", "web-search", "--prompts", "manual", "--limit", "1")
-    assert "not-recorded" in cli(*searching, "--replay", code=1)
-    assert [row["state"] for row in cli.json("runs", "show")] == ["unfinished"]
-    done = cli.json(*searching)
-    files = {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")}
-    asked = len(chat.bodies)
-    assert cli.json(*searching, "--replay")["tally"]["asked"] == 0
-    assert {path.name: path.read_bytes() for path in Path(done["folder"]).glob("*.json*")} == files
-    assert len(chat.bodies) == asked
-    responses = [json.loads(line) for line in files["responses.jsonl"].splitlines()]
-    assert len({(row["step"], row["prompt"]) for row in responses}) == len(responses)
 
 
 def test_a_run_that_goes_to_the_board_names_stale_analyses_and_the_folder_of_submissions(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.models import Answer, Finish, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Ranking, Response
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 GOOD = (
     "Picture raters who seldom see things alike. Did most of them call the note below the post helpful, finding it "
@@ -23,27 +24,13 @@ HERE = ("--quarter", "2023Q2", "--task", "x-notes")
 pytestmark = pytest.mark.usefixtures("place")
 
 
-class Writer:
-    """A model that says one thing."""
-
-    spec = ModelSpec("writer", "language-model", "A fake.", {})
-
-    def __init__(self, text: str) -> None:
-        self.text, self.asked, self.closed = text, 0, 0
-
-    async def ask(self, _: Request) -> Answer:
-        self.asked += 1
-        return Answer(self.text, Finish.STOP)
-
-    async def close(self) -> None:
-        self.closed += 1
+def says(text: str) -> Callable[[Request], Answer]:
+    return lambda _: Answer(text, Finish.STOP)
 
 
 @pytest.fixture
-def writer(monkeypatch) -> Writer:
-    model = Writer(GOOD)
-    monkeypatch.setitem(CATALOGUE, "writer", CatalogueEntry("A fake.", lambda _: model))
-    return model
+def writer(monkeypatch) -> FakeModel:
+    return catalogued(monkeypatch, FakeModel(fake_spec("writer"), says(GOOD)))
 
 
 def test_list_names_every_prompt_of_every_task_and_regime(cli) -> None:
@@ -93,20 +80,20 @@ def test_rephrase_writes_a_set_that_evaluate_takes(cli, make, place, writer) -> 
     assert "attempt 1: taken" in cli.err
     assert load_prompt_set("x-notes", "zero-shot", out).prompts[1].instruction == GOOD
     make.release(make.notes(2, 2))
-    writer.text = "Yes"
+    writer.say = says("Yes")
     done = cli.json("evaluate", *HERE, "--model", "writer", "--prompt-set", out)
     assert set(done["verdicts"]) == {"manual", "rephrased-1"}
-    asked = writer.asked
+    asked = len(writer.asked)
     assert "file-exists" in cli(*arguments, code=2)
-    assert writer.asked == asked
+    assert len(writer.asked) == asked
 
 
 def test_rephrase_leaves_nothing_where_it_fails(cli, place, writer) -> None:
     out = place / "own.toml"
     arguments = ("prompts", "x-notes", "--rephrase", "writer", "--out", out)
-    writer.text = "Is it?"
+    writer.say = says("Is it?")
     assert "no-rephrasing" in cli(*arguments, code=1)
-    assert (writer.asked, writer.closed) == (4, 1)
+    assert (len(writer.asked), writer.closed) == (4, 1)
     assert not list(place.iterdir())
 
 
@@ -120,7 +107,7 @@ def test_a_baseline_under_a_regime_that_changes_the_prompt_is_refused(cli, make)
 def test_placebo_runs_from_the_command_line_without_a_web(cli, make, writer) -> None:
     make.release(make.notes(2, 2))
     done = cli.json("evaluate", *HERE, "--model", "writer", "--regime", "placebo")
-    assert (done["judged"], writer.asked) == (12, 60)
+    assert (done["judged"], len(writer.asked)) == (12, 60)
 
 
 @pytest.mark.slow

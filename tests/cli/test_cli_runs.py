@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,39 +16,29 @@ import pytest
 from hellofresh.cli._output import CommandOutput, readable
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_jsonl
-from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
+from hellofresh.models import Answer, CallError, Finish, Limits, Price, Request
 from leaderboard.export.run_page import RunSample, RunTable, run_page
+from tests.fakes import FakeModel, catalogued, fake_spec
 
 
-class Paid:
+class Paid(FakeModel):
     """Says yes, for money, with control characters; does not answer on the samples that it is told to fail on."""
 
-    def __init__(self) -> None:
-        self.spec = ModelSpec(
-            "paid", "language-model", "A fake.", {}, limits=Limits(4), price=Price(1.0, 2.0, "2026-01-01", "a list")
-        )
-        self.asked = 0
-        self.fails_on: set[str] = set()
-        self.says = "Yes\x1b[31m \u202e"
+    fails_on: Collection[str] = ()
+    says = "Yes\x1b[31m \u202e"
 
     async def ask(self, request: Request) -> Answer:
-        assert request.sample is not None
-        self.asked += 1
+        await super().ask(request)
         if request.sample.id in self.fails_on:
             raise CallError("too long for the model", code="bad-request", status=400)
         return Answer(self.says, Finish.STOP, 100, 2, {"yes": -0.1, "no": -2.5})
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 @pytest.fixture
 def paid(make, monkeypatch, place: Path) -> Paid:
     make.release(make.notes(2, 2))
-    model = Paid()
-    monkeypatch.setitem(CATALOGUE, "paid", CatalogueEntry("A fake.", lambda _: model))
-    return model
+    price = Price(1.0, 2.0, "2026-01-01", "a list")
+    return catalogued(monkeypatch, Paid(fake_spec("paid", limits=Limits(4), price=price)))
 
 
 EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "paid")
@@ -60,7 +51,7 @@ def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
 def test_a_dry_run_tells_what_is_to_come_and_touches_nothing(make, paid, cli) -> None:
     before = everything(make.workspace().root)
     ahead = cli.json(*EVALUATE, "--dry-run", "--repeat", "2", "--temperature", "0")
-    assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, 0)
+    assert (ahead["calls"], ahead["samples"], ahead["known"], paid.asked) == (120, 12, 0, [])
     main = ahead["roles"]["main"]
     assert ahead["cost_usd"] == pytest.approx((main["tokens_in"] + 2 * main["tokens_out"]) / 1e6)
     assert ahead["most_usd"] >= ahead["cost_usd"]
@@ -77,9 +68,9 @@ def test_failed_samples_are_named_and_asked_again_by_the_same_command(paid, cli)
     assert "2 samples could not be judged" in cli(*EVALUATE, "--limit", "12", code=1)
     (run,) = cli.json("runs", "show")
     assert (run["state"], run["judged"], run["failed"]) == ("2 failed", 10, 2)
-    paid.fails_on, before = set(), paid.asked
+    paid.fails_on, before = (), len(paid.asked)
     done = cli.json(*EVALUATE, "--limit", "12")
-    assert (done["judged"], done["failed"], paid.asked - before) == (12, 0, 10)
+    assert (done["judged"], done["failed"], len(paid.asked) - before) == (12, 0, 10)
     assert done["cost_usd"] == pytest.approx(60 * (100 + 2 * 2) / 1e6)
 
 

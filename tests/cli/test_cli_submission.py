@@ -123,17 +123,6 @@ def test_a_workspace_without_submissions_names_where_they_would_be(run, tmp_path
     assert f"no folder {tmp_path / 'submissions'} yet" in run("list", "--quarter", "2023Q2", text=True)
 
 
-def test_all_faults_are_shown_and_nothing_is_added(run, tmp_path) -> None:
-    folder = Path(run("new", "--quarter", "2023Q2", *SAID, "--submissions", "drafts")["folder"])
-    (folder / "predictions.jsonl").write_text('{"id":"xn-0","label":3}\nnope\n')
-    (folder / "system.toml").write_text("name = 1\n")
-    for verb in ("check", "add"):
-        found = run(verb, str(folder), code=1)
-        assert {"bad-field", "bad-json"} <= {fault["code"] for fault in found["faults"]}
-        assert len(found["faults"]) > 3
-    assert not (tmp_path / "submissions").exists()
-
-
 def test_a_folder_that_says_no_quarter_needs_one_named(run, tmp_path) -> None:
     (tmp_path / "x").mkdir()
     assert "[no-quarter]" in run("check", str(tmp_path / "x"), code=2, text=True)

@@ -21,8 +21,6 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web import PageStatus, WebPage
 from hellofresh.evidence.web.store import WebStore
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.erasure import Erasure
 from hellofresh.releases.life.load import load_release
@@ -32,6 +30,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.tasks import get_task
 from tests.conftest import Maker
+from tests.fakes import collect
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-notes")
 OPEN, REVEALED = "2023-08-01T12:00:00Z", "2023-11-01T12:00:00Z"
@@ -82,9 +81,7 @@ def fill(found: Workspace, make: Maker, patch: pytest.MonkeyPatch) -> None:
     (quoting,) = [under(make.note(n, date=parse_utc(OPEN) - timedelta(days=1))) for n in range(100, 101)]
     post = replace(quoting.post, id="778", text=f"{TEXT} Somebody wrote this to me, who lives in the house next door.")
     waiting = [replace(quoting, group="x-778", post=post)]
-    collected = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("dump", 1, "x")], pending=waiting)
-    job = CollectionJob(TASK, QUARTER.next(), "dump", (), {}, lambda _: collected)
-    collect_quarter(found, job, progress=lambda _: None)
+    collect(found, QUARTER.next(), "x-notes", [], waiting)
     moment = parse_utc(OPEN)
     build_prospective(found, QUARTER.next(), TASK, seed="s", cap=9, days=5, moment=moment)
     for model in ("always-yes", "coin"):

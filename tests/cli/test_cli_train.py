@@ -12,13 +12,11 @@ import pytest
 from hellofresh.cli import main, train
 from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line
-from hellofresh.core.editions import parse_edition
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import retrievers
 from hellofresh.evidence.retrieval.encoders import Encoder
 from hellofresh.judging.reward_judges import PROBES
-from hellofresh.judging.study import RATINGS, JudgeKind, Rating, read_study, write_table
-from hellofresh.results.board.manifest import BoardFiles
+from hellofresh.judging.study import JudgeKind
 from hellofresh.rewards import models
 from hellofresh.runs.regimes import evidence_response
 from tests.conftest import Cli
@@ -207,20 +205,3 @@ def test_rewards_are_trained_from_a_table_and_judge_systems_that_respond_to_clai
     (comment,) = ratings["comment"].unique()
     assert comment.startswith("not validated: fooled by ") and comment.endswith("refutation is weak by its own card")
     assert ratings["value"].is_between(1, 5).all()
-    rate_by_a_person(Workspace(workspace), edition)
-    cli(*rated)
-    cli("score", "--edition", edition)
-    cli("board", "build")
-    board = BoardFiles.at(workspace / "board")
-    shown = board.read("ratings").filter(pl.col("kind") == "classifier")
-    assert set(shown["system"]) == set(systems) and not shown["validated"].any()
-
-
-def rate_by_a_person(workspace: Workspace, edition: str) -> None:
-    """Everything is refuted well."""
-    study = read_study(workspace, parse_edition(edition), "claim-responses")
-    ratings = [
-        Rating(sample=sample, response=response, judge="1", kind=JudgeKind.PERSON, criterion="refutation", value=4.0)
-        for response, sample in study.key.select("response", "sample").iter_rows()
-    ]
-    write_table(study.files.ratings, RATINGS, RATINGS.frame(ratings), mode=0o644)

@@ -18,8 +18,6 @@ from hellofresh.core.clock import now
 from hellofresh.core.files import sha256_text, write_bytes, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
@@ -35,6 +33,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.export import export_board
+from tests.fakes import collect
 from tests.submissions.checks import write_submission
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -286,11 +285,8 @@ def add_prospective_quarter(workspace: Workspace, make: Any, folder: Path) -> No
 
 
 def _collect(workspace: Workspace, make: Any, day: str, pending: Sequence[Any], decided: Sequence[Any]) -> None:
-    funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
-    found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=pending)
-    job = CollectionJob(TASKS["x-notes"], FORECAST, "dump", (), {}, lambda _: found)
     write_bytes(workspace.escrow_key, b"0" * 64, mode=0o600)
-    collect_quarter(workspace, job, progress=lambda _: None, force=True)
+    collect(workspace, FORECAST, "x-notes", decided, pending, day=day)
 
 
 @pytest.fixture(scope="session")

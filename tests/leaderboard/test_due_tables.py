@@ -13,8 +13,6 @@ import pytest
 from hellofresh.core.clock import now
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import take_down
@@ -25,6 +23,7 @@ from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.data.uploads import load_dues
+from tests.fakes import collect
 
 OPEN, NEXT = Quarter(2026, 3), Quarter(2026, 4)
 
@@ -52,8 +51,7 @@ def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
 def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:
     task = TASKS["x-notes"]
     pending = [make.note(900 + k, date=now() - timedelta(days=3)) for k in range(5)]
-    found = Collection([], Funnel("rows", 0, (), {}), {}, [SourceFile("day", 1, "day")], pending=pending)
-    collect_quarter(workspace, CollectionJob(task, NEXT, BUNDLED, (), {}, lambda _: found), progress=lambda _: None)
+    collect(workspace, NEXT, task.name, [], pending, source=BUNDLED)
     build_prospective(workspace, NEXT, task, seed="s", cap=9, days=5, moment=now())
     assert not build_board(workspace).skipped
     due = next(due for due in load_dues(workspace.board) if due.edition == NEXT)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import csv
+import bz2
 import json
-from datetime import UTC, datetime
+import re
+from hashlib import sha256
 from itertools import cycle, islice
 from pathlib import Path
 
 from hellofresh.cli import main
+from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, Dump, ms
 from tests.ratings.rated_study import write_study
 from tests.retrieval.conftest import small_documents, small_queries, write_rows
 
@@ -17,6 +19,8 @@ OPEN, LATER, REVEALED = (f"2026-{day}:00:00Z" for day in ("07-22T06", "08-20T06"
 DUMP, NOTED, FEED = "source/sample/x-notes", "source/noted", "source/sample/claims/feed.json"
 HISTORY = "source/sample/wikipedia-edits/history.xml.bz2"
 RETRIEVAL, REPLIES, MUSE = "scifact-retrieval@dev-16-4b2a3513", "claim-responses@dev-16-4b2a3513", "muse-study@94662cc"
+PLANTS = (b"PLANTED", b"2001:DB8:", b"77770077")
+"""What is planted in histories, submissions and the environment, and comes out in nothing that is public."""
 SCRIPT = """about = "Answers for tests."
 [[answers]]
 sample = "(?i)(only|never|every|all) "
@@ -36,6 +40,7 @@ say = "Yes. The records say otherwise."
 def write_sources(folder: Path) -> None:
     folder.mkdir(parents=True)
     assert main(["archive", "sample", "--to", str(folder / "sample")]) == 0
+    plant(folder / "sample/wikipedia-edits/history.xml.bz2")
     posts = folder / "sample/x-notes/posts.jsonl"
     rows = [json.loads(line) for line in posts.read_text().splitlines()]
     for number, row in enumerate(rows[::3]):
@@ -43,7 +48,7 @@ def write_sources(folder: Path) -> None:
             {"type": "photo", "media_url_https": f"https://pbs.example/{number}.jpg", "ext_alt_text": "A tower"}
         ]
     posts.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    write_noted_posts(folder / "sample/x-notes", folder / "noted")
+    write_noted_posts(folder / "noted")
     write_study(folder / "study")
     corpus = folder / "corpus"
     write_rows(
@@ -62,37 +67,28 @@ def write_sources(folder: Path) -> None:
     write_rows(folder / "sets/fever/part.jsonl", list(claims))
 
 
-def write_noted_posts(sample: Path, folder: Path) -> None:
+def plant(history: Path) -> None:
+    """Plant names, addresses, numbers and comments of contributors; each stays one contributor."""
+
+    def other(match: re.Match[str]) -> str:
+        number = int(sha256(match[2].encode()).hexdigest()[:4], 16)
+        said = f"2001:DB8:0:0:0:0:{number:X}:7" if match[1] == "ip" else f"PLANTED {number}"
+        return f"<{match[1]}>{said}</{match[1]}>"
+
+    text = re.sub(r"<(username|ip|comment)>(.*?)</\1>", other, bz2.decompress(history.read_bytes()).decode())
+    text = re.sub(r"(</username>\s*<id>)(\d+)</id>", r"\g<1>77770077\2</id>", text)
+    history.write_bytes(bz2.compress(text.encode()))
+
+
+def write_noted_posts(folder: Path) -> None:
     """A dump of posts of their own, each with a note that is helpful and one that is not, for x-posts."""
-    folder.mkdir()
-    helpful, rejected = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
-    first: list[dict[str, str]] = []
-    for shard in sorted(sample.glob("notes-*.tsv")):
-        with shard.open(newline="") as file:
-            first += list(csv.DictReader(file, delimiter="\t"))[::7]
-    with (sample / "noteStatusHistory-00000.tsv").open(newline="") as file:
-        status = {row["noteId"]: row for row in csv.DictReader(file, delimiter="\t")}
-    notes, history, posts = [], [], []
-    for number, row in enumerate(first):
-        if status[row["noteId"]]["lockedStatus"] not in (helpful, rejected):
-            continue
-        post = str(int(row["tweetId"]) + 1)
+    dump = Dump(folder)
+    for number in range(36):
+        at = f"2026-{4 + number % 3:02d}-{2 + number // 3:02d}T10:00:00"
+        post = (ms(at) - 3_600_000 - 1_288_834_974_657) << 22
         text = f"Somebody told me that bridge number {number} of this town was built in one night and paid by nobody."
-        created = (
-            f"{datetime.fromtimestamp(((int(post) >> 22) + 1_288_834_974_657) // 1000, UTC):%Y-%m-%dT%H:%M:%S}.000Z"
-        )
-        posts.append({"__typename": "Tweet", "id_str": post, "lang": "en", "created_at": created, "text": text})
-        for place, said in enumerate((helpful, rejected), start=1):
-            key = str(int(row["noteId"]) + place)
-            summary = f"The office of bridge {number} says otherwise: https://office.example/{number}/{place}."
-            notes.append(row | {"noteId": key, "tweetId": post, "summary": summary})
-            old = status[row["noteId"]]
-            history.append(
-                {name: said if value in (helpful, rejected) else value for name, value in old.items()} | {"noteId": key}
-            )
-    for name, rows in (("notes", notes), ("noteStatusHistory", history)):
-        with (folder / f"{name}-00000.tsv").open("w", newline="") as file:
-            table = csv.DictWriter(file, list(rows[0]), delimiter="\t", lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
-    (folder / "posts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in posts))
+        dump.post(post, text=text, created_at=f"{at.replace('T10', 'T09')}.000Z")
+        for place, status in enumerate((HELPFUL, NOT_HELPFUL), start=1):
+            said = f"The office of bridge {number} says otherwise: https://office.example/{number}/{place}."
+            dump.note(1_000 + 2 * number + place, at=at, status=status, text=said, post=post)
+    dump.write()

@@ -34,6 +34,7 @@ from tests.ratings.rating import EDITION, SYSTEMS, assigned, full_answers, respo
 
 RUBRIC = load_rubric("correction-13")
 LINKS = ("https://example.org/0", "https://example.net/0")
+KILLS = int(os.environ.get("HELLOFRESH_KILLS", "150"))
 
 
 @settings(max_examples=40)
@@ -247,7 +248,7 @@ def killed_while_submitting(path: Path, after: int) -> int:
         return int((said + process.stdout.read()).split()[-1])
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(150, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(KILLS, marks=pytest.mark.soak)])
 def test_a_kill_loses_nothing_that_was_said_to_be_stored(tmp_path: Path, kills: int) -> None:
     source = random.Random(kills)
     for number in range(kills):

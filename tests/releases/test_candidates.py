@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import read_json, sha256_file, write_json
+from hellofresh.core.files import read_json, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_candidates
 from hellofresh.releases.collection import CollectionAccount, read_account_file
@@ -52,28 +50,12 @@ def test_edits_come_back_with_numbers_as_numbers(make, edits_task, tmp_path) -> 
     assert found == {item.sample.id: item for item in candidates}
 
 
-def test_facts_that_nobody_knows_come_back_as_nothing(make, notes_task, tmp_path) -> None:
-    note = make.note(1)
-    write_candidates(
-        tmp_path / "c.parquet", notes_task, [replace(make.candidate(note, 1), label=Label(note.id, 1, {}))]
-    )
-    assert read_candidates(tmp_path / "c.parquet", notes_task)[0].label.facts == dict.fromkeys(notes_task.label_facts)
-
-
 def test_a_fact_known_late_keeps_its_type(make, notes_task, tmp_path) -> None:
     candidates = [make.candidate(make.note(1000 + n), 1) for n in range(300)]
     last = candidates[-1]
     candidates[-1] = replace(last, label=Label(last.sample.id, 1, {"ratings": 12, "status_locked_at": None}))
     write_candidates(tmp_path / "c.parquet", notes_task, candidates)
     assert read_candidates(tmp_path / "c.parquet", notes_task)[-1].label.facts["ratings"] == 12
-
-
-def test_the_order_in_which_they_are_found_does_not_show(make, notes_task, tmp_path) -> None:
-    candidates = make.notes(10, 10)
-    write_candidates(tmp_path / "a.parquet", notes_task, candidates)
-    random.Random(1).shuffle(candidates)
-    write_candidates(tmp_path / "b.parquet", notes_task, candidates)
-    assert sha256_file(tmp_path / "a.parquet") == sha256_file(tmp_path / "b.parquet")
 
 
 def test_an_id_twice_is_refused_and_nothing_is_written(make, notes_task, tmp_path) -> None:
@@ -95,13 +77,6 @@ def test_the_candidates_of_another_task_are_refused(make, notes_task, edits_task
     write_candidates(tmp_path / "c.parquet", notes_task, make.notes(1, 1))
     with pytest.raises(DataError):
         read_candidates(tmp_path / "c.parquet", edits_task)
-
-
-def test_a_table_without_a_label_is_refused(make, notes_task, tmp_path) -> None:
-    write_candidates(tmp_path / "c.parquet", notes_task, make.notes(1, 1))
-    pl.read_parquet(tmp_path / "c.parquet").drop("label").write_parquet(tmp_path / "d.parquet")
-    with pytest.raises(DataError):
-        read_candidates(tmp_path / "d.parquet", notes_task)
 
 
 COUNTS = st.integers(0, 1000)
@@ -223,19 +198,3 @@ def test_one_that_cannot_be_understood_is_refused_wherever_it_is_read(
     with fails_with(code):
         READERS[reader](make.workspace(), quarter, notes_task)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-
-
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (b"", "bad-json"), (b"\xef\xbb\xbf{}", "bad-json"), ("{}".encode("utf-16"), "bad-json"),
-        (b"{}", "damaged-release"),
-        (b'{"format": 1, "format": 1}', "bad-json"), (b'{"format": NaN}', "bad-json"), (b"[" * 900, "bad-json"),
-        (b"[]", "damaged-release"),
-    ],
-)  # fmt: skip
-def test_what_parsers_read_differently_is_no_manifest(folder: Path, content: bytes, code: str) -> None:
-    (folder / "manifest.json").write_bytes(content)
-    with fails_with(code) as caught:
-        read_manifest(folder)
-    assert str(folder) in str(caught.value)

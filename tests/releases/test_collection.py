@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
-import polars as pl
 import pytest
 
 from hellofresh.core.errors import WorkspaceError
@@ -116,32 +114,6 @@ def test_a_source_that_is_not_there_is_named(make, tmp_path) -> None:
     assert caught.value.where == str(tmp_path / "none.tsv")
 
 
-def test_two_collections_of_a_quarter_never_mix(make, quarter, notes_task) -> None:
-    """The second one is refused while the first works, whatever its settings; afterwards it may run."""
-    workspace = make.workspace()
-    inside, go_on = threading.Event(), threading.Event()
-    first, second = make.job(make.notes(2, 1)), replace(make.job(make.notes(1, 1)), parameters={"setting": 2})
-
-    def slow(progress):
-        inside.set()
-        assert go_on.wait(60)
-        return first.collect(progress)
-
-    running = threading.Thread(target=lambda: collect_quarter(workspace, replace(first, collect=slow), progress=silent))
-    running.start()
-    try:
-        assert inside.wait(60)
-        with pytest.raises(WorkspaceError) as caught:
-            collect_quarter(workspace, second, progress=silent)
-    finally:
-        go_on.set()
-        running.join()
-    assert (caught.value.code, caught.value.what) == ("locked", "another process is collecting x-notes for 2023Q2")
-    assert read_account(workspace, notes_task, quarter).parameters == first.collect(silent).parameters
-    assert len(read_candidates(workspace.candidates("x-notes", quarter), notes_task)) == 9
-    assert not collect_quarter(workspace, second, progress=silent).skipped
-
-
 @pytest.mark.parametrize("fault", ["other rows", "fewer rows", "no hash", "other pending rows", "other account"])
 def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fault) -> None:
     workspace = make.workspace()
@@ -163,19 +135,3 @@ def test_an_account_of_other_candidates_is_refused(make, quarter, notes_task, fa
     with fails_with("bad-account" if fault == "no hash" else "other-candidates") as caught:
         read_account(workspace, notes_task, quarter)
     assert "--force" in str(caught.value)
-
-
-def test_a_disk_that_is_full_costs_an_error_and_the_next_run_mends_it(make, quarter, notes_task, monkeypatch) -> None:
-    workspace, job = make.workspace(), make.job(make.notes(2, 2))
-
-    def full(*_: object, **__: object) -> None:
-        raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
-
-    with monkeypatch.context() as patch, pytest.raises(WorkspaceError) as caught:
-        patch.setattr(pl.DataFrame, "write_parquet", full)
-        collect_quarter(workspace, job, progress=silent)
-    table = workspace.candidates("x-notes", quarter)
-    assert (caught.value.code, caught.value.where, caught.value.exit_code) == ("unwritable", str(table), 2)
-    assert not list(table.parent.iterdir())
-    assert not collect_quarter(workspace, job, progress=silent).skipped
-    assert read_account(workspace, notes_task, quarter).files.keys() == {table.name}

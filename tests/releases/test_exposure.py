@@ -20,8 +20,7 @@ from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.parquet import Table
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
 from hellofresh.releases.draw.release import build_release
@@ -34,6 +33,7 @@ from hellofresh.tasks.corrections import NotedPost
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Candidate, Label, Sample, Split, common_fields
 from hellofresh.tasks.x_notes import IllustratedNote, Note, Post
 from tests.conftest import Maker
+from tests.fakes import collect
 
 FIRST, SECOND = Quarter(2023, 2), Quarter(2023, 3)
 DAY = timedelta(days=1)
@@ -79,16 +79,6 @@ def groups(make: Maker, quarter: Quarter, task: str, split: Split = MAIN) -> set
     return {row["group"] for row in read_jsonl(path)} if path.is_file() else set()
 
 
-def collect(workspace: Workspace, quarter: Quarter, task: str, found: list[Candidate], pending: list[Sample]) -> None:
-    """Keep candidates and undecided samples, of a source that is new each time."""
-    known = len(list((workspace.root / "sources").glob("*")))
-    (workspace.root / "sources" / str(known)).mkdir(parents=True)
-    sources = [SourceFile(str(known), 1, str(known))]
-    whole = Collection(found, Funnel("rows", len(found), (), Funnel.count_kept(found)), {}, sources, pending=pending)
-    job = CollectionJob(get_task(task), quarter, "dump", (), {}, lambda _: whole)
-    collect_quarter(workspace, job, progress=lambda _: None, force=True)
-
-
 def forecast(workspace: Workspace, quarter: Quarter, pending: list[Sample], moment: datetime) -> None:
     task = get_task(pending[0].task)
     collect(workspace, quarter, task.name, [], pending)
@@ -110,15 +100,6 @@ def test_posts_that_are_built_late_leave_out_those_whose_notes_are_open_in_a_lat
     make.release(notes(make, SECOND, range(64), first=100), quarter=SECOND, moment=SECOND.end)
     make.release([noted_post(n, FIRST) for n in range(40, 70)], quarter=FIRST, moment=SECOND.end + 40 * DAY)
     assert groups(make, FIRST, "x-posts") == {f"x-{n}" for n in range(64, 70)}
-
-
-def test_a_release_of_notes_does_not_change_because_posts_were_released(make: Maker) -> None:
-    found = notes(make, FIRST, range(10))
-    make.release(found, quarter=FIRST)
-    before = groups(make, FIRST, "x-notes")
-    make.release([noted_post(n, FIRST) for n in range(5, 15)], quarter=FIRST)
-    assert make.release(found, quarter=FIRST).skipped
-    assert groups(make, FIRST, "x-notes") == before
 
 
 @pytest.mark.parametrize("opened", [False, True])
@@ -399,28 +380,20 @@ def live(folder: Path, seed: int) -> int:
     return len(world.known[False])
 
 
-@pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds need not outlive a power failure."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
 @given(seed=st.integers(0, 2**32))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(
-    tmp_path_factory, fast: None, seed: int
-) -> None:
+def test_in_random_worlds_nobody_who_keeps_all_that_was_public_knows_an_open_label(tmp_path_factory, seed: int) -> None:
     live(tmp_path_factory.mktemp("world"), seed)
 
 
-def test_random_worlds_reveal_labels_at_all(tmp_path: Path, fast: None) -> None:
+def test_random_worlds_reveal_labels_at_all(tmp_path: Path) -> None:
     assert sum(live(tmp_path / str(seed), seed) for seed in range(3)) > 5
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("thousand", range(10))
-def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, fast: None, thousand: int) -> None:
+def test_in_ten_thousand_random_worlds_nobody_knows_an_open_label(tmp_path: Path, thousand: int) -> None:
     for seed in range(1000 * thousand, 1000 * thousand + int(os.environ.get("HELLOFRESH_WORLDS", "1000"))):
         live(tmp_path / "world", seed)
         shutil.rmtree(tmp_path / "world")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,7 +22,6 @@ from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.releases.life.state import Phase, labels_are_public, phase_of
 from hellofresh.releases.life.takedown import take_down
-from hellofresh.releases.publish import publish_to_folder
 from hellofresh.submissions.check import check_time
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS, Task
@@ -148,16 +146,6 @@ def test_other_content_under_the_same_version_is_refused_and_nothing_is_written(
     assert contents(release_folder(Workspace(tmp_path))) == before
 
 
-def test_a_later_version_stands_beside_the_earlier_one(tmp_path: Path) -> None:
-    first = contents(put(tmp_path, SKEWED))
-    later = Frozen("rumours", "11")
-    put(tmp_path, [*SKEWED, candidate(10, 0)], edition=later)
-    workspace = Workspace(tmp_path)
-    assert workspace.released() == [(EDITION, "rumours"), (later, "rumours")]
-    assert contents(release_folder(workspace)) == first
-    assert len(load_release(workspace, later, TASK).samples) == 11
-
-
 def test_what_a_stopped_process_left_is_written_anew(tmp_path: Path) -> None:
     folder = put(tmp_path, SKEWED)
     before = contents(folder)
@@ -245,15 +233,3 @@ def test_a_release_is_verified_with_its_content_hash_also_after_a_takedown(tmp_p
     assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
     assert put(tmp_path, SKEWED, source) == folder  # the same content still, and what was taken down stays so
     assert len(load_release(Workspace(tmp_path), EDITION, TASK).samples) == 9
-
-
-@pytest.mark.usefixtures("known")
-def test_it_is_published_with_the_others_although_it_has_no_calendar(tmp_path: Path) -> None:
-    put(tmp_path, SKEWED)
-    target = tmp_path / "published"
-    publish_to_folder(Workspace(tmp_path), target, NOW)
-    card = (target / "README.md").read_text()
-    assert "rumours_v_10" in card and "2021-03-04" in card and "CC-BY-4.0" in card
-    table = pl.read_parquet(target / "data" / "rumours" / "rumours_v_10.parquet")
-    assert sorted(table["label"]) == [0] * 7 + [1] * 2 + [2]
-    assert set(table["edition"]) == {"rumours@10"}

@@ -13,7 +13,7 @@ from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import Phase, reveal, state_of
 from tests.fakes import refused
@@ -98,16 +98,6 @@ def test_how_many_candidates_had_which_label_is_said_at_the_reveal_and_not_befor
     revealed = read_json(path)
     assert set(map(str, revealed["counts"].values())) == {str({"negatives": 3, "positives": 5})}
     assert revealed["selection"] == opened["selection"]
-
-
-def test_after_a_reveal_the_build_has_nothing_to_do_and_the_samples_stay(make, quarter, notes_task) -> None:
-    make.release(make.notes(3, 3))
-    workspace, days = make.workspace(), CalendarRule().of(quarter)
-    samples = load_release(workspace, quarter, notes_task).samples
-    reveal(workspace, quarter, notes_task, days.reveals)
-    again = build_release(workspace, quarter, notes_task, seed="seed", cap=250, moment=days.reveals)
-    assert (again.skipped, again.frozen) == (True, False)
-    assert load_release(workspace, quarter, notes_task).samples == samples
 
 
 def test_labels_are_not_revealed_beside_commitments_to_other_rows(make, quarter, notes_task) -> None:

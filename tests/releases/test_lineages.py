@@ -36,7 +36,8 @@ from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
 from hellofresh.tasks.wikipedia_edits import license_of
 from tests.conftest import Maker
-from tests.releases.test_exposure import claim, collect, noted_post
+from tests.fakes import collect
+from tests.releases.test_exposure import claim, noted_post
 
 EDITS = get_task("wikipedia-edits")
 FIRST, SECOND = Quarter(2023, 2), Quarter(2023, 3)
@@ -234,20 +235,14 @@ def attacked(folder: Path, seeds: Iterable[int]) -> tuple[list[tuple[int, int]],
     return found, samples
 
 
-@pytest.fixture
-def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Worlds need not outlive a power failure."""
-    monkeypatch.setattr(os, "fsync", lambda _: None)
-
-
-def test_who_looks_for_an_edits_words_in_all_that_is_public_stays_at_chance(tmp_path: Path, fast: None) -> None:
+def test_who_looks_for_an_edits_words_in_all_that_is_public_stays_at_chance(tmp_path: Path) -> None:
     found, samples = attacked(tmp_path, range(6))
     assert samples > 60
     assert len(found) < samples / 20 or chance(found) > 0.001, (len(found), samples)
 
 
 def test_the_attacker_knows_most_labels_where_lineages_are_not_kept_apart(
-    tmp_path: Path, fast: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exposure, "marks", lambda *_: frozenset())
     found = [pair for seed in range(4) for pair in guesses(*release_edits(tmp_path / str(seed), seed))]
@@ -257,7 +252,7 @@ def test_the_attacker_knows_most_labels_where_lineages_are_not_kept_apart(
 @pytest.mark.soak
 @pytest.mark.timeout(14400)
 @pytest.mark.parametrize("thousand", range(10))
-def test_in_ten_thousand_worlds_the_attacker_stays_at_chance(tmp_path: Path, fast: None, thousand: int) -> None:
+def test_in_ten_thousand_worlds_the_attacker_stays_at_chance(tmp_path: Path, thousand: int) -> None:
     count = int(os.environ.get("HELLOFRESH_WORLDS", "1000"))
     found, samples = attacked(tmp_path, range(1000 * thousand, 1000 * thousand + count))
     print(f"{count} worlds, {samples} samples, {len(found)} guesses, {sum(g == label for g, label in found)} right")
@@ -303,7 +298,7 @@ def quoted(rows: Sequence[Row], truth: Mapping[str, int]) -> Iterator[tuple[int,
 
 @pytest.mark.parametrize("kept_apart", [True, False])
 def test_notes_that_quote_each_other_posts_and_claims_tell_nothing_from_one_quarter_to_the_next(
-    make: Maker, fast: None, monkeypatch: pytest.MonkeyPatch, kept_apart: bool
+    make: Maker, monkeypatch: pytest.MonkeyPatch, kept_apart: bool
 ) -> None:
     if not kept_apart:
         monkeypatch.setattr(exposure._Exposed, "all_of", lambda _: [])
@@ -311,7 +306,7 @@ def test_notes_that_quote_each_other_posts_and_claims_tell_nothing_from_one_quar
     assert chance(found) > 0.001 if kept_apart else len(found) > 12 and chance(found) < 1e-3, found
 
 
-def test_the_bundled_sample_does_not_tell_its_labels(make: Maker, fast: None) -> None:
+def test_the_bundled_sample_does_not_tell_its_labels(make: Maker) -> None:
     workspace, truth = make.workspace(), dict[str, int]()
     for job in bundled_jobs(workspace):
         if job.task == EDITS:

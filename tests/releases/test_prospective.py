@@ -8,8 +8,6 @@ import pytest
 
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection, Funnel, SourceFile
-from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.prospective import (
     build_prospective,
     load_prospective,
@@ -18,7 +16,6 @@ from hellofresh.releases.draw.prospective import (
     resolve,
 )
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import find_sample, take_down
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
@@ -26,7 +23,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks.samples import PROSPECTIVE
-from tests.fakes import refused
+from tests.fakes import collect, refused
 from verifier.checks import verify_release
 
 QUARTER = Quarter(2026, 4)
@@ -46,10 +43,8 @@ def lane(make, notes_task):
             return make.note(number, date=MOMENT - days_ago * DAY)
 
         def collect(self, day: str, pending, decided=(), *, source: str = "dump", without: bool = False) -> None:
-            funnel = Funnel("rows", len(decided), (), Funnel.count_kept(decided))
-            found = Collection(decided, funnel, {}, [SourceFile(day, 1, day)], pending=None if without else pending)
-            job = CollectionJob(self.task, QUARTER, source, (), {}, lambda _: found)
-            collect_quarter(self.workspace, job, progress=lambda _: None, force=True)
+            undecided = None if without else pending
+            collect(self.workspace, QUARTER, "x-notes", decided, undecided, source=source, day=day)
 
         def draw(self, *, cap: int = 250, days: int = 5, moment: datetime = MOMENT, seed: str = "s"):
             return build_prospective(self.workspace, QUARTER, self.task, seed=seed, cap=cap, days=days, moment=moment)
@@ -166,18 +161,6 @@ def test_a_collection_that_knows_nothing_of_the_samples_or_did_not_look_for_unde
     assert not lane.workspace.pending("x-notes", QUARTER).exists()
     assert lane.resolve() is None
     assert lane.resolve(final=True).labels == 1
-
-
-def test_runs_on_the_prospective_split_are_no_runs_on_the_main_one(lane, make, tmp_path) -> None:
-    notes = [lane.note(number) for number in range(10, 16)]
-    lane.collect("one", notes[:2], [make.candidate(note, k % 2) for k, note in enumerate(notes[2:])], source=BUNDLED)
-    lane.draw()
-    build_release(lane.workspace, QUARTER, lane.task, seed="s", cap=9, moment=MOMENT)
-    for split in ("main", "prospective"):
-        evaluate(lane.workspace, Evaluation(QUARTER, lane.task, "always-yes", split=split), lambda _: None)
-    scored = score_quarter(lane.workspace, QUARTER, tmp_path / "none")
-    assert {(score.n, score.provenance) for score in scored.scores if score.period == "all"} == {(4, "run")}
-    assert scored.notes == []
 
 
 def test_what_cannot_be_done_is_refused_with_its_reason(lane, make) -> None:

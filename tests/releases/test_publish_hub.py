@@ -335,10 +335,6 @@ def test_a_connection_cut_after_the_commit_leaves_the_new_revision_which_the_nex
     assert publish_to_hub(released, hub, days.opens).skipped
 
 
-def test_a_wrong_token_is_said_and_not_shown(released, site, days) -> None:
-    refused("hub-token", released, Hub(NAME, site.address, "hf_wrong"), days.opens)
-
-
 def test_answers_of_another_form_are_refused(released, hub, site, days, monkeypatch) -> None:
     monkeypatch.setattr(Repository, "revision", lambda _: {"sha": 7})
     refused("hub-failed", released, hub, days.opens)

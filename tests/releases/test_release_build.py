@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import stat
+from collections import Counter
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from hellofresh.core.errors import DataError, ReleaseError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.errors import ReleaseError
 from hellofresh.releases.candidates import write_candidates
-from hellofresh.releases.draw.release import build_release
+from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
+from hellofresh.releases.draw.release import build_release, select
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.tasks.samples import Label
+from tests.fakes import refused
 
 
 def content(workspace) -> dict[str, bytes]:
@@ -65,27 +71,6 @@ def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, not
     assert content(workspace) == before
 
 
-@pytest.mark.parametrize("place", ["releases/2023Q2/x-notes/samples.jsonl", "private/2023Q2/x-notes/labels.jsonl"])
-@pytest.mark.parametrize("change", ["edited", "gone"])
-def test_a_file_changed_by_hand_is_made_again(make, quarter, notes_task, place: str, change: str) -> None:
-    make.release(make.notes(3, 3))
-    workspace = make.workspace()
-    before = content(workspace)
-    path = workspace.root / place
-    if change == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(path.read_bytes()[:-20])
-    assert not build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
-    assert content(workspace) == before
-
-
-@pytest.mark.parametrize("options", [{"seed": "other", "cap": 250}, {"seed": "seed", "cap": 2}])
-def test_another_seed_or_cap_builds_again(make, quarter, notes_task, options) -> None:
-    make.release(make.notes(5, 5))
-    assert not build_release(make.workspace(), quarter, notes_task, moment=quarter.start, **options).skipped
-
-
 def test_without_candidates_there_is_no_release(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError, check=lambda error: error.code == "no-candidates"):
         build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=1)
@@ -119,47 +104,10 @@ def test_the_first_samples_are_the_same_for_everybody_and_grow_with_the_limit(ma
     assert {sample.id for sample in release.first(40)} != {sample.id for sample in release.samples[:40]}
 
 
-def test_samples_that_are_not_those_of_the_manifest_are_refused(make, quarter, notes_task) -> None:
-    make.release(make.notes(3, 3), source=BUNDLED)
-    path = make.workspace().release(quarter, "x-notes") / "samples.jsonl"
-    path.write_text(path.read_text().replace("otherwise", "nothing", 1))
-    with pytest.raises(ReleaseError, check=lambda error: error.code == "bad-hash"):
-        load_release(make.workspace(), quarter, notes_task)
-    path.unlink()
-    with pytest.raises(ReleaseError):
-        load_release(make.workspace(), quarter, notes_task)
-
-
 def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError, match="hellofresh release build") as caught:
         load_release(make.workspace(), quarter, notes_task)
     assert caught.value.code == "no-release"
-
-
-def changed_label(text: str) -> str:
-    rows = [json.loads(line) for line in text.splitlines()]
-    rows[0]["label"] = 1 - rows[0]["label"]
-    return "".join(canonical_json(row) + "\n" for row in rows)
-
-
-DAMAGES = {
-    "a label changed": changed_label,
-    "a line lost": lambda text: text.split("\n", 1)[1],
-    "cut": lambda text: text[:-30],
-    "a field lost": lambda text: text.replace('"salt"', '"slat"', 1),
-    "a label of two": lambda text: text.replace('"label":1', '"label":2', 1),
-    "no objects": lambda text: "[]\n" * 18,
-    "empty": lambda text: "",
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_labels_are_refused(make, quarter, notes_task, damage: str) -> None:
-    make.release(make.notes(3, 3))
-    path = make.workspace().private(quarter, "x-notes") / "labels.jsonl"
-    path.write_text(DAMAGES[damage](path.read_text()))
-    with pytest.raises(DataError):
-        load_labels(make.workspace(), quarter, notes_task)
 
 
 def test_candidates_that_are_not_those_of_their_account_are_not_released(make, quarter, notes_task) -> None:
@@ -172,3 +120,82 @@ def test_candidates_that_are_not_those_of_their_account_are_not_released(make, q
     with pytest.raises(ReleaseError, check=lambda error: error.code == "other-candidates"):
         build_release(workspace, quarter, notes_task, seed="hellofresh", cap=5, moment=quarter.start)
     assert content(workspace) == before
+
+
+# --- What is drawn, and what is kept in escrow.
+
+
+shared = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SIZES = st.tuples(st.integers(0, 8), st.integers(0, 8))
+
+
+@shared
+@given(sizes=SIZES, cap=st.integers(1, 9))
+def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: int) -> None:
+    selection = select(make.notes(*sizes), seed="s", cap=cap)
+    found = Counter((item.sample.period, item.label.label) for item in selection.chosen)
+    for month in ("2023-04", "2023-05", "2023-06"):
+        assert found[month, 0] == found[month, 1] == min(cap, *sizes)
+    for period in selection.periods.values():
+        assert period.offered[::-1] == sizes
+        assert period.taken_per_class == min(cap, *sizes)
+
+
+def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:
+    candidates = make.notes(20, 20, months=(4,))
+    for seed in ("a", "b"):
+        for label in (0, 1):
+            members = [item.sample.id for item in candidates if item.label.label == label]
+            expected = sorted(members, key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).hexdigest())[:6]
+            chosen = select(candidates, seed=seed, cap=6).chosen
+            assert sorted(expected) == [item.sample.id for item in chosen if item.label.label == label]
+
+
+@pytest.mark.parametrize("cap", [0, -1])
+def test_a_cap_that_takes_nothing_is_refused(make, quarter, notes_task, cap: int) -> None:
+    make.release(make.notes(3, 2))
+    refused("bad-cap", build_release, make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=cap)
+
+
+# --- Commitments bind, salts are secret, and the key stays where it is.
+
+
+KEY = bytes(range(32))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), st.integers(0, 1))
+def test_a_commitment_can_be_checked_by_a_stranger(key: str, label: int) -> None:
+    escrow = Escrow(KEY)
+    revealed = {"id": key, "label": label, "salt": escrow.salt(key)}
+    text = json.dumps(revealed, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    assert escrow.commitment(Label(key, label, {})) == hashlib.sha256(text.encode()).hexdigest()
+    assert escrow.commitment(Label(key, label, {})) != escrow.commitment(Label(key, 1 - label, {}))
+
+
+def test_salts_are_256_bits_and_differ_by_id_and_key() -> None:
+    salts = [Escrow(key).salt(name) for key in (KEY, SAMPLE_KEY) for name in ("a", "b", "a ")]
+    assert len(set(salts)) == len(salts)
+    assert all(len(bytes.fromhex(salt)) == 32 for salt in salts)
+
+
+def test_the_key_is_not_shown() -> None:
+    shown = repr(Escrow(KEY)) + str(Escrow(KEY))
+    assert KEY.hex() not in shown
+    assert repr(KEY) not in shown
+
+
+def test_the_workspace_key_is_made_once_and_for_its_owner_only(make) -> None:
+    workspace = make.workspace()
+    first = Escrow.of_workspace(workspace)
+    assert Escrow.of_workspace(workspace) == first
+    assert first.salt("a") != Escrow.of_workspace(make.workspace("other")).salt("a")
+    assert stat.S_IMODE(workspace.escrow_key.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("content", [b"", b"abc", b"00" * 31, b"00" * 33, b"zz" * 32, b"\xff" * 64])
+def test_a_damaged_key_is_refused_and_left_as_it_is(make, content: bytes) -> None:
+    workspace = make.workspace()
+    workspace.escrow_key.parent.mkdir(parents=True)
+    workspace.escrow_key.write_bytes(content)
+    refused("bad-escrow-key", Escrow.of_workspace, workspace)
+    assert workspace.escrow_key.read_bytes() == content

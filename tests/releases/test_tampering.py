@@ -387,14 +387,6 @@ def test_no_name_of_a_rater_and_no_text_of_a_response_is_among_the_ratings(publi
     assert set(pl.read_parquet(folder / "corrections.parquet")["judge"]) == {"pair1-rater1", "pair1-rater2"}
 
 
-def test_a_label_that_is_a_text_is_found_and_stops_no_other_check(published: Path) -> None:
-    (name,) = (path.relative_to(published).as_posix() for path in published.rglob("x-notes/labels.jsonl"))
-    rows = [json.loads(line) for line in (published / name).read_text().splitlines()]
-    rows[1]["label"] = "x"
-    content = "".join(f"{canonical_json(row)}\n" for row in rows).encode()
-    assert passed(published, Change(name, "label", "a text", content)) == ""
-
-
 def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -> None:
     root, name = shutil.copytree(published, tmp_path / "copy"), f"{NOTES}/scores.jsonl"
     lines = (root / name).read_text().splitlines(keepends=True)
@@ -404,7 +396,7 @@ def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -
 
 
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
-    some = random.Random(0).sample(all_changes(published), 40)
+    some = random.Random(0).sample(all_changes(published), 20)
     assert "\n".join(why for change in some if (why := passed(published, change))) == ""
 
 
@@ -527,7 +519,7 @@ def test_ratings_that_the_rubric_does_not_know_are_named_and_end_no_other_check(
 
 
 @pytest.mark.parametrize("names", [
-    ("x/labels.jsonl",), ("x/y/z.txt",), ("names.txt",), ("x/manifest.json",),
+    ("x/labels.jsonl",), ("x/y/z.txt",), ("names.txt",), ("ratings/names.txt",), ("x/manifest.json",),
     ("manifests/manifest.json", "manifests/labels.jsonl"), ("x/prospective/manifest.json", "x/labels.jsonl"),
 ])  # fmt: skip
 @pytest.mark.parametrize("named", ["", "2023Q2", "2023Q2/x-notes"])

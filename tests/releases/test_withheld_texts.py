@@ -84,15 +84,6 @@ def test_edits_are_free_and_released_with_their_texts(make, quarter) -> None:
     assert rows == [to_json(item.sample) for item in sorted(edits, key=lambda item: item.sample.id)]
 
 
-def test_a_release_withheld_twice_is_the_same_bytes_and_skipped(make, quarter, notes_task) -> None:
-    make.release(make.notes(3, 3))
-    assert build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
-    assert not build_release(
-        make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250, texts=True
-    ).skipped
-    assert not build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="seed", cap=250).skipped
-
-
 def test_without_texts_the_ids_read_and_the_texts_are_asked_for(reader, quarter, notes_task) -> None:
     release = load_release(reader, quarter, notes_task)
     assert release.without_texts == {sample.id for sample in release.samples}

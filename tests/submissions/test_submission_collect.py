@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
+from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.submissions.check import Due, inspect_submission
 from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.receipts import Receipt, add_submission, read_receipt
+from hellofresh.submissions.released import due_in
 from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import Split
+from tests.conftest import Cli
 from tests.fakes import contents, fails_with, refused
 from tests.submissions.checks import write_submission
 
@@ -215,54 +217,37 @@ def test_only_the_quarter_that_was_named_is_collected(desk) -> None:
 
 
 @pytest.fixture
-def command(make, tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, dict[str, Any]]]:
+def command(make, place: Path, cli: Cli) -> Callable[..., Any]:
     """Runs `submission add --inbox` on a real release of 2026Q3 with an inbox that has one arrival."""
-    from hellofresh.submissions.released import due_in
-
     quarter = Quarter(2026, 3)
     notes = [make.note(k, date=quarter.start + timedelta(days=k)) for k in range(1, 13)]
-    found = [make.candidate(note, k % 2) for k, note in enumerate(notes)]
-    workspace = make.workspace()
-    make.release(found, workspace=workspace, source="bundled-sample", quarter=quarter)
-    due = due_in(workspace, quarter)
+    make.release([make.candidate(note, k % 2) for k, note in enumerate(notes)], source=BUNDLED, quarter=quarter)
+    due = due_in(make.workspace(), quarter)
     rows = ({"id": key, "label": k % 2} for k, key in enumerate(due.ids["x-notes"]))
-    folder = write_submission(tmp_path / "from" / "2026Q3" / "acme" / "system", rows)
-    submission = inspect_submission(folder, due).submission
-    assert submission is not None
-    Inbox(tmp_path / "inbox").hand_in(submission, due)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
-
-    def run(*options: str) -> tuple[int, dict[str, Any]]:
-        root = tmp_path / "submissions"
-        code = main(["submission", "add", "--inbox", *options, "--submissions", str(root), "--json"])
-        return code, json.loads(capsys.readouterr().out or "{}")
-
-    return run
+    folder = write_submission(place / "from" / "2026Q3" / "acme" / "system", rows)
+    Inbox(place / "inbox").hand_in(inspect_submission(folder, due).submission, due)
+    return partial(cli.json, "submission", "add", "--inbox")
 
 
-def test_the_command_lists_takes_and_clears(command, tmp_path, monkeypatch) -> None:
-    inbox = tmp_path / "inbox"
-    code, said = command(str(inbox), "--list")
-    assert (code, said["arrivals"][0]["state"], said["arrivals"][0]["contact"]) == (0, "added", "c")
-    assert not (tmp_path / "submissions").exists()
-    monkeypatch.setenv("HELLOFRESH_INBOX", str(inbox))
-    code, said = command("--quarter", "2026Q3")
-    assert (code, said["arrivals"][0]["state"]) == (0, "added")
-    assert (tmp_path / "submissions/2026Q3/acme/system/receipt.json").is_file()
-    assert command()[1]["arrivals"][0]["state"] == "taken-before"
-    assert command("--clear")[0] == 0
-    assert command()[1]["arrivals"] == []
+def test_the_command_lists_takes_and_clears(command, place: Path, monkeypatch) -> None:
+    (said,) = command("inbox", "--list")["arrivals"]
+    assert (said["state"], said["contact"]) == ("added", "c")
+    assert not (place / "submissions").exists()
+    monkeypatch.setenv("HELLOFRESH_INBOX", "inbox")
+    assert command("--quarter", "2026Q3")["arrivals"][0]["state"] == "added"
+    assert (place / "submissions/2026Q3/acme/system/receipt.json").is_file()
+    assert command()["arrivals"][0]["state"] == "taken-before"
+    command("--clear")
+    assert command()["arrivals"] == []
 
 
-def test_the_command_wants_an_inbox(command, tmp_path) -> None:
+def test_the_command_wants_an_inbox(command, cli: Cli) -> None:
     assert "HELLOFRESH_INBOX" not in os.environ
-    assert command()[0] == 2
-    assert command(str(tmp_path / "nowhere"))[0] == 2
+    for inbox in ((), ("nowhere",)):
+        cli("submission", "add", "--inbox", *inbox, code=2)
 
 
-def test_the_command_reports_what_cannot_be_read(command, tmp_path) -> None:
-    (arrival,), _ = Inbox(tmp_path / "inbox").arrivals()
+def test_the_command_reports_what_cannot_be_read(command, place: Path) -> None:
+    (arrival,), _ = Inbox(place / "inbox").arrivals()
     (arrival.folder / "receipt.json").write_text("{}")
-    code, said = command(str(tmp_path / "inbox"))
-    assert code == 1
-    assert said["unreadable"]
+    assert command("inbox", code=1)["unreadable"]

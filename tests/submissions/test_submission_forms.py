@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.core.files import canonical_json, sha256_text
+from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.stats.metrics import mean
@@ -234,23 +234,6 @@ def test_every_form_keeps_its_hash_from_file_to_canonical_file(tmp_path: Path) -
     write(folder, changed)
     other = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
     assert other.submission is not None and other.submission.sha256 != checked.submission.sha256
-
-
-def test_the_hash_of_a_submission_of_the_first_form_is_as_it_was(tmp_path: Path) -> None:
-    folder = tmp_path / "team" / "system"
-    write(folder, [{"id": "xn-1", "label": 1, "confidence": 0.75}, {"id": "xn-2", "label": None}])
-    (folder / "system.toml").write_bytes(INFO)
-    checked = inspected(folder, Quarter(2026, 3), SAMPLES, datetime(2026, 10, 1, tzinfo=UTC))
-    assert checked.submission is not None
-    more = {"rationale": None, "sources": []}
-    rows = [
-        {"id": "xn-1", "label": 1, "confidence": 0.75, **more},
-        {"id": "xn-2", "label": None, "confidence": None, **more},
-    ]
-    info = checked.submission.info
-    said = info.model_dump(mode="json", exclude=set(MODEL_FACTS))
-    assert checked.submission.sha256 == sha256_text(canonical_json([said, rows]))
-    assert content_hash(info, checked.submission.predictions) == checked.submission.sha256
 
 
 def test_copied_texts_are_flagged_and_texts_of_ones_own_are_not() -> None:

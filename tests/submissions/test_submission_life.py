@@ -141,22 +141,10 @@ def test_a_receipt_at_the_deadline_is_late_and_a_second_before_is_not(root, due,
     assert item.tasks == {"x-notes": EntryOutcome.IMPOSSIBLE}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"received": "2023-09-01"},
-        {"received": "2023-09-01T02:00:00+02:00"},
-        {"received": 5},
-        {"sha256": "x"},
-        {"edition": "2023Q9"},
-        {"more": 1},
-        {"earlier": [{}]},
-    ],
-)
-def test_a_receipt_that_is_none_is_named_and_does_not_count(root, due, hand_in, open_day, change) -> None:
+def test_a_receipt_that_is_none_is_named_and_does_not_count(root, due, hand_in, open_day) -> None:
     folder = add_submission(hand_in(), due, root, open_day).folder
     receipt = json.loads((folder / "receipt.json").read_text())
-    (folder / "receipt.json").write_text(json.dumps(receipt | change))
+    (folder / "receipt.json").write_text(json.dumps(receipt | {"earlier": [{}]}))
     (item,) = standings(root, due).entries
     assert {fault.code for fault in item.faults} == {"bad-receipt"}
     assert not any(outcome is EntryOutcome.COUNTS for outcome in item.tasks.values())

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,14 +15,16 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from served import is_ready, served_wiki
-from world import DumpServer, Provider, World, prepare, write_history
 
 from hellofresh.cli import main
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
+from tests.conftest import ROOT, answering
+from tests.mediawiki.served import is_ready, served_wiki
+from tests.year.world import DumpServer, Provider, World, prepare, write_history
 
+Serve = Callable[[type], str]
 QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))
 VANDAL = "Writer 5"
 """Whose edits `World.history` puts back."""
@@ -75,12 +77,12 @@ def _lasts(name: str) -> bool:
 
 @contextmanager
 def maintainer(
-    folder: Path, root: Path, world: World, provider: Provider, key: str, wiki: str = ""
+    folder: Path, serve: Serve, world: World, provider: Provider, key: str, wiki: str = ""
 ) -> Iterator[Maintainer]:
     dumps = DumpServer(world)
-    prepare(folder, world, dumps.address, provider.address, wiki)
+    prepare(folder, world, serve(answering(dumps.answer)), provider.base_url, wiki)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("HELLOFRESH")}
-    environment = plain | {"ORACLE_KEY": key, "PYTHONPATH": str(root), "OPENBLAS_NUM_THREADS": "1"}
+    environment = plain | {"ORACLE_KEY": key, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, str(Path(__file__).with_name("maintainer.py"))]
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -90,7 +92,6 @@ def maintainer(
         yield Maintainer(folder, world, dumps, process)
     finally:
         process.communicate()
-        dumps.close()
 
 
 @dataclass(frozen=True)
@@ -126,13 +127,13 @@ def days_between(first: date, last: date) -> list[date]:
     return [first + timedelta(days=number) for number in range((last - first).days + 1)]
 
 
-def lived_twice(folder: Path, root: Path, quarters: tuple[Quarter, ...], days: list[date], trouble: Trouble,
+def lived_twice(folder: Path, serve: Serve, quarters: tuple[Quarter, ...], days: list[date], trouble: Trouble,
                 each: int = 3, wiki: str = "") -> tuple[Maintainer, Maintainer]:  # fmt: skip
     """A calm life and a troubled one, at the same time."""
     world, provider = World(quarters, each), Provider()
     with (
-        maintainer(folder / "calm", root, world, provider, "calm", wiki) as calm,
-        maintainer(folder / "rough", root, world, provider, "rough", wiki) as rough,
+        maintainer(folder / "calm", serve, world, provider, "calm", wiki) as calm,
+        maintainer(folder / "rough", serve, world, provider, "rough", wiki) as rough,
         ThreadPoolExecutor(2) as pool,
     ):
         try:
@@ -168,12 +169,12 @@ def wiki(request, needed, tmp_path: Path) -> Iterator[str]:
         yield made.api
 
 
-def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, root: Path, wiki: str) -> None:
+def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, serve: Serve, wiki: str) -> None:
     opens = CalendarRule().of(QUARTERS[0]).opens.date()
     days = days_between(opens - timedelta(days=6), opens + timedelta(days=7))
     down = frozenset(days_between(opens - timedelta(days=1), opens + timedelta(days=5)))
     late = {opens - timedelta(days=5): 2}
-    calm, rough = lived_twice(tmp_path, root, QUARTERS, days, Trouble(5, down, late), each=1, wiki=wiki)
+    calm, rough = lived_twice(tmp_path, serve, QUARTERS, days, Trouble(5, down, late), each=1, wiki=wiki)
     assert calm.said == {"0": len(days)} and rough.said["killed"] >= 2 and rough.said["1"] >= 5
     assert {"data/published/publication.json", "site/index.html"} <= calm.files().keys()
     assert len(list((rough.folder / "data/releases/2024Q1").glob("*/manifest.json"))) == 2
@@ -182,7 +183,7 @@ def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, r
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_two_years_that_were_disturbed_end_as_two_that_were_not(tmp_path: Path, root: Path) -> None:
+def test_two_years_that_were_disturbed_end_as_two_that_were_not(tmp_path: Path, serve: Serve) -> None:
     quarters = [Quarter(2024, 1)]
     while len(quarters) < max(3, int(os.environ.get("HELLOFRESH_QUARTERS", "8"))):  # the provider fails in the second
         quarters.append(quarters[-1].next())
@@ -190,7 +191,7 @@ def test_two_years_that_were_disturbed_end_as_two_that_were_not(tmp_path: Path, 
     days = days_between(date(2024, 1, 1), opens[-1] + timedelta(days=3))
     down = frozenset(days_between(opens[1] - timedelta(days=1), opens[1] + timedelta(days=6)))
     late = {opens[0] - timedelta(days=12): 3, opens[1] - timedelta(days=5): 2, opens[-1] - timedelta(days=5): 1}
-    calm, rough = lived_twice(tmp_path, root, tuple(quarters), days, Trouble(5, down, late), each=1)
+    calm, rough = lived_twice(tmp_path, serve, tuple(quarters), days, Trouble(5, down, late), each=1)
     assert calm.said == {"0": len(days)} and rough.said["killed"] >= 6 * len(quarters)
     assert len(list((rough.folder / "data/releases").glob("*/*/manifest.json"))) == 2 * len(quarters)
     assert differences(calm, rough) == []

@@ -6,11 +6,9 @@ What a dump holds follows from its day, so that two servers of the same world se
 from __future__ import annotations
 
 import html
-import http.server
 import io
 import json
 import random
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from collectors.notes.tables import HISTORY, NOTES, DumpTable
 from hellofresh.core.quarters import Quarter
+from tests.loopback import Chat, Reply, said
 
 LOCKED_AFTER = timedelta(days=14)
 THINGS = ("bridge", "lighthouse", "orchard", "tramway", "quarry", "windmill", "harbour", "glasshouse", "viaduct")
@@ -169,97 +168,34 @@ class DumpServer:
     world: World
     today: date = date.min
     late: Mapping[date, int] = field(default_factory=dict)
-    fetched: int = 0
 
-    def __post_init__(self) -> None:
-        self._server = _served(self._answer)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        _end(self._server)
-
-    def _answer(self, path: str, _headers: Mapping[str, str], _body: bytes) -> tuple[int, bytes]:
+    def answer(self, path: str, _headers: Mapping[str, str], _body: bytes) -> tuple[int, bytes]:
         year, month, number, folder, name = path.strip("/").split("/")
         day = date(int(year), int(month), int(number))
         there = day + timedelta(days=self.late.get(day, 0)) <= self.today < day + timedelta(days=8)
         for table in (NOTES, HISTORY):
             if there and folder == table.subfolder and name == f"{table.stem}-00000.zip":
-                self.fetched += 1
                 return 200, self.world.shard(table, day)
         return 404, b""
 
 
-@dataclass
-class Provider:
+class Provider(Chat):
     """An OpenAI-compatible endpoint that says yes where the note names a page, and no to some edits.
 
     Attributes:
         refused: keys that are refused: their provider is down.
-        answers: how many questions it answered, by key.
     """
 
-    refused: set[str] = field(default_factory=set)
-    answers: dict[str, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.refused: set[str] = set()
+        super().__init__(self._answer)
 
-    def __post_init__(self) -> None:
-        self._server = _served(self._answer)
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def close(self) -> None:
-        _end(self._server)
-
-    def _answer(self, _path: str, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
-        key = headers.get("Authorization", "").removeprefix("Bearer ")
-        if key in self.refused:
-            return 403, json.dumps({"error": {"message": "the service is closed this week"}}).encode()
-        self.answers[key] = self.answers.get(key, 0) + 1
-        asked = json.dumps(json.loads(body)["messages"])
+    def _answer(self, _number: int, body: dict[str, object]) -> Reply:
+        if self.headers[-1]["authorization"].removeprefix("Bearer ") in self.refused:
+            return Reply(b'{"error": {"message": "the service is closed this week"}}', 403)
+        asked = json.dumps(body["messages"])
         yes = "example.org" in asked if "masons" in asked else sha256(asked.encode()).digest()[0] < 150
-        message = {"role": "assistant", "content": "Yes" if yes else "No"}
-        choice = {"index": 0, "finish_reason": "stop", "message": message}
-        usage = {"prompt_tokens": len(asked) // 4, "completion_tokens": 1}
-        return 200, json.dumps({"model": "oracle-1", "choices": [choice], "usage": usage}).encode()
-
-
-def _served(answer) -> http.server.ThreadingHTTPServer:
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_: object) -> None:
-            """Nobody reads a log."""
-
-        def _reply(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            status, content = answer(self.path, self.headers, body)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Content-Type", "application/json" if self.command == "POST" else "application/zip")
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_POST = _reply
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 128
-
-        def handle_error(self, *_: object) -> None:
-            """A client that was killed closes its connection."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
-def _end(server: http.server.ThreadingHTTPServer) -> None:
-    server.shutdown()
-    server.server_close()
+        return said("Yes" if yes else "No")
 
 
 CONFIG = """

@@ -4,7 +4,7 @@ Every date is a candidate: in meta elements, marked times, attributes, JSON in s
 that a reader sees, with the names of months of fifty languages that dateparser keeps; htmldate adds the forms that it
 knows. One kind is left out: a date by which running prose cites something else ("a report published on ..."), which
 says when that was written; prose about the page itself, or about its correction, counts. Other dates in prose make a
-page younger but do not date it: what happened in 2011 may be told today. A month without a day counts as its last day
+page younger but do not date it: events of 2011 may be reported today. A month without a day counts as its last day
 beside other words of a label ("as of March 2026"), not in prose about something else. Where the order of day and month
 is open, the later reading counts. A date in the future or before 1970 is an error of the page, and is not taken.
 A moment is written `2023-04-01T10:00:00Z`, a day without a time zone `2023-04-01`.

@@ -172,7 +172,7 @@ def _tree(document: bytes) -> HtmlElement | None:
 
 
 def _is_beside(element: HtmlElement) -> bool:
-    """Whether an element is no part of the main text, by its tag, class or id."""
+    """Whether an element is outside the main text, by its tag, class or id."""
     named = f"{element.get('class', '')} {element.get('id', '')}".lower().split()
     return element.tag in ("nav", "aside") or any(map(_BESIDE.fullmatch, named))
 

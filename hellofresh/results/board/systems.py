@@ -155,13 +155,13 @@ def _compared(judged: pl.DataFrame) -> pl.DataFrame:
 
 def tallies(split: BoardSplit) -> Mapping[str, tuple[int, int]]:
     """By sample, how many of the systems that are ranked judged it, and how many were right."""
-    nobody = {sample.id: (0, 0) for sample in split.samples}
+    unjudged = {sample.id: (0, 0) for sample in split.samples}
     if split.shown:
         rows = _tally(judged_answers(split)).select("id", "judged", "rights").iter_rows()
-        return nobody | {key: (judged, right) for key, judged, right in rows if key in nobody}
+        return unjudged | {key: (judged, right) for key, judged, right in rows if key in unjudged}
     ranked = [origin for origin, is_ranked in split.ranked.items() if is_ranked]
     said = split.said.filter("headline", pl.col("origin").is_in(ranked)).group_by("id").len()
-    return nobody | {key: (judged, 0) for key, judged in said.collect().iter_rows() if key in nobody}
+    return unjudged | {key: (judged, 0) for key, judged in said.collect().iter_rows() if key in unjudged}
 
 
 _MOST_COMPARED = 60

@@ -130,7 +130,7 @@ def _narrow_width(figure: Figure, longest: int) -> int:
 
 
 def _chart_width(figure: Figure, placed: Sequence[PlacedChart], longest: int) -> int:
-    """The width of each chart without the names of its rows, the longest of so many letters."""
+    """The width of each chart without the names of its rows, the longest of which has that many letters."""
     same = all(one.rows == placed[0].rows for one in placed)
     names = min(_LABELS, round(_LETTER * longest)) if longest else _SCALE
     lines = 1 if same and longest else figure.columns

@@ -76,7 +76,7 @@ class _Look:
         return narrow if self.narrow else {"expr": f"{_NARROW} ? {narrow} : {wide}"}
 
     def lines(self, title: str, most: int) -> str | list[str]:
-        """A title of an axis, on narrow screens in lines of so many letters."""
+        """A title of an axis, on narrow screens in lines of at most that many letters."""
         return textwrap.wrap(title, most) if self.narrow else title
 
     def colour(self) -> Specification:

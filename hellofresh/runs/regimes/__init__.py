@@ -87,6 +87,9 @@ def usual_regime(task: Task) -> str:
 def get_regime(name: str, settings: Sequence[str] = ()) -> Regime:
     """The regime of that name.
 
+    >>> get_regime("web-search", ["pages=5"]).settings.pages
+    5
+
     Args:
         name: name of the regime; `agent:FILE:FUNCTION` for an agent in the user's file, `proxy:NAME:ROLE,ROLE` for an
             external program with further roles.

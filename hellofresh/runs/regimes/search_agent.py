@@ -125,8 +125,8 @@ class LookUpSettings(ChoiceSettings):
         before: `sample`, `post`, `note` or `decision` to search only for what was there before that day, where the
             provider can; before the sample's day in any case for tasks that say so. That of a decision is known once
             labels are public.
-        canary_words: a page with so many words in a row in common with the sample is left out; 0 for none. Statements
-            are quoted by pages about them, so that none is left out for theirs.
+        canary_words: least number of consecutive words shared with the sample for which a page is left out; 0 for
+            none. Statements are quoted by pages about them, so no page is left out for sharing theirs.
     """
 
     search: Literal["summary", "connector"] = "summary"

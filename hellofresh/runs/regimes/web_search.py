@@ -77,7 +77,7 @@ class WebSearchSettings(ChoiceSettings):
         pages: most pages that are summarised.
         page_words: words that are read of each.
         summary_words: most words of a summary.
-        canary_words: a page with so many words in a row in common with the sample is left out.
+        canary_words: least number of consecutive words shared with the sample for which a page is left out.
     """
 
     before: Instant = ""

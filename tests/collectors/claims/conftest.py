@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler
+from collections.abc import Callable, Mapping
 
 import pytest
+
+from tests.conftest import answering
 
 
 @pytest.fixture
@@ -15,15 +16,10 @@ def api_server(serve: Callable[..., str]) -> Callable[[list[bytes]], str]:
     def start(bodies: list[bytes]) -> str:
         waiting = list(bodies)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                known = self.headers.get("X-Goog-Api-Key") == "secret" and "secret" not in self.path
-                body = waiting.pop(0) if known else b"{}"
-                self.send_response(200 if known else 403)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def answer(path: str, headers: Mapping[str, str], _body: bytes) -> tuple[int, bytes]:
+            known = headers.get("X-Goog-Api-Key") == "secret" and "secret" not in path
+            return (200, waiting.pop(0)) if known else (403, b"{}")
 
-        return f"{serve(Handler)}/claims"
+        return f"{serve(answering(answer))}/claims"
 
     return start

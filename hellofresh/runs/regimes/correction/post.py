@@ -69,7 +69,7 @@ class CorrectionSettings(RegimeSettings):
         refuting, context: most paragraphs of a page that refute the post, and that give context.
         quote_least, quote_most: least and most words of a quote, and most of what its page says after it; what is
             longer is not quoted.
-        refuting_pages: after so many pages that refute it, no further page is read.
+        refuting_pages: number of refuting pages after which no further page is read.
         words: most words of the response.
     """
 

@@ -1,8 +1,0 @@
-"""Lets tests here import `world`, and `served` from the tests of MediaWiki."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "mediawiki")]
