@@ -357,6 +357,7 @@ def test_undecided_edits_of_one_lineage_are_drawn_once(make: Maker) -> None:
     folder = make.workspace().release(FIRST, EDITS.name, PROSPECTIVE)
     assert len({row["lineage"][0] for row in read_jsonl(folder / "samples.jsonl")}) == 4  # type: ignore[index]
     assert read_json(folder / "manifest.json")["prospective"]["lineage"] == 4
+    assert not (make.workspace().private(FIRST, EDITS.name, PROSPECTIVE) / "samples.jsonl").exists()  # texts are public
 
 
 @pytest.mark.parametrize(
