@@ -56,7 +56,7 @@ def test_among_equals_hardly_any_pair_is_found_apart_and_all_intervals_hold_toge
     assert found["10 graded: pairs found apart"] >= found["10 graded: the same by Bonferroni, pairs"]
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 4])
+@pytest.mark.parametrize("number", [0, 4])
 def test_calibrated_systems_are_rarely_found_uncalibrated_and_others_often(number: int) -> None:
     world = simulation.STATED_WORLDS[number]
     tested, plain, debiased, *held = (item.share for item in simulation.stated(world, 150, 0, seeded()))
