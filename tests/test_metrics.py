@@ -259,7 +259,7 @@ def test_the_index_is_100_for_the_truth_and_50_for_shares_and_silence_is_the_wor
         (0.5, 0.2, 100 - 100 * 0.34**0.5, 100 - 100 * 0.34**0.5),
     ],
 )
-def test_the_two_brier_indices_have_50_for_shares_and_for_equal_chances(
+def test_brier_indices_have_50_for_shares_and_equal_chances(
     positives: float, said: float, relative: float, absolute: float
 ) -> None:
     labels = np.array([1] * round(100 * positives) + [0] * round(100 - 100 * positives))

@@ -348,9 +348,7 @@ def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
     assert "fake-a" in made.said["score --quarter 2026Q3"]
 
 
-def test_before_it_opens_no_sample_is_on_the_board_although_a_system_was_asked(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_it_opens_no_sample_is_on_the_board(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", "data")
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-05T12:00:00Z")

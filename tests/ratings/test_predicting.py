@@ -300,9 +300,7 @@ def test_too_few_people_or_samples_are_not_shown_and_it_says_what_is_missing(rev
     assert "6 are left out for failing an attention check (6 failed check 1)" in _about_checks(careless)
 
 
-def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
-    revealed: Workspace, tmp_path: Path
-) -> None:
+def test_the_page_shows_people_with_a_line_and_without_a_rank(revealed: Workspace, tmp_path: Path) -> None:
     export_board(revealed.board, tmp_path / "site")
     page = (tmp_path / "site" / "x-notes" / str(QUARTER) / "index.html").read_text()
     section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]

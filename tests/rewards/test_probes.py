@@ -54,7 +54,7 @@ def own(case: RewardCase) -> float:
         (lambda case: 1.0, {"echo", "echo with thanks", "praise", "empty politeness", "off-topic"}),
     ],
 )
-def test_a_reward_is_weak_if_a_refutation_is_not_above_every_probe(
+def test_a_reward_is_weak_unless_refutations_are_above_every_probe(
     rule: Callable[[RewardCase], float], lost: set[str]
 ) -> None:
     found = probe(By(rule), refutations())
