@@ -24,7 +24,7 @@ from hypothesis import settings
 
 from collectors import sample
 from hellofresh.cli import main
-from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
@@ -324,6 +324,12 @@ def edits_task() -> Task:
 def quarter() -> Quarter:
     """The quarter of the synthetic samples."""
     return QUARTER
+
+
+@pytest.fixture
+def days() -> Calendar:
+    """The days of that quarter."""
+    return CalendarRule().of(QUARTER)
 
 
 @pytest.fixture(scope="session")
