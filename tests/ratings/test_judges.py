@@ -48,6 +48,7 @@ from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, 
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
+from tests.conftest import Cli
 from tests.fakes import FakeModel
 
 RUBRIC = load_rubric("correction-13")
@@ -378,7 +379,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "examples" / "sources_judge.py"
 
 
 @pytest.fixture
-def workspace(small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(small_study: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A study, and the package of docs/examples that adds a judge."""
     found = {"sources": runpy.run_path(str(GUIDE))["sources"], "nobody": lambda _: []}
 
@@ -388,19 +389,14 @@ def workspace(small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: found[self.value])
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    place = Workspace(tmp_path / "data")
-    import_muse(place, read_muse(small_study))
-    return place
+    return import_muse(Workspace(place / "data"), read_muse(small_study)).files.workspace
 
 
-def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, capsys) -> None:
-    assert main(["judge", "--by", "sources", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"judge": "sources", "ratings": 15, "without_value": 0}
+def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, cli: Cli) -> None:
+    assert cli.json("judge", "--by", "sources") == {"judge": "sources", "ratings": 15, "without_value": 0}
     study = read_study(workspace, MUSE_EDITION, "corrections")
     assert {"sources", "pair1-rater1"} <= set(study.ratings["judge"])
-    assert main(["rate", "report", "--kind", "judges"]) == 0
-    assert "sources (rule)" in capsys.readouterr().out
+    assert "sources (rule)" in cli("rate", "report", "--kind", "judges")
 
 
 @pytest.mark.parametrize(

@@ -191,14 +191,13 @@ def test_so_many_accounts_flip_a_note_and_one_fewer_does_not(profile: Profile) -
 
 
 def test_added_accounts_count_like_real_ratings() -> None:
-    rater = int(np.flatnonzero(FIT.helpful_rater)[3])
-    note = int(np.flatnonzero(~np.isin(np.arange(200), VOTERS.ratings.note[VOTERS.ratings.rater == rater]))[0])
-    added = np.zeros(200)
-    added[note] = 1
-    intercept, factor = FIT.second.rater_intercept[rater], FIT.second.rater_factor[rater]
-    more = FIT.tallies.plus(added, 2, float(intercept), float(factor))
-    change = [getattr(more, name)[note, 2] - getattr(FIT.tallies, name)[note, 2] for name in more.__dataclass_fields__]
-    assert np.allclose(change, [1, factor < 0, factor > 0, factor, factor**2, intercept, intercept * factor])
+    added = np.arange(200.0)
+    for intercept, factor in ((0.2, -0.5), (-0.1, 0.3)):
+        more = FIT.tallies.plus(added, 2, intercept, factor)
+        expected = [1, factor < 0, factor > 0, factor, factor**2, intercept, intercept * factor]
+        for name, each in zip(more.__dataclass_fields__, expected, strict=True):
+            change = getattr(more, name) - getattr(FIT.tallies, name)
+            assert np.allclose(change, added[:, None] * each * [0, 0, 1], atol=1e-9), name
 
 
 def test_wrong_shapes_and_numbers_are_refused() -> None:
