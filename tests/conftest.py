@@ -111,7 +111,6 @@ def thorough() -> bool:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The project's folder."""
     return ROOT
 
 
@@ -142,7 +141,6 @@ class Maker:
     folder: Path
 
     def workspace(self, name: str = "data") -> Workspace:
-        """An empty workspace."""
         return Workspace(self.folder / name)
 
     def note(self, number: int, *, date: datetime | None = None, post: int | None = None, text: str = "") -> Note:
@@ -310,37 +308,31 @@ def sample_sources(built_once: Callable[[str, Callable[[Path], None]], Path]) ->
 
 @pytest.fixture
 def notes_task() -> Task:
-    """The task x-notes."""
     return get_task("x-notes")
 
 
 @pytest.fixture
 def edits_task() -> Task:
-    """The task wikipedia-edits."""
     return get_task("wikipedia-edits")
 
 
 @pytest.fixture
 def quarter() -> Quarter:
-    """The quarter of the synthetic samples."""
     return QUARTER
 
 
 @pytest.fixture
 def days() -> Calendar:
-    """The days of that quarter."""
     return CalendarRule().of(QUARTER)
 
 
 @pytest.fixture(scope="session")
 def loopback() -> ModuleType:
-    """The module with the misbehaving endpoint."""
     return misbehaving
 
 
 @pytest.fixture
 def chat() -> Iterator[misbehaving.Chat]:
-    """An endpoint of one test."""
     server = misbehaving.Chat()
     yield server
     server.close()

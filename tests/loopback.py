@@ -75,7 +75,6 @@ class Chat:
 
     @property
     def base_url(self) -> str:
-        """The address to ask."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     @property
@@ -84,7 +83,6 @@ class Chat:
         return Counter("\n".join(message["content"] or "" for message in body["messages"]) for body in self.bodies)
 
     def close(self) -> None:
-        """Stop serving."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
 

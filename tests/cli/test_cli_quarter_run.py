@@ -141,7 +141,6 @@ def test_two_at_once_are_refused(days: Days) -> None:
 
 @pytest.fixture
 def hook(monkeypatch, serve) -> list[str]:
-    """What a chat hook was told."""
     told: list[str] = []
 
     def hear(_path: str, _headers: object, body: bytes) -> tuple[int, bytes]:

@@ -52,7 +52,6 @@ class Life:
         return self.folder / "submissions"
 
     def outside(self, place: str = ENTRY, *, flip: bool = False) -> Path:
-        """The folder of a submission, not yet handed in."""
         folder = self.folder / "outside" / str(QUARTER) / place
         ids = [row["id"] for row in read_jsonl(self.workspace.release(QUARTER, "x-notes") / "samples.jsonl")]
         rows = [{"id": key, "label": int(k % 3 == 0) ^ flip} for k, key in enumerate(ids)]
@@ -68,7 +67,6 @@ class Life:
         return found
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the workspace and the submissions."""
         roots = (self.workspace.root, self.submissions)
         return {str(path): path.read_bytes() for root in roots for path in sorted(root.rglob("*")) if path.is_file()}
 

@@ -18,7 +18,6 @@ from tests.fakes import fails_with, refused
 
 
 def full(make):
-    """The candidates' samples by id."""
     return {item.sample.id: item.sample for item in make.notes(3, 3)}
 
 

@@ -21,7 +21,6 @@ QUARTER = Quarter(2023, 2)
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A submission without fault."""
     return hand_in(tmp_path)
 
 
