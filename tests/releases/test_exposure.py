@@ -303,7 +303,6 @@ class RandomWorld:
         return candidate(found, self.label(name) * (len(classes) - 1) if classes else 0)
 
     def step(self) -> None:
-        """Something happens, some time later."""
         self.moment += self.choose.choice((0, 1, 3, 15, 40)) * DAY
         task, quarter = self.choose.choice(LIVING), self.choose.choice(QUARTERS)
         what = self.choose.choice((self.build, self.build, self.build, self.forecast, self.publish, self.remove))
@@ -331,7 +330,6 @@ class RandomWorld:
             forecast(self.workspace, quarter, [self.sample(task, quarter).sample for _ in range(4)], self.moment)
 
     def publish(self, *_: object) -> None:
-        """Publish all that is due."""
         for edition, name, split in places(self.workspace):
             task = get_task(name)
             if split == MAIN and isinstance(edition, Quarter):

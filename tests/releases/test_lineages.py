@@ -113,7 +113,6 @@ class PlayedArticle:
 
 
 def export(path: Path, articles: Iterable[PlayedArticle], until: str) -> Path:
-    """The articles as a wiki exports them at a time."""
     pages = "".join(
         f"<page><title>Page {one.page}</title><ns>0</ns><id>{one.page}</id>"
         + "".join(line for line in one.lines if re.search("<timestamp>(.*?)<", line)[1] < until)  # type: ignore[index]

@@ -34,8 +34,6 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def lane(make, notes_task):
-    """Collects what is given, and draws and resolves at the moments given."""
-
     class Lane:
         workspace = make.workspace()
         task = notes_task
