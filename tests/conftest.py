@@ -24,7 +24,7 @@ from hypothesis import settings
 
 from collectors import sample
 from hellofresh.cli import main
-from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.calendar import Calendar, CalendarRule
 from hellofresh.core.files import sha256_file, sha256_text, write_bytes
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.core.workspace import Workspace
@@ -111,7 +111,6 @@ def thorough() -> bool:
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """The project's folder."""
     return ROOT
 
 
@@ -142,7 +141,6 @@ class Maker:
     folder: Path
 
     def workspace(self, name: str = "data") -> Workspace:
-        """An empty workspace."""
         return Workspace(self.folder / name)
 
     def note(self, number: int, *, date: datetime | None = None, post: int | None = None, text: str = "") -> Note:
@@ -310,31 +308,31 @@ def sample_sources(built_once: Callable[[str, Callable[[Path], None]], Path]) ->
 
 @pytest.fixture
 def notes_task() -> Task:
-    """The task x-notes."""
     return get_task("x-notes")
 
 
 @pytest.fixture
 def edits_task() -> Task:
-    """The task wikipedia-edits."""
     return get_task("wikipedia-edits")
 
 
 @pytest.fixture
 def quarter() -> Quarter:
-    """The quarter of the synthetic samples."""
     return QUARTER
+
+
+@pytest.fixture
+def days() -> Calendar:
+    return CalendarRule().of(QUARTER)
 
 
 @pytest.fixture(scope="session")
 def loopback() -> ModuleType:
-    """The module with the misbehaving endpoint."""
     return misbehaving
 
 
 @pytest.fixture
 def chat() -> Iterator[misbehaving.Chat]:
-    """An endpoint of one test."""
     server = misbehaving.Chat()
     yield server
     server.close()

@@ -72,7 +72,6 @@ def run_in(
     samples: Sequence[Sample],
     progress: Callable[[Tally], None] = lambda _: None,
 ) -> RunResult:
-    """Ask about samples, with the journal in a folder."""
     with Journal(folder) as journal:
         return run(assignment, samples, journal, progress)
 

@@ -57,7 +57,6 @@ class Chat:
         headers: every request's headers, names in lower case.
         connections: connections ever opened.
         sent: text of each question whose answer was sent whole, and when (`time.monotonic`).
-        most_at_once: most requests under way at once.
     """
 
     def __init__(self, behave: Behaviour | None = None) -> None:
@@ -67,7 +66,7 @@ class Chat:
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         self.sent: list[tuple[str, float]] = []
-        self.connections = self.most_at_once = self._at_once = 0
+        self.connections = 0
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -77,7 +76,6 @@ class Chat:
 
     @property
     def base_url(self) -> str:
-        """The address to ask."""
         return f"http://127.0.0.1:{self._port}/v1"
 
     @property
@@ -86,7 +84,6 @@ class Chat:
         return Counter("\n".join(message["content"] or "" for message in body["messages"]) for body in self.bodies)
 
     def close(self) -> None:
-        """Stop serving."""
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
 
@@ -129,14 +126,9 @@ class Chat:
         self.headers.append(headers)
         self.bodies.append(body)
         self.times.append(self._loop.time())
-        self._at_once += 1
-        self.most_at_once = max(self.most_at_once, self._at_once)
-        try:
-            whole = await self._reply(writer, self.behave(len(self.bodies), body))
-            self.sent.append(("\n".join(item["content"] or "" for item in body.get("messages", ())), time.monotonic()))
-            return whole
-        finally:
-            self._at_once -= 1
+        whole = await self._reply(writer, self.behave(len(self.bodies), body))
+        self.sent.append(("\n".join(item["content"] or "" for item in body.get("messages", ())), time.monotonic()))
+        return whole
 
     async def _reply(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
         if reply.delay_s:

@@ -25,14 +25,13 @@ from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
-from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.tables import SCORES
 from hellofresh.tasks import get_task
 from tests.fakes import FakeModel, catalogued, fails_with, fake_spec, refused
+from tests.retrieval.conftest import write_small
 
 
 @pytest.fixture
@@ -206,31 +205,19 @@ def test_the_module_is_the_command() -> None:
 
 def test_queries_of_retrieval_are_loaded_scored_and_saved_as_rankings(place: Path) -> None:
     workspace, task = Workspace(place / "data"), get_task("scifact-retrieval")
-    write_corpus(
-        workspace.corpora / "ponds",
-        CorpusContent(
-            source="jsonl",
-            license="MIT",
-            documents=[
-                FoundDocument(CorpusDocument(f"d{k}", f"Pond {k}", "Deep and cold."), "ponds") for k in range(3)
-            ],
-            queries=[Query(id=f"q{k}", text=f"Is pond {k} cold?", split="dev", group=f"g{k}") for k in range(3)],
-            judgements=[Judgement(f"q{k}", f"d{k}", 1) for k in range(3)],
-        ),
-    )
-    found = evidence_candidates(open_corpus(workspace, "ponds"), "dev", task, date(2020, 5, 1))
+    found = evidence_candidates(write_small(workspace), "dev", task, date(2020, 5, 1))
     source = DatasetSource("Made", "https://example.org", date(2020, 5, 1), "MIT")
-    freeze(workspace, Frozen(task.name, "dev-3"), task, found, source)
-    edition = hf.load(f"{task.name}@dev-3", task.name)
-    assert edition.labels is not None and edition.labels["relevance"].to_list() == ['{"d0":1}', '{"d1":1}', '{"d2":1}']
-    best = {f"{task.id_prefix}q{k}": hf.Ranking(documents=(f"d{k}", f"d{(k + 1) % 3}"), scores=(2.0, 1.0))
-            for k in range(3)}  # fmt: skip
+    freeze(workspace, Frozen(task.name, "dev-16"), task, found, source)
+    edition = hf.load(f"{task.name}@dev-16", task.name)
+    assert edition.labels is not None and edition.labels["relevance"][0] == '{"otters-river":1}'
+    right = {key: next(iter(json.loads(said))) for key, said in edition.labels.select("id", "relevance").iter_rows()}
+    best = {key: hf.Ranking(documents=(one, "otters-hill"), scores=(2.0, 1.0)) for key, one in right.items()}
     scored = hf.score(edition, best, name="oracle").table
     assert scored.filter(metric="ndcg@3")["value"].to_list() == [1.0]
     path = hf.save(edition, best, place / "predictions.jsonl")
     assert hf.score(edition, path, name="oracle").table.equals(scored)
     with pytest.raises(UsageError) as caught:
-        hf.score(edition, {f"{task.id_prefix}q0": 1})
+        hf.score(edition, dict.fromkeys(right, 1))
     assert caught.value.code == "bad-answer" and "hf.Ranking" in str(caught.value)
 
 

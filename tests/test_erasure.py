@@ -124,6 +124,15 @@ def _ids(path: Path) -> list[str]:
     return [json.loads(line)["id"] if line.startswith("{") else line.split("\t")[0] for line in lines]
 
 
+def test_rows_of_a_sample_are_known_by_its_id_and_rows_without_one_stay(tmp_path: Path) -> None:
+    path, lines, erasure = tmp_path / "one.parquet", tmp_path / "one.jsonl", Erasure((TEXT,), frozenset({"s1"}))
+    pl.DataFrame({"sample": [None, "s1", "s2"], "n": [1, 2, 3]}).write_parquet(path)
+    write(lines, [{"id": "s1", "text": OTHER}])
+    assert (erasure.has_rows_in(path), erasure.has_rows_in(lines)) == (True, False)
+    assert erasure.erase(path) and pl.read_parquet(path)["n"].to_list() == [1, 3] and not erasure.has_rows_in(path)
+    assert erasure.has_rows_in(write(lines, [{"id": "s2", "text": TEXT}]))
+
+
 def test_what_cannot_be_looked_into_is_neither_found_nor_free_of_it(tmp_path: Path) -> None:
     for name in ("a.7z", "b.zst", "c.parquet", "d.zip", "e.jsonl.gz"):
         (tmp_path / name).write_bytes(b"PK nonsense")

@@ -8,6 +8,7 @@ import signal
 import sys
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,15 +41,8 @@ def nothing(_: object) -> None:
 
 
 def test_results_come_in_the_order_of_the_tasks():
-    assert run_tasks(process_pool(2), pow_of(3), range(20), done=nothing) == [number**3 for number in range(20)]
-
-
-class pow_of:
-    def __init__(self, exponent: int) -> None:
-        self.exponent = exponent
-
-    def __call__(self, number: int) -> int:
-        return number**self.exponent
+    cubes = run_tasks(process_pool(2), partial(pow, exp=3), range(20), done=nothing)
+    assert cubes == [number**3 for number in range(20)]
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,6 @@ def matching(data: Path, patterns: Sequence[str]) -> list[Path]:
 
 
 def hashes(data: Path, patterns: Sequence[str]) -> dict[str, str]:
-    """SHA-256 by name."""
     return {
         path.relative_to(data).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in matching(data, patterns)
@@ -119,7 +118,6 @@ def prepare(folder: Path) -> None:
 
 
 def enter(patch: pytest.MonkeyPatch, place: Path) -> None:
-    """Work in a place."""
     patch.chdir(place)
     patch.setenv("HELLOFRESH_DATA", str(place / "data"))
     patch.delenv("HELLOFRESH_CONFIG", raising=False)
@@ -141,7 +139,6 @@ class Trial:
     root: Path
 
     def run(self) -> int:
-        """The exit code."""
         return main([*self.step.command])
 
     def start(self, killed_at: int = 0) -> subprocess.Popen[bytes]:
@@ -242,7 +239,6 @@ def test_a_disk_that_is_full_or_cannot_be_written_is_named_and_leaves_whole_file
 
 
 def flipped(path: Path) -> None:
-    """One byte in the middle is another."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

@@ -77,12 +77,9 @@ class Builder:
                 }
                 for k, label in enumerate(self.labels(release))
             ]
+        kinds = ("prose", "list")
         return [
-            {
-                "survived_edits": 3 + k % 20,
-                "revert_delay_s": 60 * (1 + k % 50),
-                "paragraph_kind": ("prose", "list")[k % 2],
-            }
+            {"survived_edits": 3 + k % 20, "revert_delay_s": 60 * (1 + k % 50), "paragraph_kind": kinds[k % 2]}
             for k in range(len(release.samples))
         ]
 
@@ -120,15 +117,10 @@ class Builder:
         if len(single) > 1:
             keys = next(iter(single.values()))
             outputs[MAJORITY] = {key: plurality([by[key] for by in single.values()]) for key in keys}
-        if confident:
-            random = np.random.default_rng(seed)
-            single = {
-                prompt: {key: _stated(choice, random) for key, choice in by.items()} for prompt, by in single.items()
-            }
-        if certain:
-            single = {
-                prompt: {key: _certain(key, choice) for key, choice in by.items()} for prompt, by in single.items()
-            }
+        random = np.random.default_rng(seed)
+        for by in single.values() if confident or certain else ():
+            for key, choice in by.items():
+                by[key] = _stated(choice, random) if confident else _certain(key, choice)
         outputs |= single if len(single) > 1 else {SINGLE: next(iter(single.values()))}
         return Entry(
             system=name, team=team, provenance=provenance,
@@ -158,34 +150,13 @@ def _certain(key: str, choice: Choice) -> Choice:
 def full_entries(build: Builder, release: Release) -> list[Entry]:
     entries = []
     for number, (name, right) in enumerate((("alpha", 0.8), ("beta", 0.72), ("gamma", 0.6))):
+        known = name != "gamma"
         for k, regime in enumerate(("zero-shot", "web-search", "placebo")):
-            cost = None if name == "gamma" else 0.4 * (number + 1) * (k + 1)
-            entries.append(
-                build.entry(
-                    release,
-                    name,
-                    right + 0.04 * (regime == "web-search"),
-                    regime=regime,
-                    seed=10 * number + k,
-                    cost=cost,
-                    confident=name != "gamma",
-                    cutoff="unknown" if name == "gamma" else "2023-05-15",
-                )
-            )
+            cost, cutoff = (0.4 * (number + 1) * (k + 1), "2023-05-15") if known else (None, "unknown")
+            more = {"regime": regime, "seed": 10 * number + k, "cost": cost, "confident": known, "cutoff": cutoff}
+            entries.append(build.entry(release, name, right + 0.04 * (regime == "web-search"), **more))
     for seed, (instant, right) in enumerate((("post", 0.5), ("note", 0.54), ("decision", 0.58)), start=60):
         agent = build.entry(release, "alpha", right, regime="search-agent", seed=seed, prompts=("one",))
         entries.append(replace(agent, settings=f"before={instant}"))
-    entries.append(
-        build.entry(
-            release,
-            "their-system",
-            0.75,
-            regime="agent",
-            seed=77,
-            prompts=("one",),
-            provenance="uploaded",
-            team="A team",
-            certain=True,
-        )
-    )
-    return entries
+    theirs = {"regime": "agent", "seed": 77, "prompts": ("one",), "provenance": "uploaded", "team": "A team"}
+    return [*entries, build.entry(release, "their-system", 0.75, certain=True, **theirs)]

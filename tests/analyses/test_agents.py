@@ -9,7 +9,8 @@ import pytest
 
 from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.results.analyses import ANALYSES
-from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, SampleTrace
+from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, SampleTrace, compare_variants
+from hellofresh.results.analyses.base import compare_said
 from hellofresh.results.panel import PromptOutputs
 from hellofresh.stats.metrics import NO_ANSWER
 
@@ -78,9 +79,8 @@ def test_sources_are_counted_rated_and_averaged(given) -> None:
 
 def test_help_and_harm_are_told_apart_against_the_agents_own_offline_baseline(given) -> None:
     found = {row["search"]: row for row in rows(given, "gain")}
-    assert {name: row["n"] for name, row in found.items()} == {
-        "helped": 30, "hurt": 30, "right both ways": 60, "wrong both ways": 0,
-    }  # fmt: skip
+    counts = {"helped": 30, "hurt": 30, "right both ways": 60, "wrong both ways": 0}
+    assert {name: row["n"] for name, row in found.items()} == counts
     assert found["helped"]["source_bias"] == pytest.approx(-0.5)
     assert found["hurt"]["source_bias"] is None
     assert found["helped"]["against"] == "search-agent"
@@ -109,10 +109,8 @@ def test_certainty_is_that_of_the_answer_whatever_the_class_and_differences_are_
     table = ANALYSES["certainty"].run(given.panel).table.to_dicts()
     own = [row for row in table if row["against"] is None]
     agent, base = own[:5], own[5:]
-    assert [row["measure"] for row in agent] == [
-        "ECE, 10 bins of equal width", "ECE, 10 bins of equal mass", "ECE, 15 bins of equal width",
-        "ECE, 15 bins of equal mass", "Brier",
-    ]  # fmt: skip
+    errors = [f"ECE, {bins} bins of equal {kind}" for bins in (10, 15) for kind in ("width", "mass")]
+    assert [row["measure"] for row in agent] == [*errors, "Brier"]
     assert {row["n"] for row in agent} == {119}
     even, odd = 0.6 - 45 / 60, 0.9 - 45 / 59
     assert agent[0]["value"] == pytest.approx((60 * abs(even) + 59 * abs(odd)) / 119)
@@ -139,3 +137,27 @@ def test_certainty_of_results_is_averaged_over_samples_for_right_and_wrong_answe
     assert (right["answers"], right["n"], right["certainty"]) == ("right", 30, pytest.approx(0.8))
     assert (wrong["answers"], wrong["n"], wrong["certainty"]) == ("wrong", 30, pytest.approx(0.6))
     assert right["certainty_low"] <= right["certainty"] <= right["certainty_high"]
+
+
+DIRECTIONS = [((1, 2, 3), "f1 falls with n."), ((3, 2, 1), "f1 rises with n."), ((1, 3, 2), "f1 neither only")]
+
+
+@pytest.mark.parametrize(("numbers", "said"), DIRECTIONS)
+def test_variants_are_compared_with_the_first_and_whether_the_metric_follows_their_number(given, numbers, said) -> None:
+    agent, base = given.panel.systems
+    answers = np.where(np.arange(120) < 45, given.panel.labels, 1 - given.panel.labels).astype(np.int8)
+    worse = replace(base, origin="worse", said=(PromptOutputs.of("manual", answers),))
+    twin = (replace(base, said=(PromptOutputs.of("manual", np.where(answers < 0, 0, base.headline.answers)),)), worse)
+    panel = replace(given.panel, systems=(agent, *twin))
+    names = dict(zip(("agent", "base", "worse"), (f"n={number}" for number in numbers), strict=True))
+    found = compare_variants(replace(given, panel=panel), names)
+    one, two, three = found.table.to_dicts()
+    assert [row["variant"] for row in (one, two, three)] == list(names.values())
+    for row, system in ((two, twin[0]), (three, worse)):
+        made = compare_said(panel, system.headline, agent.headline, together=2)
+        assert row["value"] - one["value"] == pytest.approx(made.difference) == pytest.approx(row["difference"])
+        assert (row["p_value"], row["p_adjusted"]) == (made.p_value, made.adjusted)
+    assert (one["difference"], one["searches"], one["failed_searches"], one["sources"]) == (None, 1.0, 1, 90)
+    assert (one["silent"], two["silent"], two["searches"], two["sources"]) == (1 / 120, 0.0, 0.0, 0)
+    assert found.notes[-1].startswith(said)
+    assert compare_variants(given, {}).missing and not compare_variants(given, {"agent": "n=1"}).notes

@@ -15,12 +15,10 @@ import pytest
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import ConsoleShow
-from hellofresh.core.clock import now
 from hellofresh.core.files import read_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.steps import Steps, analyse_scored
-from hellofresh.releases.life.state import reveal
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.board.build import build_board
@@ -37,12 +35,8 @@ QUARTER = Quarter(2023, 2)
 @pytest.fixture
 def workspace(make: Any, place: Path) -> Workspace:
     """A quarter of notes, scored with two baselines, and revealed."""
+    make.scored(make.notes(5, 5), "coin", "always-yes")
     found: Workspace = make.workspace()
-    make.release(make.notes(5, 5), workspace=found)
-    for model in ("coin", "always-yes"):
-        evaluate(found, Evaluation(QUARTER, get_task("x-notes"), model), lambda _: None)
-    reveal(found, QUARTER, get_task("x-notes"), now())
-    score_quarter(found, QUARTER, place / "none")
     return found
 
 

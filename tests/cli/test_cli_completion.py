@@ -38,7 +38,6 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def completed(line: str, data: Path) -> list[str]:
-    """What bash offers after a line."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "HELLOFRESH_DATA": str(data)}
     bash = shutil.which("bash")

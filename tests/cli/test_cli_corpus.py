@@ -53,17 +53,6 @@ def test_retrievers_are_compared_with_intervals_and_their_rankings_written(
     assert "95% interval" in cli(*command)
 
 
-def test_a_pool_is_built_from_corpora(source: Path, cli: Cli, tmp_path: Path) -> None:
-    cli("corpus", "import", "jsonl", source, "--name", "small")
-    others = [{"id": str(n), "title": f"Other {n}", "text": f"Something else, number {n}."} for n in range(30)]
-    write_rows(tmp_path / "others.jsonl", others)
-    cli("corpus", "import", "jsonl", tmp_path / "others.jsonl", "--name", "others")
-    build = ("corpus", "import", "pool", "small", "others", "--name", "pool", "--size", "60")
-    first = cli.json(*build)
-    assert first["documents"] == 60
-    assert cli.json(*build) == first
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

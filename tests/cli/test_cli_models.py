@@ -62,7 +62,6 @@ def chat() -> Iterator[Any]:
 
 @pytest.fixture
 def notes(make: Any) -> None:
-    """Four notes, released."""
     make.release(make.notes(2, 2, months=(4,)))
 
 

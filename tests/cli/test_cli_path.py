@@ -43,7 +43,6 @@ def test_a_first_board_stands_before_a_language_model_is_asked(
 
 @pytest.fixture
 def at_finished(finished: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> Path:
-    """The finished workspace, set for commands."""
     monkeypatch.chdir(root)
     monkeypatch.setenv("HELLOFRESH_DATA", str(finished))
     return finished

@@ -90,7 +90,7 @@ def test_a_wiki_is_asked_once_a_quarter_is_decided_and_afresh_then(tmp_path: Pat
 
 @pytest.mark.parametrize("configured", [False, True])
 def test_on_all_days_of_three_years_every_quarter_that_ended_without_a_release_is_listed_and_late_ones_come_first(
-    make, monkeypatch, configured: bool
+    make, thorough: bool, configured: bool
 ) -> None:
     workspace, rule, released = make.workspace(), CalendarRule(), (Quarter(2023, 2), Quarter(2024, 1))
     for quarter in released:
@@ -99,7 +99,7 @@ def test_on_all_days_of_three_years_every_quarter_that_ended_without_a_release_i
                      quarter=quarter)  # fmt: skip
     said = {"x-notes": {"dump": "d"}, "claims": {"feed": ["f"]}} if configured else {}
     settings = Settings(sources=SourceSettings.model_validate(said))
-    for number in range(3 * 366):
+    for number in range(0, 3 * 366, 1 if thorough else 4):
         moment = datetime(2023, 7, 1, 12, tzinfo=UTC) + timedelta(days=number)
         states = quarter_states(workspace, settings, moment)
         listed = {(state.quarter, state.task) for state in states}

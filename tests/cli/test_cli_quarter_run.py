@@ -125,6 +125,7 @@ def test_a_broken_provider_is_named_and_stops_nothing_else(days: Days) -> None:
 
 
 def test_a_broken_source_leaves_out_what_rests_on_it_and_no_more(days: Days) -> None:
+    days.configure("always-yes", "coin", more="analyses = false")
     days.run("2026-07-22T06:00:00Z")
     shutil.rmtree(days.folder / "source/x-notes")
     states = days.states(days.run("2026-10-23T06:00:00Z", code=1))
@@ -140,7 +141,6 @@ def test_two_at_once_are_refused(days: Days) -> None:
 
 @pytest.fixture
 def hook(monkeypatch, serve) -> list[str]:
-    """What a chat hook was told."""
     told: list[str] = []
 
     def hear(_path: str, _headers: object, body: bytes) -> tuple[int, bytes]:

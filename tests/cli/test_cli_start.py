@@ -38,7 +38,6 @@ LOADED = "import sys; print(*sys.modules)"
 
 
 def loaded(code: str) -> set[str]:
-    """The modules that a process has loaded after some code."""
     done = subprocess.run([sys.executable, "-c", f"{code}\n{LOADED}"], capture_output=True, text=True, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
@@ -97,7 +96,6 @@ def test_a_command_loads_only_its_own_handlers() -> None:
 
 
 def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Every command below a parser."""
     nouns = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not nouns:
         yield parser

@@ -142,7 +142,6 @@ def test_the_ids_tell_the_quarter(run, tmp_path, make) -> None:
 
 @pytest.fixture
 def served(at, tmp_path, serve) -> str:
-    """The address of the released samples."""
     return serve(tmp_path / "data" / "releases")
 
 

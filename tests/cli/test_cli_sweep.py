@@ -29,7 +29,6 @@ SWEEP = ("sweep", "--edition", "2023Q2", "--task", "x-notes", "--model", "search
 
 
 def search_twice(request: Request) -> Answer:
-    """Two searches, then a decision."""
     turn = sum(message.role == "assistant" for message in request.messages)
     text = (*("SEARCH: river silt", "SEARCH: salt water"), "Decision: helpful")[turn]
     if request.messages[0].text.startswith("QUERY"):

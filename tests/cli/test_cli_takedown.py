@@ -117,7 +117,6 @@ def workspace(revealed: Path, place, monkeypatch) -> Workspace:
 
 
 def under(note):
-    """The note under the post with the text."""
     post = type(note.post)("777", note.post.date, TEXT)
     return type(note)(
         **{name: getattr(note, name) for name in ("id", "task", "edition", "period", "date", "license", "note")},

@@ -52,7 +52,6 @@ class Life:
         return self.folder / "submissions"
 
     def outside(self, place: str = ENTRY, *, flip: bool = False) -> Path:
-        """The folder of a submission, not yet handed in."""
         folder = self.folder / "outside" / str(QUARTER) / place
         ids = [row["id"] for row in read_jsonl(self.workspace.release(QUARTER, "x-notes") / "samples.jsonl")]
         rows = [{"id": key, "label": int(k % 3 == 0) ^ flip} for k, key in enumerate(ids)]
@@ -68,7 +67,6 @@ class Life:
         return found
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the workspace and the submissions."""
         roots = (self.workspace.root, self.submissions)
         return {str(path): path.read_bytes() for root in roots for path in sorted(root.rglob("*")) if path.is_file()}
 
@@ -134,14 +132,11 @@ def test_a_clock_behind_the_records_is_an_error_that_names_both_times_and_change
 
 def test_each_kind_of_record_holds_the_clock(life: Life, make) -> None:
     """The newest of receipts, takedowns, reveals and runs; one second before it is refused, the second itself taken."""
-    found: list[tuple[str, str]] = [("the reveal of x-notes 2023Q2", "2023-10-22T00:00:00Z")]
-    path = life.submissions / str(QUARTER) / ENTRY / "receipt.json"
-    write_json(path, {**read_json(path), "received": "2024-02-01T00:00:00Z"})
-    found.append((f"the receipt of {ENTRY} for 2023Q2", "2024-02-01T00:00:00Z"))
-    for what, moment in found[1:]:
-        for seconds, expected in ((-1, 2), (0, 0)):
-            life.clock((parse_utc(moment) + timedelta(seconds=seconds)).isoformat())
-            assert (what in life.cli("board", "build", code=expected)) == (expected == 2)
+    path, moment = life.submissions / str(QUARTER) / ENTRY / "receipt.json", "2024-02-01T00:00:00Z"
+    write_json(path, {**read_json(path), "received": moment})
+    for seconds, expected in ((-1, 2), (0, 0)):
+        life.clock((parse_utc(moment) + timedelta(seconds=seconds)).isoformat())
+        assert (f"the receipt of {ENTRY} for 2023Q2" in life.cli("board", "build", code=expected)) == (expected == 2)
     life.clock("2024-03-01T00:00:00Z")
     life.cli("release", "takedown", "xn-1", "--reason", "why", code=1)  # scoring finds another receipt than published
     life.clock("2024-02-29T23:59:59Z")

@@ -39,7 +39,6 @@ HERE = ("--edition", "rumours@50")
 
 
 def blocks(language: str) -> list[str]:
-    """The code of the page, in order."""
     return re.findall(rf"```{language}\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
 
 
@@ -68,7 +67,6 @@ class Place:
     file: Path
 
     def run(self, *arguments: str) -> None:
-        """A command that must succeed."""
         assert main(list(arguments)) == 0, arguments
 
 
@@ -146,7 +144,6 @@ def test_a_data_set_of_another_package_goes_from_import_to_the_board_and_its_sta
 
 
 def installed(folder: Path, program: str, **variables: str) -> str:
-    """What a process prints that has the packages of a folder."""
     root = str(DOCUMENT.parents[1])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), root])}
     environment |= {"HELLOFRESH_DATA": str(folder / "data"), **variables}

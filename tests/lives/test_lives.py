@@ -169,7 +169,6 @@ class World:
         return any((self.release / name).is_file() for name in ("labels.jsonl", "outcomes.jsonl"))
 
     def sample(self, place: int) -> str:
-        """An id of the samples that are there now."""
         edition, task, split = self.place
         return load_release(self.workspace, edition, get_task(task), split).samples[place].id
 
@@ -204,7 +203,6 @@ def evaluate(world: World) -> None:
 
 
 def submit(world: World) -> None:
-    """A submission with an answer to every sample."""
     life, task = world.life, get_task(world.life.task)
     rows: list[dict[str, object]] = []
     for row in read_jsonl(world.release / "samples.jsonl"):
@@ -302,7 +300,6 @@ def score(world: World) -> None:
 
 
 def pages(world: World) -> None:
-    """The static copy names who was scored, and as many samples as there are."""
     shown = "".join(path.read_text() for path in (world.folder / "site").rglob("*.html"))
     if world.life.task != "corrections":
         assert "Hashes" in shown
@@ -395,7 +392,6 @@ def sources(built_once: Callable[[str, Callable[[Path], None]], Path]) -> Path:
 
 @pytest.fixture(scope="session")
 def lived(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], World]]:
-    """Lives through a row, once."""
     worlds: dict[str, World] = {}
 
     def live(name: str) -> World:

@@ -48,6 +48,7 @@ from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, 
 from hellofresh.models import Answer, CallError, Finish, Limits, ModelSpec, Price, Request
 from hellofresh.runs.pace import Patience
 from hellofresh.tasks.samples import to_json
+from tests.conftest import Cli
 from tests.fakes import FakeModel
 
 RUBRIC = load_rubric("correction-13")
@@ -282,9 +283,7 @@ def released(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Rat
 
 
 @pytest.mark.integration
-def test_known_biases_are_caught_on_the_released_study_and_none_is_seen_where_there_is_none(
-    released: RatedStudy,
-) -> None:
+def test_known_biases_are_caught_on_the_released_study_and_no_others(released: RatedStudy) -> None:
     words = {item.id: len(item.text.split()) for item in read_responses(released.files)}
     plain = rated_study(released, "plain", lambda _, __, people: people)
     found = judge_biases(plain, "plain", words, own_systems=["gpt-4"])
@@ -302,9 +301,7 @@ def by_hash(text: str) -> float:
 
 
 @pytest.mark.integration
-def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do_and_length_does_not_explain_it(
-    released: RatedStudy,
-) -> None:
+def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do_beyond_length(released: RatedStudy) -> None:
     judges = {
         "good": lambda _, count, people: people + 2 * by_hash(f"{people} {count}"),
         "chance": lambda system, count, _: (count * 7 + len(system)) % 11,
@@ -378,7 +375,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "examples" / "sources_judge.py"
 
 
 @pytest.fixture
-def workspace(small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def workspace(small_study: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A study, and the package of docs/examples that adds a judge."""
     found = {"sources": runpy.run_path(str(GUIDE))["sources"], "nobody": lambda _: []}
 
@@ -388,19 +385,14 @@ def workspace(small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda self: found[self.value])
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    place = Workspace(tmp_path / "data")
-    import_muse(place, read_muse(small_study))
-    return place
+    return import_muse(Workspace(place / "data"), read_muse(small_study)).files.workspace
 
 
-def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, capsys) -> None:
-    assert main(["judge", "--by", "sources", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"judge": "sources", "ratings": 15, "without_value": 0}
+def test_a_judge_of_another_package_rates_beside_people(workspace: Workspace, cli: Cli) -> None:
+    assert cli.json("judge", "--by", "sources") == {"judge": "sources", "ratings": 15, "without_value": 0}
     study = read_study(workspace, MUSE_EDITION, "corrections")
     assert {"sources", "pair1-rater1"} <= set(study.ratings["judge"])
-    assert main(["rate", "report", "--kind", "judges"]) == 0
-    assert "sources (rule)" in capsys.readouterr().out
+    assert "sources (rule)" in cli("rate", "report", "--kind", "judges")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging import muse
@@ -24,6 +23,7 @@ from hellofresh.judging.comparison import (
 from hellofresh.judging.muse import MUSE_EDITION, MUSE_TASK, SYSTEMS, MuseStudy, import_muse, read_muse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatingPhase, check_ratings, read_responses, read_samples, read_study
+from tests.conftest import Cli
 
 RUBRIC = load_rubric("correction-13")
 MAIN_SYSTEMS = ("muse", "laypeople-high", "gpt-4", "laypeople-average")
@@ -47,9 +47,7 @@ def test_the_small_study_is_read_as_it_was_written(small_study: Path) -> None:
     assert sorted(links) == ["https://example.org/a", "https://example.org/a [2]"]
 
 
-def test_what_two_people_rated_counts_once_and_a_shared_response_for_both_systems_where_asked(
-    small_study: Path,
-) -> None:
+def test_what_two_people_rated_counts_once_and_a_shared_response_for_both_systems(small_study: Path) -> None:
     study, overall = read_muse(small_study), RUBRIC.criterion("overall")
     weights = study.ratings.group_by("response", "link", "criterion").agg(pl.col("weight").sum())
     assert weights["weight"].unique().to_list() == [1]
@@ -112,36 +110,30 @@ def test_an_imported_study_reads_as_it_was_and_again_gives_the_same_bytes(small_
 
 
 @pytest.mark.parametrize("form", ["honest", "published"])
-def test_the_report_tests_the_best_system_against_the_others_within_each_part(
-    small_study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
-) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    import_muse(Workspace(tmp_path / "data"), read_muse(small_study))
-    assert main(["rate", "report", "--edition", str(MUSE_EDITION), "--p-values", form]) == 0
-    said = capsys.readouterr().out
+def test_the_report_tests_the_best_system_within_each_part(small_study: Path, place: Path, cli: Cli, form: str) -> None:
+    import_muse(Workspace(place / "data"), read_muse(small_study))
+    said = cli("rate", "report", "--edition", str(MUSE_EDITION), "--p-values", form)
     assert "muse against the others by modality: p by Mann-Whitney" in said
-    assert sum(line.startswith(("unimodal ", "multimodal ")) for line in said.splitlines()) >= 3
+    assert sum(line.startswith(("unimodal ", "multimodal ")) for line in cli.out.splitlines()) >= 3
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "says"),
-    [
-        ("criterion", "beauty", "does not have"),
-        ("value", 11.0, "scale"),
-        ("value", 2.5, "scale"),
-        ("value", float("nan"), "scale"),
-        ("link", "https://example.org", "link"),
-        ("kind", "oracle", "kind"),
-        ("phase", "later", "phase"),
-        ("weight", 0.0, "weight"),
-    ],
+BROKEN = (
+    ("criterion", "beauty", "does not have"),
+    *(("value", value, "scale") for value in (11.0, 2.5, float("nan"))),
+    ("link", "https://example.org", "link"),
+    ("kind", "oracle", "kind"),
+    ("phase", "later", "phase"),
+    ("weight", 0.0, "weight"),
 )
-def test_a_rating_that_breaks_the_rubric_is_named(small_study: Path, column: str, value: object, says: str) -> None:
+
+
+def test_a_rating_that_breaks_the_rubric_is_named(small_study: Path) -> None:
     ratings = read_muse(small_study).ratings
     first = pl.int_range(pl.len()) == ratings["criterion"].to_list().index("overall")
-    changed = ratings.with_columns(pl.when(first).then(pl.lit(value)).otherwise(pl.col(column)).alias(column))
-    with pytest.raises(DataError, match=says):
-        check_ratings(changed, RUBRIC, where="here")
+    for column, value, says in BROKEN:
+        changed = ratings.with_columns(pl.when(first).then(pl.lit(value)).otherwise(pl.col(column)).alias(column))
+        with pytest.raises(DataError, match=says):
+            check_ratings(changed, RUBRIC, where="here")
     with pytest.raises(DataError, match="twice"):
         check_ratings(pl.concat([ratings, ratings.head(1)]), RUBRIC, where="here")
 
@@ -163,20 +155,12 @@ def test_the_released_study_gives_the_published_means(released: MuseStudy) -> No
 
 @pytest.mark.integration
 def test_the_released_study_gives_the_published_kappas(released: MuseStudy) -> None:
-    published = {
-        "overall": 0.51,
-        "informativeness": 0.50,
-        "comprehensiveness": 0.46,
-        "text-relevance": 0.41,
-        "accuracy": 0.40,
-        "explicitness": 0.34,
-        "reachability": 0.79,
-        "credibility": 0.31,
-    }
+    names = ("overall", "informativeness", "comprehensiveness", "text-relevance", "accuracy", "explicitness")
+    names += ("reachability", "credibility")
     found = {item.criterion.id: item.agreement for item in agreement_by_criterion(released.ratings, RUBRIC)}
-    for name, kappa in published.items():
-        assert found[name].mean == pytest.approx(kappa, abs=0.005), name
-        assert len(found[name].by_pair) == 5
+    published = [0.51, 0.50, 0.46, 0.41, 0.40, 0.34, 0.79, 0.31]
+    assert [found[name].mean for name in names] == pytest.approx(published, abs=0.005)
+    assert {len(found[name].by_pair) for name in names} == {5}
 
 
 @pytest.mark.integration
@@ -219,19 +203,14 @@ def test_the_released_study_gives_the_published_means_of_parts_within_a_tenth(re
     def parts(name: str) -> list[tuple[int, float]]:
         of_sample = {post.sample: str(getattr(post, name)) for post in released.posts}
         found = system_means(rated, RUBRIC.criterion("overall"), ["muse"], of_sample)
-        return [
-            (item.posts, item.mean.value)
-            for item in sorted(found, key=lambda item: (-item.posts, item.part))
-            if item.part != "Other"
-        ]
+        ordered = sorted(found, key=lambda item: (-item.posts, item.part))
+        return [(item.posts, item.mean.value) for item in ordered if item.part != "Other"]
 
-    modality = parts("modality")
+    modality, domains = parts("modality"), [mean for _, mean in parts("domain")]
     assert [posts for posts, _ in modality] == [155, 77]
     assert [mean for _, mean in modality] == pytest.approx([8.4, 7.5], abs=0.09)
-    domains = dict(zip(("politics", "crime", "economy", "social", "health"), parts("domain"), strict=True))
-    assert [domains[name][1] for name in ("politics", "economy", "crime", "social", "health")] == pytest.approx(
-        [8.4, 8.5, 7.8, 7.7, 8.1], abs=0.09
-    )
+    politics, crime, economy, social, health = domains
+    assert [politics, economy, crime, social, health] == pytest.approx([8.4, 8.5, 7.8, 7.7, 8.1], abs=0.09)
 
 
 @pytest.mark.integration

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from hellofresh.cli import main
+from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import assign, close_study, open_study, page_folder
 from hellofresh.judging.references import labels_are_secret, refuse_before_reveal
 from hellofresh.judging.study import StudyFiles, read_responses, read_study
+from tests.conftest import Cli
 from tests.ratings.rating import full_answers, responses, samples, submission
 
 QUARTER = Quarter(2026, 3)
@@ -35,9 +35,8 @@ def closed(workspace: Workspace, edition=QUARTER, task: str = "x-posts") -> Stud
 
 
 @pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    return Workspace(tmp_path / "data")
+def workspace(place: Path) -> Workspace:
+    return Workspace(place / "data")
 
 
 def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again(workspace: Workspace) -> None:
@@ -56,17 +55,13 @@ def test_a_study_that_is_closed_before_the_reveal_stays_private_and_closes_again
 
 
 @pytest.mark.parametrize("report", [[], ["--kind=standings"], ["--kind=judges"], ["--export=out.jsonl"]])
-def test_figures_by_system_wait_for_the_reveal_unless_in_private(
-    workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_figures_by_system_wait_for_the_reveal_unless_in_private(workspace: Workspace, cli: Cli, report) -> None:
     closed(workspace)
-    assert main(["rate", "report", *STUDY, "--json", *report]) != 0
-    said = capsys.readouterr()
-    assert "not revealed" in said.err and "--private" in said.err and "first" not in said.out
-    assert not (tmp_path / "out.jsonl").exists()
-    assert main(["rate", "report", *STUDY, "--json", "--private", *report]) == 0
-    assert main(["rate", "report", *STUDY, "--kind=agreement"]) == 0
+    said = cli("rate", "report", *STUDY, "--json", *report, code=1)
+    assert "not revealed" in said and "--private" in said and "first" not in cli.out
+    assert not Path("out.jsonl").exists()
+    cli("rate", "report", *STUDY, "--json", "--private", *report)
+    cli("rate", "report", *STUDY, "--kind=agreement")
 
 
 def test_it_is_said_from_when_figures_are_public(make) -> None:
@@ -78,16 +73,8 @@ def test_it_is_said_from_when_figures_are_public(make) -> None:
     assert built and caught.value.expected == "their reveal, from 2023-10-22T00:00:00Z on"
 
 
-def test_a_study_set_up_from_files_has_standings_and_names_whom_its_report_leaves_out(
-    workspace: Workspace, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from hellofresh.core.editions import Frozen
-
+def test_a_study_set_up_from_files_names_whom_its_report_leaves_out(workspace: Workspace, cli: Cli) -> None:
     closed(workspace, Frozen("corrections", "7"), "corrections")
-    own = ["--edition", "corrections@7"]
-    capsys.readouterr()
-    assert main(["rate", "report", *own, "--kind", "standings", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {row["system"] for row in rows} == {"first", "second", "third"}
-    assert main(["rate", "report", *own]) == 0
-    assert "third is left out: it has responses of its own to 1 of 6 posts" in capsys.readouterr().err
+    report = ("rate", "report", "--edition", "corrections@7")
+    assert {row["system"] for row in cli.json(*report, "--kind", "standings")} == {"first", "second", "third"}
+    assert "third is left out: it has responses of its own to 1 of 6 posts" in cli(*report)

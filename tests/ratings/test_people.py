@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import DataError, SubmissionError, UsageError
 from hellofresh.judging.comparison import of_systems, system_means
-from hellofresh.judging.people import assign, close_study, deal, export_study, open_study, page_folder, progress
+from hellofresh.judging.people import (
+    OpenStudy,
+    assign,
+    close_study,
+    deal,
+    export_study,
+    open_study,
+    page_folder,
+    progress,
+)
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import RatingPhase, read_study
 from hellofresh.judging.submitted import RaterSheet, Step, SubmittedAnswers, check_answers
@@ -30,7 +39,7 @@ KILLS = int(os.environ.get("HELLOFRESH_KILLS", "150"))
 
 @settings(max_examples=40)
 @given(st.integers(4, 120), st.sampled_from([2, 4, 10]), st.sampled_from([0.0, 0.3, 1.0]), st.integers(0, 3))
-def test_every_sample_is_dealt_to_one_pair_and_the_share_to_both(
+def test_samples_are_dealt_to_one_pair_and_the_share_to_both(
     count: int, raters: int, share: float, onboarding: int
 ) -> None:
     names = [f"s{k}" for k in range(count)]
@@ -61,12 +70,8 @@ def test_numbers_that_make_no_sense_are_refused(raters: int, share: float, onboa
 def test_the_pages_folder_names_no_system_no_rater_and_no_token(tmp_path: Path) -> None:
     files, access, study = assigned(tmp_path)
     held = b"".join(path.read_bytes() for path in page_folder(files).rglob("*") if path.is_file()).decode()
-    for secret in (
-        *(f'"{system}"' for system in SYSTEMS),
-        *(who.name for who in access),
-        *(who.token for who in access),
-    ):
-        assert secret not in held
+    secrets = [f'"{system}"' for system in SYSTEMS] + [part for who in access for part in (who.name, who.token)]
+    assert not [secret for secret in secrets if secret in held]
     assert {path.name for path in files.private.iterdir()} == {"page", "key.parquet", "raters.json"}
     for path in files.private.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
@@ -108,11 +113,17 @@ def test_what_is_submitted_becomes_ratings_with_their_systems(tmp_path: Path) ->
     assert "Name 0" not in (tmp_path / "out.jsonl").read_text()
 
 
-def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_path: Path) -> None:
-    files, _, study = assigned(tmp_path)
+def rate_first(study: OpenStudy) -> str:
+    """The first rater's first response is rated; gives its id."""
     plan = study.assignments.raters[0]
     _, response = next(plan.responses)
     study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
+    return response
+
+
+def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_path: Path) -> None:
+    files, _, study = assigned(tmp_path)
+    rate_first(study)
     with pytest.raises(UsageError, match="not rated yet"):
         close_study(files, secret=False)
     assert not study.is_closed
@@ -124,9 +135,7 @@ def test_a_study_is_closed_only_when_it_is_complete_or_that_is_not_wanted(tmp_pa
 
 def test_a_response_that_is_gone_and_that_nobody_rated_does_not_stop_the_closing(tmp_path: Path) -> None:
     files, _, study = assigned(tmp_path)
-    plan = study.assignments.raters[0]
-    _, response = next(plan.responses)
-    study.sheet(plan).append(submission(response, full_answers(RUBRIC, study.responses[response].sources)))
+    response = rate_first(study)
     path = page_folder(files) / "responses.jsonl"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if json.loads(line)["id"] == response))
@@ -234,14 +243,9 @@ def killed_while_submitting(path: Path, after: int) -> int:
     """Kill a process that submits without end; returns what it last said was stored."""
     command = [sys.executable, "-c", WRITER, str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        said = 0
-        for line in process.stdout:
-            said = int(line)
-            if said >= after:
-                os.kill(process.pid, 9)
-                break
-        rest = process.stdout.read().split()
-    return int(rest[-1]) if rest else said
+        said = next(line for line in process.stdout if int(line) >= after)
+        os.kill(process.pid, 9)
+        return int((said + process.stdout.read()).split()[-1])
 
 
 @pytest.mark.parametrize("kills", [3, pytest.param(KILLS, marks=pytest.mark.soak)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from hellofresh.cli import main
 from hellofresh.core.clock import now
-from hellofresh.core.files import read_jsonl
+from hellofresh.core.files import read_jsonl, write_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
@@ -49,11 +48,9 @@ def edits(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
     assert main(["evaluate", *EDITION, "--model", "scripted", "--regime", "propose"]) == 0
     (run,) = workspace.runs.iterdir()
-    rows = [
-        {**row, "text": f"A clearer paragraph, {row['id']}.", "status": "answered"}
-        for row in read_jsonl(run / "predictions.jsonl")
-    ]
-    (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows))
+    rows = list(read_jsonl(run / "predictions.jsonl"))
+    said = ({**row, "text": f"A clearer paragraph, {row['id']}.", "status": "answered"} for row in rows)
+    write_jsonl(run / "predictions.jsonl", said)
     return workspace
 
 
@@ -116,16 +113,15 @@ def test_the_model_sees_the_paragraph_and_not_the_edit(make) -> None:
     assert "A paragraph about a river." in str(message) and "SECRET WORDS" not in str(message)
 
 
+LINK = ("https://a.example/x",)
+
+
 @pytest.mark.parametrize(
     ("said", "text", "sources"),
     [
         ("It rises.", "It rises.", ()),
-        (
-            "Paragraph: It\nrises.\n\nSources:\n- https://a.example/x, https://a.example/x",
-            None,
-            ("https://a.example/x",),
-        ),
-        ("It rises.\n**Source:** (https://a.example/x).", None, ("https://a.example/x",)),
+        ("Paragraph: It\nrises.\n\nSources:\n- https://a.example/x, https://a.example/x", None, LINK),
+        ("It rises.\n**Source:** (https://a.example/x).", None, LINK),
         ("It rises. Sources of water: many.", "It rises. Sources of water: many.", ()),
         ("Sources: none", None, ()),
     ],

@@ -11,19 +11,22 @@ import pytest
 
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.comparison import LEAST_PEOPLE, LEAST_RATINGS, bridged_means
+from hellofresh.judging.model_judge import keep_ratings
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
+from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.rubric import load_rubric
-from hellofresh.judging.study import KEY, RatedStudy, write_table
+from hellofresh.judging.study import KEY, JudgeKind, RatedStudy, Rating, StudyFiles, read_responses, write_table
 from hellofresh.releases.life.load import Release, load_release
 from hellofresh.results.build import build_panel
 from hellofresh.results.entries import Entry
 from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import rated_names, scorable
+from hellofresh.results.rated_entries import rated_names, scorable, study_of_responses
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.outputs import Response
+from tests.fakes import refused
 from verifier.checks import verify_release
 
 TASK = get_task("corrections")
@@ -39,9 +42,7 @@ def entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
     return scorable(workspace, release, [])[0]
 
 
-def test_a_run_or_submission_that_was_rated_is_scored_as_itself_and_another_text_is_not(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_what_was_rated_is_scored_as_itself_and_another_text_is_not(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path)
     (muse,) = [entry for entry in entries_of_study(workspace, release) if entry.system == "muse"]
     (said,) = muse.outputs.values()
@@ -70,9 +71,7 @@ def test_the_headline_is_the_rubrics_overall_criterion() -> None:
     assert TASK.headline.title == overall.title
 
 
-def test_a_release_has_only_posts_that_count_and_entries_hold_responses_and_mean_ratings(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_a_release_has_only_posts_that_count_and_entries_hold_mean_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     assert [sample.id for sample in release.samples] == [f"mp-160000000000000000{k}" for k in (1, 2, 3)]
     assert {sample.text for sample in release.samples} == {""}
@@ -116,9 +115,7 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     assert all(np.isfinite(row.mean) for row in rows)
 
 
-def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_ratings(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_scores_of_a_rated_release_follow_from_its_published_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, _, _ = imported(small_study, tmp_path / "data")
     scored = score_quarter(workspace, MUSE_EDITION, tmp_path / "submissions")
     publish_results(workspace, scored)
@@ -128,6 +125,29 @@ def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_rat
     assert not any("scores of corrections" in what for check in checks for what in check.unchecked)
     (workspace.root / "releases" / str(MUSE_EDITION) / "ratings" / "corrections.parquet").unlink()
     assert not all(check.ok for check in verify_release(workspace.release(MUSE_EDITION, "corrections")))
+
+
+def test_the_study_of_responses_is_that_of_people_or_made_anew(small_study: Path, tmp_path: Path) -> None:
+    workspace, kept, release = imported(small_study, tmp_path / "data")
+    said = [SystemResponse("p1", "one", "A text.", ("u", "u")), SystemResponse("p9", "one", "Of no sample.")]
+    theirs = study_of_responses(workspace, release, said, {"p1": "P"}, corrections.RUBRIC)
+    assert theirs.ratings.height == kept.ratings.height
+    refused("other-rubric", study_of_responses, workspace, release, said, {"p1": "P"}, "proposal-5")
+    fresh = Workspace(tmp_path / "fresh")
+    made = study_of_responses(fresh, release, said, {"p1": "P"}, corrections.RUBRIC)
+    (response,) = read_responses(made.files)
+    assert (response.sample, response.text, response.sources) == ("p1", "A text.", ("u",))
+    assert made.key.rows() == [(response.id, "p1", "one", "")]
+    judged = {"sample": "p1", "response": response.id, "judge": "m", "kind": JudgeKind.MODEL, "criterion": "overall"}
+    keep_ratings(made, "m", [Rating(value=3.0, **judged)])
+    for text, left in (("A text.", 1), ("Another.", 0)):
+        again = study_of_responses(fresh, release, [replace(said[0], text=text)], {"p1": "P"}, corrections.RUBRIC)
+        assert again.ratings.height == left  # no rating goes over to another text
+    for code, some in (("no-responses", said[1:]), ("duplicate-id", said[:1] * 2)):
+        refused(code, study_of_responses, fresh, release, some, {"p1": "P"}, corrections.RUBRIC)
+    other = Workspace(tmp_path / "rating")
+    StudyFiles(other, MUSE_EDITION, TASK.name).private.mkdir(parents=True)
+    refused("open-study", study_of_responses, other, release, said, {"p1": "P"}, corrections.RUBRIC)
 
 
 # --- Means of what is helpful to people who disagree, in a study of people of two camps.

@@ -26,9 +26,8 @@ AT = "2026-11-22T10:00:0{}.000Z"
 
 def line(study: OpenStudy, response: str, number: int = 0, *, step: str = Step.SUBMITTED, **more) -> dict[str, object]:
     answers = full_answers(study.rubric, study.responses[response].sources, overall=more.pop("overall", 7))
-    said = (
-        {"values": {}, "links": {}, "comment": ""} if step == Step.UNDONE else json.loads(json.dumps(to_json(answers)))
-    )
+    none = {"values": {}, "links": {}, "comment": ""}
+    said = none if step == Step.UNDONE else json.loads(json.dumps(to_json(answers)))
     usual = {"id": f"{number:032x}", "step": step, "response": response, "answers": said, "seconds": 1.5}
     return {**usual, "at": AT.format(number % 10), **more}
 
@@ -57,10 +56,8 @@ def test_every_rubric_has_two_worked_examples_that_answer_all_that_is_asked() ->
         guide = parse_guide(guide_source(name), rubric, where=name)
         assert guide.instructions and len(guide.examples) == 2
         for example in guide.examples:
-            values = {
-                key: rubric.criterion(key).value_of(value) if isinstance(value, str) else value
-                for key, value in example.answers.items()
-            }
+            said = example.answers.items()
+            values = {key: rubric.criterion(key).value_of(v) if isinstance(v, str) else v for key, v in said}
             asked = [item.id for item in rubric.criteria if item.unit == "response" and rubric.asked(item, values)]
             assert list(values) == asked
             assert all(rubric.criterion(key).accepts(value) for key, value in values.items())
@@ -199,9 +196,7 @@ def test_only_the_page_itself_hands_over_by_its_own_host_with_its_token(tmp_path
             (own, f"http://{own}", token + "x"),
         ):
             await post(body, host, origin, given)
-        assert not any(
-            study.sheet(plan).lines() for plan in study.assignments.raters if list(study.sheet(plan).lines())
-        )
+        assert not any(list(study.sheet(plan).lines()) for plan in study.assignments.raters)
         await post(body, own, f"http://{own}", token)
         await post({"lines": [], "all": True}, "rate.example.org", "https://rate.example.org", token)
         await post([], own, f"http://{own}", token)

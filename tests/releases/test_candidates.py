@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.calendar import CalendarRule
@@ -92,21 +92,6 @@ def test_it_adds_up_or_is_refused(drops: tuple[Drop, ...], kept: dict[str, dict[
         assert funnel.dropped + funnel.total_kept == funnel.rows_in
     else:
         refused("funnel", Funnel, "rows", total + off, drops, kept)
-
-
-@given(DROPS, KEPT)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_it_reads_back_from_the_account_that_it_was_written_to(
-    tmp_path: Path, drops: tuple[Drop, ...], kept: dict[str, dict[int, int]]
-) -> None:
-    total = sum(drop.count for drop in drops) + sum(sum(labels.values()) for labels in kept.values())
-    funnel = Funnel("rows", total, drops, kept, {"pages": 3})
-    said = CollectionAccount(
-        task="x-notes", quarter="2023Q2", source="dump", sources=(), parameters={"a": [1, None]}, funnel=funnel,
-        warnings=("odd",), files={},
-    )  # fmt: skip
-    said.write(tmp_path / "account.json")
-    assert read_account_file(tmp_path / "account.json") == said
 
 
 def test_both_labels_are_counted_in_every_period(make) -> None:

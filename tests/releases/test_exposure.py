@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -120,6 +121,7 @@ def test_what_a_split_of_another_quarter_has_is_left_out_and_counted_also_after_
     make: Maker, notes_task
 ) -> None:
     make.release(notes(make, FIRST, range(8)), quarter=FIRST)
+    (make.workspace().root / "private/exposure.parquet").unlink()
     take_down(make.workspace(), FIRST, notes_task, {"xn-1": "asked"}, FIRST.end)
     later = [
         *notes(make, SECOND, range(6), first=100),
@@ -169,8 +171,9 @@ def test_a_text_near_equal_to_one_that_was_taken_down_is_left_out(make: Maker) -
     fresh = [claim(f"f{n}", f"lake {n} is {n + 3} miles from the {n * n} sea", SECOND, n % 3) for n in range(6)]
     assert make.release([*again, *fresh], quarter=SECOND).left_out == 3
     assert groups(make, SECOND, "claims") == {f"claim f{n}" for n in range(6)}
-    kept = (make.workspace().root / "private/taken-down.parquet").read_bytes()
-    assert not any(word in kept for word in (b"bridge", b"mason", b"river"))
+    kept = make.workspace().root / "private/taken-down.parquet"
+    assert not any(word in kept.read_bytes() for word in (b"bridge", b"mason", b"river"))
+    assert sorted(pl.read_parquet(kept)["words"]) == [1] * 3 + [3] * 3
 
 
 def test_what_an_imported_data_set_says_is_left_out_of_living_tasks(make: Maker) -> None:
@@ -233,6 +236,7 @@ def test_a_reveal_waits_while_its_groups_are_open_elsewhere_and_says_until_when(
     assert waits(workspace, SECOND, "x-notes") == CalendarRule().of(SECOND).reveals
     assert not reveal(workspace, FIRST, notes_task, reveals)
     assert utc_text(until) in state_of(workspace, FIRST, notes_task, reveals).next_step
+    assert "is due" in state_of(workspace, FIRST, notes_task, until).next_step
     assert reveal(workspace, FIRST, notes_task, until)
     assert waits(workspace, FIRST, "x-notes") is None
 
@@ -299,7 +303,6 @@ class RandomWorld:
         return candidate(found, self.label(name) * (len(classes) - 1) if classes else 0)
 
     def step(self) -> None:
-        """Something happens, some time later."""
         self.moment += self.choose.choice((0, 1, 3, 15, 40)) * DAY
         task, quarter = self.choose.choice(LIVING), self.choose.choice(QUARTERS)
         what = self.choose.choice((self.build, self.build, self.build, self.forecast, self.publish, self.remove))
@@ -327,7 +330,6 @@ class RandomWorld:
             forecast(self.workspace, quarter, [self.sample(task, quarter).sample for _ in range(4)], self.moment)
 
     def publish(self, *_: object) -> None:
-        """Publish all that is due."""
         for edition, name, split in places(self.workspace):
             task = get_task(name)
             if split == MAIN and isinstance(edition, Quarter):

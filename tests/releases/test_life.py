@@ -14,7 +14,7 @@ from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
-from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.manifest import BUNDLED, COUNTS
 from hellofresh.releases.life.state import Phase, reveal, state_of
 from tests.fakes import refused
 
@@ -49,8 +49,12 @@ def test_the_phase_changes_at_the_very_second_of_the_calendar(make, quarter, not
     assert [phase(days.deadline - SECOND), phase(days.deadline)] == [Phase.OPEN, Phase.CLOSED]
     assert not reveal(workspace, quarter, notes_task, days.reveals - SECOND)
     assert phase(days.reveals) is Phase.CLOSED
+    due = "is due to be revealed"
+    assert due in state_of(workspace, quarter, notes_task, days.reveals).next_step
+    assert due not in state_of(workspace, quarter, notes_task, days.reveals - SECOND).next_step
     assert reveal(workspace, quarter, notes_task, days.reveals)
     assert phase(days.reveals) is Phase.REVEALED
+    assert due not in state_of(workspace, quarter, notes_task, days.reveals).next_step
     assert not reveal(workspace, quarter, notes_task, days.reveals)
 
 
@@ -100,9 +104,13 @@ def test_how_many_candidates_had_which_label_is_said_at_the_reveal_and_not_befor
     assert revealed["selection"] == opened["selection"]
 
 
-def test_labels_are_not_revealed_beside_commitments_to_other_rows(make, quarter, notes_task) -> None:
+def test_labels_are_not_revealed_without_counts_or_beside_commitments_to_other_rows(make, quarter, notes_task) -> None:
     make.release(make.notes(3, 3))
     workspace = make.workspace()
+    counts = workspace.private(quarter, notes_task.name) / COUNTS
+    counts.rename(counts.with_name("elsewhere"))
+    refused("missing-file", reveal, workspace, quarter, notes_task, CalendarRule().of(quarter).reveals)
+    counts.with_name("elsewhere").rename(counts)
     path = workspace.release(quarter, notes_task.name) / "manifest.json"
     said: Any = read_json(path)
     next(entry for entry in said["files"] if entry["path"] == "commitments.jsonl")["rows"] -= 1

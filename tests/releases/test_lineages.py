@@ -113,7 +113,6 @@ class PlayedArticle:
 
 
 def export(path: Path, articles: Iterable[PlayedArticle], until: str) -> Path:
-    """The articles as a wiki exports them at a time."""
     pages = "".join(
         f"<page><title>Page {one.page}</title><ns>0</ns><id>{one.page}</id>"
         + "".join(line for line in one.lines if re.search("<timestamp>(.*?)<", line)[1] < until)  # type: ignore[index]
@@ -357,6 +356,7 @@ def test_undecided_edits_of_one_lineage_are_drawn_once(make: Maker) -> None:
     folder = make.workspace().release(FIRST, EDITS.name, PROSPECTIVE)
     assert len({row["lineage"][0] for row in read_jsonl(folder / "samples.jsonl")}) == 4  # type: ignore[index]
     assert read_json(folder / "manifest.json")["prospective"]["lineage"] == 4
+    assert not (make.workspace().private(FIRST, EDITS.name, PROSPECTIVE) / "samples.jsonl").exists()  # texts are public
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
-from hellofresh.core.quarters import Quarter
+from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.prospective import (
     build_prospective,
     load_prospective,
@@ -33,8 +34,6 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def lane(make, notes_task):
-    """Collects what is given, and draws and resolves at the moments given."""
-
     class Lane:
         workspace = make.workspace()
         task = notes_task
@@ -148,6 +147,17 @@ def test_as_long_as_some_may_still_be_decided_it_waits_unless_told_not_to(lane, 
     final = lane.resolve(final=True)
     assert (final.labels, final.dropped) == (1, {"undecided": 1, "no-label": 0, "early": 0})
     assert [row["reason"] for row in read_jsonl(lane.folder / "outcomes.jsonl")] == [None, "undecided"]
+
+
+def test_what_was_shown_a_second_before_the_deadline_is_dropped_and_at_it_counts(lane, make) -> None:
+    notes, deadline = [lane.note(1), lane.note(2)], MOMENT + 5 * DAY
+    lane.collect("one", notes)
+    lane.draw()
+    extras = ({lane.task.first_shown: utc_text(moment)} for moment in (deadline - timedelta(seconds=1), deadline))
+    lane.collect(
+        "two", [], [replace(make.candidate(note, 1), extras=more) for note, more in zip(notes, extras, strict=True)]
+    )
+    assert lane.resolve().dropped == {"undecided": 0, "no-label": 0, "early": 1} and lane.labels == {"xn-2": 1}
 
 
 def test_a_collection_that_knows_nothing_of_the_samples_or_did_not_look_for_undecided_ones_resolves_nothing(

@@ -24,11 +24,6 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def days(quarter):
-    return CalendarRule().of(quarter)
-
-
-@pytest.fixture
 def released(make, quarter):
     """A workspace with one release of x-notes from a real source, built before the quarter opened."""
     make.release(make.notes(3, 3))

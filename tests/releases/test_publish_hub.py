@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import pytest
 
 from hellofresh.cli import main
-from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
@@ -221,11 +220,6 @@ def hub(site: Site) -> Hub:
 def released(make, quarter):
     make.release(make.notes(3, 3))
     return make.workspace()
-
-
-@pytest.fixture
-def days(quarter):
-    return CalendarRule().of(quarter)
 
 
 def refused(code: str, released, hub: Hub, moment) -> str:

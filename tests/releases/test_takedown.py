@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file, write_jsonl
 from hellofresh.releases.draw.release import build_release
@@ -23,11 +22,6 @@ from tests.submissions.checks import check_submission, write_submission
 from verifier.checks import verify_release
 
 NEEDLE = "a text that somebody wants back"
-
-
-@pytest.fixture
-def days(quarter):
-    return CalendarRule().of(quarter)
 
 
 @pytest.fixture

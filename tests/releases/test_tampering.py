@@ -149,7 +149,6 @@ def last_line(root: Path) -> tuple[bool, str]:
 
 
 def other(value: Any) -> Any:
-    """A value of the same kind that differs."""
     match value:
         case bool():
             return not value
@@ -201,7 +200,6 @@ def put(copy: Any, path: tuple[Any, ...], change: Callable[[Any], Any] | None) -
 
 
 def changes_of(root: Path, name: str) -> Iterator[Change]:
-    """Every change of a file."""
     path = root / name
     before = path.read_bytes()
     yield Change(name, "", "removed", None)

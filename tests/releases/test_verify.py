@@ -86,14 +86,12 @@ def revealed(make, tmp_path, built, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def opened(make, quarter) -> Path:
-    """The public folder of a release whose labels are not public."""
     make.release(make.notes(3, 3))
     folder: Path = make.workspace().release(quarter, "x-notes")
     return folder
 
 
 def faults(folder: Path, **options: Any) -> dict[str, tuple[str, ...]]:
-    """What is wrong, by check."""
     return {check.name: check.faults for check in verify_release(folder, **options) if not check.ok}
 
 
@@ -229,7 +227,6 @@ def test_publishing_twice_changes_nothing_and_is_the_same_bytes_elsewhere(
 
 
 def turned(scored: ScoredSplit) -> ScoredSplit:
-    """The same scores, in another order."""
     entries: dict[str, list[Entry]] = {task: list(found)[::-1] for task, found in scored.entries.items()}
     return replace(scored, scores=list(scored.scores)[::-1], entries=entries)
 

@@ -19,8 +19,6 @@ from verifier.checks import verify_release
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder."""
-
     def do_GET(self) -> None:
         """Answer also what must be refused."""
         place, _, rest = self.path.lstrip("/").partition("/")

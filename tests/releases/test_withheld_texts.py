@@ -6,22 +6,18 @@ import stat
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.files import read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import hydrate, load_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.x_notes import Note, NoteText, Post
+from hellofresh.tasks.x_notes import Note
 from tests.fakes import fails_with, refused
 
 
 def full(make):
-    """The candidates' samples by id."""
     return {item.sample.id: item.sample for item in make.notes(3, 3)}
 
 
@@ -157,34 +153,3 @@ def test_a_sample_of_another_release_among_the_texts_is_refused(make, reader, qu
     write_jsonl(reader.hydrated(quarter, "x-notes"), [to_json(make.note(7))])
     with pytest.raises(ReleaseError, match="xn-7"):
         load_release(reader, quarter, notes_task)
-
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-
-
-@given(TEXTS, TEXTS, TEXTS, TEXTS)
-def test_two_samples_look_the_same_in_public_only_if_their_texts_are(one: str, two: str, three: str, four: str) -> None:
-    task = get_task("x-notes")
-
-    def sample(post: str, note: str) -> Note:
-        line = canonical_json({**_COMMON, "post": {**_PART, "text": post}, "note": {**_PART, "text": note}})
-        parsed = task.parse_sample(line)
-        assert isinstance(parsed, Note)
-        assert (parsed.post, parsed.note) == (Post("1", parsed.date, post), NoteText("1", parsed.date, note))
-        return parsed
-
-    public = [task.public(sample(one, two)), task.public(sample(three, four))]
-    assert (public[0] == public[1]) == ((one, two) == (three, four))
-    assert task.parse_public(canonical_json(to_json(public[0]))) == public[0]
-
-
-_PART = {"id": "1", "date": "2023-04-03T12:00:00Z"}
-_COMMON = {
-    "id": "xn-1",
-    "task": "x-notes",
-    "edition": "2023Q2",
-    "period": "2023-04",
-    "date": "2023-04-03T12:00:00Z",
-    "group": "x-1",
-    "license": "LicenseRef-X-content",
-}

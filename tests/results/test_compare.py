@@ -15,13 +15,13 @@ import pytest
 from scipy import stats as theirs
 
 from hellofresh import api as hf
-from hellofresh.cli import main
 from hellofresh.core.errors import HelloFreshError
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import all_differences
 from leaderboard.export.one_file import WRITERS
+from tests.conftest import Cli
 
 N = 60
 ITEMS = [f"q{k}" for k in range(N)]
@@ -160,15 +160,9 @@ def file_of(folder: Path, kind: str) -> list[Path]:
     return paths
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
-    assert main(["compare", *map(str, words)]) == code
-    said = capsys.readouterr()
-    return said.err if code else said.out
-
-
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "jsonl", "eval", "lm-eval", "every-eval-ever"])
-def test_every_form_of_table_gives_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
-    found = json.loads(run(capsys, *file_of(tmp_path, kind), "--json"))
+def test_every_form_of_table_gives_the_same(tmp_path: Path, cli: Cli, kind: str) -> None:
+    found = cli.json("compare", *file_of(tmp_path, kind))
     right = np.random.default_rng(5).random((N, 2)) < [0.8, 0.5]
     assert [row["mean"] for row in found["systems"]] == sorted(right.mean(axis=0).tolist(), reverse=True)
     assert {row["system"] for row in found["systems"]} == {"s0", "s1"}
@@ -198,38 +192,26 @@ def test_every_form_of_table_gives_the_same(tmp_path: Path, capsys: pytest.Captu
     ],
     ids=lambda value: value if "-" in value and len(value) < 20 else "",
 )  # fmt: skip
-def test_a_bad_table_gets_one_clear_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], table: str, code: str, said: str
-) -> None:
+def test_a_bad_table_gets_one_clear_sentence(tmp_path: Path, cli: Cli, table: str, code: str, said: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(table)
-    error = run(capsys, path, code=1)
-    assert f"[{code}]" in error and said in error and "Traceback" not in error
+    error = cli("compare", path, code=1)
+    assert f"[{code}]" in error and said in error
 
 
-@pytest.mark.parametrize(
-    ("head", "change"),
-    [
-        ("\ufeff", {}),
-        ("", {",": ";"}),
-        ("", {",": ";", ".": ","}),
-        ("", {",": "\t"}),
-        ("", {",": "|"}),
-        ("", {"\n": "\r\n"}),
-    ],
-    ids=["byte-order mark", "semicolons", "decimal commas", "tabs", "bars", "carriage returns"],
-)
-def test_tables_of_other_programs_are_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], head: str, change: dict[str, str]
-) -> None:
+def test_tables_of_other_programs_are_read(place: Path, cli: Cli) -> None:
     text = "item,system,score\n" + "".join(f"q{k},{s},{k / 16 + (s == 'a')}\n" for k in range(9) for s in "ab")
-    (tmp_path / "t.csv").write_bytes((head + text.translate(str.maketrans(change))).encode())
-    found = json.loads(run(capsys, tmp_path / "t.csv", "--json"))
-    assert [(row["system"], row["mean"]) for row in found["systems"]] == [("a", 1.25), ("b", 0.25)]
-    (tmp_path / "t.json").write_text('{"a": 1}')
-    assert "not an object" in run(capsys, tmp_path / "t.json", code=1)
-    (tmp_path / "t.jsonl").write_text('{"item": 1}\n{"item"\n')
-    assert "line 2" in run(capsys, tmp_path / "t.jsonl", code=1)
+    changes: list[dict[str, str]] = [{",": ";"}, {",": ";", ".": ","}, {",": "\t"}, {",": "|"}, {"\n": "\r\n"}]
+    for written in ("\ufeff" + text, *(text.translate(str.maketrans(change)) for change in changes)):
+        Path("t.csv").write_bytes(written.encode())
+        found = cli.json("compare", "t.csv")["systems"]
+        assert [(row["system"], row["mean"]) for row in found] == [("a", 1.25), ("b", 0.25)], written[:30]
+    for name, content, said in (
+        ("t.json", '{"a": 1}', "not an object"),
+        ("t.jsonl", '{"item": 1}\n{"item"\n', "line 2"),
+    ):
+        Path(name).write_text(content)
+        assert said in cli("compare", name, code=1)
 
 
 def test_systems_that_are_level_share_the_lead() -> None:
@@ -239,21 +221,18 @@ def test_systems_that_are_level_share_the_lead() -> None:
     assert found.sentence.endswith("significant over system 3 (adjusted p < .05).")
 
 
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [
-        (["no.csv"], "missing-file"),
-        (["t.csv", "--score", "nothing"], "unknown-name"),
-        (["t.csv", "--baseline", "nobody"], "unknown-name"),
-        (["t.csv", "--out", "t.docx"], "bad-output"),
-    ],
-)
-def test_wrong_use_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str], code: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_prints_and_writes_and_names_wrong_use(place: Path, cli: Cli) -> None:
     wide(scores()).write_csv("t.csv")
-    assert f"[{code}]" in run(capsys, *words, code=2)
+    said = cli("compare", "t.csv", "--out", "t.html")
+    assert said.startswith("s0 leads with") and "Two random halves" in said
+    assert Path("t.html").read_text().startswith("<!doctype html>")
+    assert "[missing-file]" in cli("compare", "no.csv", code=2)
+    for option, value, code in (
+        ("--score", "nothing", "unknown-name"),
+        ("--baseline", "nobody", "unknown-name"),
+        ("--out", "t.docx", "bad-output"),
+    ):
+        assert f"[{code}]" in cli("compare", "t.csv", option, value, code=2)
 
 
 HOSTILE = "<script>alert(1)</script>|$x$"
@@ -277,21 +256,9 @@ def test_what_is_written_can_do_nothing(hostile: ScoreComparison, ending: str) -
         assert all(name in written for name in ("systems.csv", "pairs.json", "Pairs"))
 
 
-def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wide(scores()).write_csv(tmp_path / "t.csv")
-    said = run(capsys, tmp_path / "t.csv", "--out", tmp_path / "t.html")
-    assert said.startswith("s0 leads with")
-    assert "Two random halves" in said
-    assert (tmp_path / "t.html").read_text().startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize("given", ["pandas", "list"])
-def test_frames_of_others(given: str) -> None:
-    frame = wide(scores())
-    if given == "list":
-        with pytest.raises(HelloFreshError, match="a list"):
-            hf.compare([1, 2])
-        return
-    pandas = pytest.importorskip("pandas")
+def test_frames_of_others() -> None:
+    with pytest.raises(HelloFreshError, match="a list"):
+        hf.compare([1, 2])
+    pandas, frame = pytest.importorskip("pandas"), wide(scores())
     made = pandas.DataFrame(frame.to_dict(as_series=False))
     assert hf.compare(made).pairs.equals(hf.compare(frame).pairs)

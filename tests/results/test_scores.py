@@ -27,7 +27,7 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.entries import plurality
+from hellofresh.results.entries import forecast_of, plurality, with_forecasts
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
 from hellofresh.results.scores import score_quarter
@@ -39,6 +39,7 @@ from hellofresh.runs.runner import Tally
 from hellofresh.stats.intervals import repetition_interval
 from hellofresh.submissions.receipts import Receipt, write_receipt
 from hellofresh.tasks.outputs import Choice, Status
+from tests.analyses.synthetic import Builder
 from tests.fakes import FakeModel, catalogued, fails_with, fake_spec
 from tests.submissions.checks import read_submission, write_submission
 
@@ -211,9 +212,7 @@ def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, 
     assert first.run_id in note and second.run_id not in note
 
 
-def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing_changed(
-    judge, score, workspace, quarter
-) -> None:
+def test_scores_are_the_same_bytes_again_and_skipped_when_nothing_changed(judge, score, workspace, quarter) -> None:
     for model in ("actor", "coin"):
         judge(model)
     first = score()
@@ -276,15 +275,15 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [(name, content) for name, all_of in DAMAGES.items() for content in all_of]
-)
-def test_a_damaged_run_stops_the_scoring_by_name(judge, score, name: str, content: str) -> None:
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_run_stops_the_scoring_by_name(judge, score, name: str) -> None:
     judge("always-yes")
-    (judge().folder / name).write_text(content)
-    with pytest.raises(DataError) as caught:
-        score()
-    assert name in caught.value.where
+    path = judge().folder / name
+    for content in DAMAGES[name]:
+        path.write_text(content)
+        with pytest.raises(DataError) as caught:
+            score()
+        assert name in caught.value.where
 
 
 def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(judge, score, tmp_path) -> None:
@@ -294,19 +293,15 @@ def test_only_what_came_in_before_the_deadline_and_stayed_as_it_was_is_scored(ju
     hand_in(folder / "team/in-time", votes, name="In time", received="2023-10-14T23:59:59Z")
     hand_in(folder / "late/late", votes, name="Late", received="2023-10-15T00:00:00Z")
     hand_in(folder / "other/altered", votes, name="Altered")
-    text = (folder / "other/altered/predictions.jsonl").read_text()
-    (folder / "other/altered/predictions.jsonl").write_text(text.replace('"label":0', '"label":1'))
+    altered = folder / "other/altered/predictions.jsonl"
+    altered.write_text(altered.read_text().replace('"label":0', '"label":1'))
     hand_in(folder / "third/unreceived", votes, name="Unreceived")
     (folder / "third/unreceived/receipt.json").unlink()
     (folder / "Third/x").mkdir(parents=True)
     scored = score()
     assert {s.system for s in scored.scores} == {"always-yes", "In time"}
-    for words in (
-        "late/late is not scored on x-notes: late",
-        "altered after its receipt",
-        "third/unreceived is not scored on x-notes: no receipt",
-        "Third/x' is misnamed",
-    ):
+    unscored = ("late/late is not scored on x-notes: late", "third/unreceived is not scored on x-notes: no receipt")
+    for words in (*unscored, "altered after its receipt", "Third/x' is misnamed"):
         assert sum(words in note for note in scored.notes) == 1, words
 
 
@@ -326,6 +321,21 @@ def test_a_class_wins_with_more_votes_than_any_other_and_in_no_other_case(answer
     assert (found.status if found.label is None else found.label) == expected
 
 
+def test_a_forecast_is_the_mean_of_what_was_stated_over_prompts_and_repetitions() -> None:
+    stated = Choice(prompt="a", label=1, probabilities=(0.2, 0.5, 0.3))
+    sure, plain = Choice(prompt="b", label=0, certainty=0.6), Choice(prompt="b", label=2)
+    silent = Choice(prompt="a", status=NONE)
+    assert forecast_of([stated, sure, plain, silent], 3) == pytest.approx((0.8 / 3, 0.7 / 3, 1.5 / 3))
+    assert forecast_of([silent], 3) == ()
+    first = {"a": {"x": stated}, "b": {"x": sure}, MAJORITY: {"x": Choice(prompt=MAJORITY, label=1)}}
+    more = ({"a": {"x": silent}, "b": {"x": plain}},)
+    entry = replace(Builder().entry(Builder().release(2), "one"), outputs=first, repeated=more)
+    found = {prompt: by["x"].probabilities for prompt, by in with_forecasts(entry, 3).outputs.items()}
+    assert found["a"] == (0.2, 0.5, 0.3)
+    assert found["b"] == pytest.approx((0.3, 0.1, 0.6)) and found[MAJORITY] == pytest.approx((0.8 / 3, 0.7 / 3, 0.5))
+    assert with_forecasts(entry, 0) is entry
+
+
 def by_seed(request: Request, *, deaf: bool = False) -> Answer:
     digest = hashlib.sha256(f"{request.messages[-1].text} {0 if deaf else request.seed}".encode()).digest()
     return Answer(("yes", "no", "yes", "perhaps")[digest[0] % 4], Finish.STOP, 10, 1)
@@ -340,7 +350,7 @@ def basic(make, monkeypatch, quarter, notes_task) -> Evaluation:
 
 
 def asked(make, evaluation: Evaluation) -> EvaluationReport:
-    return evaluate(make.workspace(), evaluation, lambda _: None)
+    return evaluate(make.workspace(), evaluation, progress)
 
 
 def scored(make, quarter, tmp_path) -> dict[str, Score]:
@@ -420,7 +430,7 @@ def test_an_evaluation_shows_its_score_beside_the_baselines_and_the_next_command
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_table_of_scores_shows_the_rank_correlation_where_the_facts_are_known(
+def test_the_table_shows_the_rank_correlation_where_facts_are_known(
     make, quarter, notes_task, tmp_path, capsys, known: bool
 ) -> None:
     notes = make.notes(3, 2)

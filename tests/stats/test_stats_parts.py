@@ -230,6 +230,7 @@ def test_the_variance_of_prompts_that_differ_is_found() -> None:
     held = np.mean([item.interval.low <= truth <= item.interval.high for item in found])
     assert held > 0.85
     assert all(0 <= item.interval.low <= item.interval.high <= 1 for item in found)
+    assert all(item.share == pytest.approx(item.wording / (item.wording + item.sampling)) for item in found)
 
 
 def test_one_prompt_has_no_wording_to_tell() -> None:

@@ -112,7 +112,8 @@ def test_mann_whitney_is_that_of_scipy(first: np.ndarray, second: np.ndarray, co
         assert (found.p_value, found.effect) == (1, 0.5)
         return
     expected = stats.mannwhitneyu(first, second, method="asymptotic", use_continuity=continuity)
-    assert found.statistic == expected.statistic
+    assert (found.statistic, found.n) == (expected.statistic, first.size + second.size)
+    assert found.effect == pytest.approx(expected.statistic / (first.size * second.size))
     assert found.p_value == pytest.approx(expected.pvalue, **EXACT)
     untied = mann_whitney(first, second, ties=False, continuity=False)
     assert untied.p_value == pytest.approx(stats.ranksums(first, second).pvalue, **EXACT)
@@ -133,6 +134,9 @@ def test_wilcoxon_is_that_of_scipy(differences: np.ndarray) -> None:
     if not differences.any():
         assert found.p_value == 1
         return
+    kept = differences[differences != 0]
+    ranks = stats.rankdata(np.abs(kept))
+    assert (found.effect, found.n) == (pytest.approx(ranks[kept > 0].sum() / ranks.sum()), kept.size)
     expected = stats.wilcoxon(differences, method="asymptotic", correction=False)
     assert found.p_value == pytest.approx(expected.pvalue, **EXACT)
 

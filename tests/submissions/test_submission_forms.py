@@ -10,18 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.stats.metrics import mean
 from hellofresh.submissions.check import Due, blank_rows, canonical_files, content_hash
-from hellofresh.submissions.format import SYSTEM, Fault, Prediction, SystemInfo, canonical_row, read_info, system_toml
+from hellofresh.submissions.format import SYSTEM, Fault, Prediction, SystemInfo, read_info, system_toml
 from hellofresh.submissions.standings import GivenAnswers, find_copies
 from hellofresh.tasks import TASKS, get_task
-from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
+from hellofresh.tasks.outputs import Choice, Ranking, Response, Status
 from tests.submissions.checks import check_file, inspected
 
 SAMPLES = {"x-notes": ("xn-1", "xn-2"), "replies": ("rp-1", "rp-2"), "search": ("se-1", "se-2"), "three": ("th-1",)}
@@ -193,29 +190,6 @@ def test_a_table_holds_the_same_as_lines(tmp_path: Path) -> None:
     assert [item.answer for item in check_file(table, SAMPLES).predictions] == ["a, b", None]
     table.write_text("id,rationale\nrp-1,a\n")
     assert {fault.code for fault in check_file(table, SAMPLES).faults} == {"missing-column"}
-
-
-OUTPUTS = st.one_of(
-    st.fixed_dictionaries(
-        {"id": st.just("xn-1"), "label": st.sampled_from([0, 1, None])},
-        optional={"certainty": st.floats(0, 1), "rationale": st.text(max_size=20).filter(str.isprintable)},
-    ),
-    st.fixed_dictionaries(
-        {"id": st.just("rp-1"), "text": st.none() | st.text(min_size=1, max_size=50).filter(str.isprintable)}
-    ),
-    st.fixed_dictionaries(
-        {"id": st.just("se-1"), "documents": st.none() | st.lists(st.sampled_from("abcdef"), unique=True)}
-    ),
-)
-
-
-@given(OUTPUTS, st.integers(1, 20))
-def test_a_canonical_row_says_the_same(row: dict[str, Any], repetition: int) -> None:
-    first = Prediction.model_validate({**row, "repetition": repetition})
-    again = Prediction.model_validate(json.loads(canonical_json(canonical_row(first))))
-    assert again == first
-    assert again.output("p") == first.output("p")
-    assert isinstance(first.output("p"), Output)
 
 
 def test_every_form_keeps_its_hash_from_file_to_canonical_file(tmp_path: Path) -> None:

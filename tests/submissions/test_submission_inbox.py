@@ -31,8 +31,6 @@ def inbox(tmp_path: Path) -> Inbox:
 
 @pytest.fixture
 def passed(hand_in: Callable[..., Path], due: Due, open_day: datetime) -> Callable[..., Submission]:
-    """Makes a submission that passed the check."""
-
     def make(place: str = "acme/system", **how: Any) -> Submission:
         folder = hand_in(place, **how)
         checked = inspect_submission(folder, due, open_day)

@@ -18,7 +18,6 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture
 def root(tmp_path):
-    """The folder of all submissions."""
     return tmp_path / "submissions"
 
 

@@ -82,7 +82,6 @@ class Lane:
         return write_submission(folder, kept, name, file=file)
 
     def both(self) -> Path:
-        """A folder with predictions for both splits."""
         self.folder(file="predictions.jsonl", said=dict.fromkeys(self.main.ids["x-notes"], 1))
         return self.folder()
 

@@ -41,8 +41,6 @@ def root(tmp_path, due, hand_in, open_day) -> Path:
 
 @pytest.fixture
 def look(root, due, open_day) -> Look:
-    """Checks what has changed."""
-
     def run(*, author: str = "", moment=open_day, known=due) -> ChangeReport:
         def due_of(edition, split):
             if edition != due.edition or split is not MAIN:

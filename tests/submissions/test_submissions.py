@@ -21,7 +21,6 @@ QUARTER = Quarter(2023, 2)
 
 @pytest.fixture
 def folder(tmp_path) -> Path:
-    """A submission without fault."""
     return hand_in(tmp_path)
 
 
@@ -93,22 +92,6 @@ def test_all_one_class_and_all_fields_are_accepted(tmp_path) -> None:
     info = INFO + b'url = "https://a.example"\nnotes = "One line.\\nAnother, with \xc3\xa9."\n'
     submission = read_submission(hand_in(tmp_path, predictions=predictions, info=info), QUARTER, SAMPLES)
     assert set(submission.labels.values()) == {1}
-
-
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.sets(st.sampled_from(["x-notes", "wikipedia-edits"])),
-    st.lists(st.sampled_from([0, 1, None]), min_size=3, max_size=3),
-)
-def test_a_task_is_predicted_whole_or_not_at_all(tmp_path_factory, tasks: set[str], labels: list[int | None]) -> None:
-    ids = [key for task in sorted(tasks) for key in SAMPLES[task]]
-    rows = [{"id": key, "label": label} for key, label in zip(ids, labels, strict=False)]
-    predictions = "".join(canonical_json(row) + "\n" for row in rows).encode()
-    folder = hand_in(tmp_path_factory.mktemp("s"), predictions=predictions)
-    if tasks:
-        assert dict(read_submission(folder, QUARTER, SAMPLES).labels) == {row["id"]: row["label"] for row in rows}
-    else:
-        assert codes(folder) == {"empty-file"}
 
 
 ID = b'{"id":"xn-1","label":1,"rationale":'

@@ -48,7 +48,6 @@ class Maintainer:
     said: Counter[str] = field(default_factory=Counter)
 
     def live(self, day: date, kill: int = 0) -> str:
-        """A day; how its run ended."""
         self.dumps.today = day
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{day}T05:17:00Z {kill}\n")
