@@ -35,8 +35,6 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 def at_once(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Runs a coroutine in such a loop."""
-
     @wraps(test)
     def run(*given: Any, **named: Any) -> None:
         with asyncio.Runner(loop_factory=Clock) as runner:
