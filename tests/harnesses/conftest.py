@@ -25,6 +25,5 @@ def evaluated(cli: Cli, chat: Any, model: str, *more: str) -> Path:
 
 
 def board(cli: Cli) -> dict[tuple[str, str], dict[str, float]]:
-    """The scores of the whole quarter, by prompt and metric."""
     rows = cli.json("score", "--edition", "2023Q2", "--private")
     return {(row["prompt"], row["metric"]): row for row in rows if row["period"] == "all"}

@@ -123,7 +123,6 @@ def exported(workspace: Workspace) -> dict[str, bytes]:
 
 
 def journalled(workspace: Workspace) -> set[str]:
-    """Texts of the questions whose answers are kept."""
     if not list(workspace.runs.glob("*/journal.sqlite")):
         return set()
     with snapshot(the_run(workspace)) as journal:

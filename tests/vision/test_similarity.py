@@ -22,7 +22,6 @@ LEAST = CorrectionSettings().image_similarity
 
 @pytest.fixture(scope="module")
 def made() -> ModuleType:
-    """The made pairs that the threshold was chosen on."""
     path = Path(__file__).parents[2] / "benchmarks" / "pictures.py"
     spec = importlib.util.spec_from_file_location("made_pictures", path)
     assert spec is not None and spec.loader is not None

@@ -38,7 +38,6 @@ def pages() -> dict[str, Document]:
 
 @cache
 def raw(name: str) -> str:
-    """What stands below a page's front matter."""
     return (BUNDLED / f"{name}.md").read_text(encoding="utf-8").split("+++\n", 2)[2]
 
 

@@ -91,17 +91,16 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
 
     chat.behave = behave
     monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", "secret")
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-04-03T12:00:00Z")
 
     def fetched(site: str) -> Path:
         return fetch_reviews(site, Q2, tmp_path, progress=lambda _: None, base_url=f"{chat.base_url}/claims")
 
     path = fetched("checks.example")
     found = collect(Q2, [path], ClaimsSettings())
-    assert sorted(item.sample.statement for item in found.candidates) == [
-        "Bread has no salt.",
-        "Nine bridges were closed.",
-    ]
-    assert "secret" not in path.read_text()
+    said = sorted(item.sample.statement for item in found.candidates)
+    assert said == ["Bread has no salt.", "Nine bridges were closed."]
+    assert "secret" not in path.read_text() and all("maxAgeDays=3&" in asked for asked in chat.paths)
     assert fetched("checks.example") == path
     with pytest.raises(SourceError, match="not the API's format"):
         fetched("other.example")

@@ -22,7 +22,6 @@ PART = ImportRequest(part=True)
 
 
 def rows(folder: Path, count: int = 60, *, backwards: bool = False) -> Path:
-    """Invented rows in the form of LIAR-New."""
     made = [
         {
             "example_id": number,

@@ -50,7 +50,6 @@ def run(dump: Any, **more: Any) -> Collection:
 
 
 def facts(found: Collection) -> dict[int, tuple[Any, Any]]:
-    """The notes of each post, by the post's number."""
     return {
         int(item.label.facts["high_note"]) // 100: (item.label.facts["high_note"], item.label.facts["second_note"])  # type: ignore[arg-type]
         for item in found.candidates

@@ -59,6 +59,7 @@ BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     "nul": (cell("summary", b"a\0b"), "ragged-lines", "line 4: a NUL byte"),
     "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are not UTF-8"),
     "float-post-id": (cell("tweetId", b"1.5760643150687150E18"), "ragged-lines", "no integer in tweetId"),
+    "no-time": (cell("createdAtMillis", b""), "ragged-lines", "no integer in createdAtMillis"),
     "time-as-text": (cell("createdAtMillis", b"2023-05-01"), "ragged-lines", "no integer in createdAtMillis"),
     "conflict": (cell("noteId", b"1"), "conflicting-rows", "note 1 has rows that differ"),
 }

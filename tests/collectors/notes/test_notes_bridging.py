@@ -24,6 +24,7 @@ from made.voters import VotersWorld, draw_voters, participant, write_dump
 from scipy.stats import spearmanr
 
 from collectors.notes import NotesSettings, NotesSource, collect
+from collectors.notes import bridging as fits
 from collectors.notes.bridging import (
     BRIDGED_NOTES,
     BridgedNote,
@@ -34,7 +35,7 @@ from collectors.notes.bridging import (
 )
 from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
 from hellofresh.core.errors import DataError, SourceError
-from hellofresh.core.quarters import Quarter
+from hellofresh.core.quarters import FIRST_SNOWFLAKE, Quarter
 from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
@@ -443,6 +444,16 @@ def test_a_state_that_is_no_writers_by_the_api_makes_nobody_a_machine(made: Path
         path.write_text(re.sub(r"\tapi[A-Za-z]+\t", f"\t{state}\t", path.read_text()))
         collected(made, tmp_path)
         assert pl.read_parquet(tmp_path / "b.parquet")["machine"].any() == machines
+
+
+def test_who_was_first_on_a_post_and_how_soon_is_said_where_the_post_is_known() -> None:
+    post, at = FIRST_SNOWFLAKE, (FIRST_SNOWFLAKE >> 22) - fits._EPOCH
+    given = {"tweetId": [post, post, 0], "createdAtMillis": [at + 60_000, at + 90_000, at], "writer": [0, 2, 2]}
+    others = {name: pl.lit("") for name in ("currentStatus", fits.COLLABORATIVE, "isMediaNote")}
+    notes = pl.DataFrame(given).with_columns(foreign=False, **others)
+    found = fits._of_writers(notes.with_columns(pl.Series(fits._FIRST, [str(at + 3_660_000), "0", "-1"])))
+    assert found["minutes"].to_list() == [1, 1.5, None] and found["hours"].to_list() == [pytest.approx(1), None, None]
+    assert found["first"].to_list() == [True, False, None] and found["alone"].to_list() == [False, False, None]
 
 
 def bridged(**changes: Any) -> BridgedNote:

@@ -58,7 +58,6 @@ def export(wiki, tmp_path):
 
 
 def story(wiki, number, length=14):
-    """A history in which paragraphs are changed and some changes are taken back."""
     chance = random.Random(number)
     texts = [" ".join(chance.choices(WORDS, k=40)) for _ in range(3)]
     states = ["\n\n".join(texts)]

@@ -63,7 +63,6 @@ class Client:
 
 
 def client(wiki, name):
-    """Somebody of this name, logged in; the account is made where needed."""
     made = Client(wiki.api, requests.Session(), name)
     common = {"format": "json", "username": name, "password": wiki.password}
     if name != "Admin":
@@ -113,7 +112,6 @@ def _histories(source, folder):
 
 @pytest.fixture(scope="session")
 def dump(mediawiki):
-    """The wiki's own dump of the imported histories."""
     return mediawiki.dump()
 
 
