@@ -393,6 +393,14 @@ def test_a_score_that_is_there_twice_is_named(published: Path, tmp_path: Path) -
     assert any("is there twice" in fault for check in verify_release(root / NOTES) for fault in check.faults)
 
 
+def test_a_response_that_is_twice_in_the_key_of_ratings_is_named(published: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(published, tmp_path / "copy")
+    (key,) = root.rglob("*.key.parquet")
+    pl.concat([pl.read_parquet(key), pl.read_parquet(key)[:1]]).write_parquet(key)
+    (study,) = (folder for folder in find_releases(root) if folder.name == "corrections")
+    assert any("is twice in the key" in fault for check in verify_release(study) for fault in check.faults)
+
+
 def test_changes_here_and_there_are_found_or_named(published: Path) -> None:
     some = random.Random(0).sample(all_changes(published), 20)
     assert "\n".join(why for change in some if (why := passed(published, change))) == ""
