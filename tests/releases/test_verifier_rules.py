@@ -597,8 +597,9 @@ FIGURES = {**dict.fromkeys(("value", "bootstrap_low", "low"), 0.5), "high": 0.8,
 @pytest.mark.parametrize(("changes", "faults"), [
     ({}, ()), ({"none": 0, "blocked": 2}, ()), ({"none": 1, "blocked": 2}, ("silent are not those",)),
     ({"n": 4}, ("n are",)), ({"none": 3, "blocked": -1}, ("none and blocked are not those",)),
-    ({"effective_clusters": 3 + 1e-12}, ()), ({"effective_clusters": 3.1}, ("effective_clusters are not those",)), ({"high": 0.81}, ("f1 is",)),
-    ({"value": 0.6}, ("f1 is", "f1 by the bootstrap is")), ({"bootstrap_high": 0.8}, ("f1 by the bootstrap is",)),
+    ({"effective_clusters": 3 + 1e-12}, ()), ({"effective_clusters": 3.1}, ("effective_clusters are not those",)),
+    ({"high": 0.81}, ("f1 is",)), ({"value": 0.6}, ("f1 is", "f1 by the bootstrap is")),
+    ({"bootstrap_high": 0.8}, ("f1 by the bootstrap is",)),
 ])  # fmt: skip
 def test_a_score_that_is_not_the_recomputed_one_is_named(changes: dict[str, Any], faults: tuple[str, ...]) -> None:
     row = {**FIGURES, "metric": "f1", "none": 1, "blocked": 1, "effective_clusters": 3.0, **changes}
