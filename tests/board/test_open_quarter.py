@@ -251,12 +251,9 @@ class Attacker:
         right = np.where(here, np.where(said == 1, 1.0, np.where(said == 0, -1.0, 0.0)), 0.0)
         noes, yes, half = float(((said == 0) & here).sum()), float(hits.sum()), float(here.sum()) / 2
         said_of = {**row, str(row.get("metric")): row.get("value")}
-        for names, scale in (
-            (("tp",), 1.0), (("precision",), yes), (("recall",), half), (("f1",), (yes + half) / 2),
-        ):  # fmt: skip
-            for name in names:
-                if (value := number(said_of.get(name))) is not None:
-                    yield hits, value * scale
+        for name, scale in {"tp": 1.0, "precision": yes, "recall": half, "f1": (yes + half) / 2}.items():
+            if (value := number(said_of.get(name))) is not None:
+                yield hits, value * scale
         if (value := number(said_of.get("accuracy"))) is not None:
             yield right, value * float(here.sum()) - noes
         if row.get("label") == row.get("said") == 1 and (value := number(row.get("samples"))) is not None:
@@ -323,12 +320,12 @@ def told(made: Made) -> Iterator[Mapping[str, Any]]:
             yield from objects(json.JSONDecoder().raw_decode(text, start)[0])
 
 
-@pytest.fixture(scope="module", params=[OPENED, CLOSED], ids=["open", "closed"])
-def made(request: Any, tmp_path_factory: Any, make_in: Any) -> Iterator[Made]:
-    """A workspace with an open quarter, worked on before its deadline or before its reveal."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: Any, make_in: Any) -> Iterator[Made]:
+    """A workspace with an open quarter, worked on before its deadline."""
     folder = tmp_path_factory.mktemp("open")
     with pytest.MonkeyPatch.context() as patch:
-        yield run(make_in(folder), folder, patch, moment=request.param)
+        yield run(make_in(folder), folder, patch, moment=OPENED)
 
 
 def test_no_attack_on_what_is_public_does_better_than_guessing(made: Made) -> None:
@@ -351,9 +348,7 @@ def test_the_open_quarter_is_on_the_board_all_the_same(made: Made) -> None:
     assert "fake-a" in made.said["score --quarter 2026Q3"]
 
 
-def test_before_it_opens_no_sample_is_on_the_board_although_a_system_was_asked(
-    make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_before_it_opens_no_sample_is_on_the_board(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELLOFRESH_DATA", "data")
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-10-05T12:00:00Z")

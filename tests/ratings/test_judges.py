@@ -283,9 +283,7 @@ def released(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Rat
 
 
 @pytest.mark.integration
-def test_known_biases_are_caught_on_the_released_study_and_none_is_seen_where_there_is_none(
-    released: RatedStudy,
-) -> None:
+def test_known_biases_are_caught_on_the_released_study_and_no_others(released: RatedStudy) -> None:
     words = {item.id: len(item.text.split()) for item in read_responses(released.files)}
     plain = rated_study(released, "plain", lambda _, __, people: people)
     found = judge_biases(plain, "plain", words, own_systems=["gpt-4"])
@@ -303,9 +301,7 @@ def by_hash(text: str) -> float:
 
 
 @pytest.mark.integration
-def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do_and_length_does_not_explain_it(
-    released: RatedStudy,
-) -> None:
+def test_a_judge_may_rank_only_if_it_orders_pairs_as_people_do_beyond_length(released: RatedStudy) -> None:
     judges = {
         "good": lambda _, count, people: people + 2 * by_hash(f"{people} {count}"),
         "chance": lambda system, count, _: (count * 7 + len(system)) % 11,

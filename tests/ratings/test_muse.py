@@ -47,9 +47,7 @@ def test_the_small_study_is_read_as_it_was_written(small_study: Path) -> None:
     assert sorted(links) == ["https://example.org/a", "https://example.org/a [2]"]
 
 
-def test_what_two_people_rated_counts_once_and_a_shared_response_for_both_systems_where_asked(
-    small_study: Path,
-) -> None:
+def test_what_two_people_rated_counts_once_and_a_shared_response_for_both_systems(small_study: Path) -> None:
     study, overall = read_muse(small_study), RUBRIC.criterion("overall")
     weights = study.ratings.group_by("response", "link", "criterion").agg(pl.col("weight").sum())
     assert weights["weight"].unique().to_list() == [1]
@@ -112,9 +110,7 @@ def test_an_imported_study_reads_as_it_was_and_again_gives_the_same_bytes(small_
 
 
 @pytest.mark.parametrize("form", ["honest", "published"])
-def test_the_report_tests_the_best_system_against_the_others_within_each_part(
-    small_study: Path, place: Path, cli: Cli, form: str
-) -> None:
+def test_the_report_tests_the_best_system_within_each_part(small_study: Path, place: Path, cli: Cli, form: str) -> None:
     import_muse(Workspace(place / "data"), read_muse(small_study))
     said = cli("rate", "report", "--edition", str(MUSE_EDITION), "--p-values", form)
     assert "muse against the others by modality: p by Mann-Whitney" in said

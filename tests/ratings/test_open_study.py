@@ -73,9 +73,7 @@ def test_it_is_said_from_when_figures_are_public(make) -> None:
     assert built and caught.value.expected == "their reveal, from 2023-10-22T00:00:00Z on"
 
 
-def test_a_study_set_up_from_files_has_standings_and_names_whom_its_report_leaves_out(
-    workspace: Workspace, cli: Cli
-) -> None:
+def test_a_study_set_up_from_files_names_whom_its_report_leaves_out(workspace: Workspace, cli: Cli) -> None:
     closed(workspace, Frozen("corrections", "7"), "corrections")
     report = ("rate", "report", "--edition", "corrections@7")
     assert {row["system"] for row in cli.json(*report, "--kind", "standings")} == {"first", "second", "third"}

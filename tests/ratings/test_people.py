@@ -39,7 +39,7 @@ KILLS = int(os.environ.get("HELLOFRESH_KILLS", "150"))
 
 @settings(max_examples=40)
 @given(st.integers(4, 120), st.sampled_from([2, 4, 10]), st.sampled_from([0.0, 0.3, 1.0]), st.integers(0, 3))
-def test_every_sample_is_dealt_to_one_pair_and_the_share_to_both(
+def test_samples_are_dealt_to_one_pair_and_the_share_to_both(
     count: int, raters: int, share: float, onboarding: int
 ) -> None:
     names = [f"s{k}" for k in range(count)]

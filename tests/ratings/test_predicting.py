@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli.rate_people import _about_checks
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import SubmissionError, UsageError
@@ -300,9 +299,7 @@ def test_too_few_people_or_samples_are_not_shown_and_it_says_what_is_missing(rev
     assert "6 are left out for failing an attention check (6 failed check 1)" in _about_checks(careless)
 
 
-def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
-    revealed: Workspace, tmp_path: Path
-) -> None:
+def test_the_page_shows_people_with_a_line_and_without_a_rank(revealed: Workspace, tmp_path: Path) -> None:
     export_board(revealed.board, tmp_path / "site")
     page = (tmp_path / "site" / "x-notes" / str(QUARTER) / "index.html").read_text()
     section = page[page.index("<h2>People</h2>") : page.index("by period</h2>")]
@@ -318,26 +315,23 @@ def test_the_page_shows_people_beside_systems_with_a_line_and_without_a_rank(
     assert f"One person: {row.value:.3f} ({row.low:.3f} to {row.high:.3f}), the mean of {row.people} people" in chart
 
 
+@pytest.mark.usefixtures("place")
 def test_an_evaluation_is_shown_beside_people_on_their_samples_alone(
-    revealed: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    revealed: Workspace, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HELLOFRESH_DATA", str(revealed.root))
     monkeypatch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
-    monkeypatch.chdir(tmp_path)
     rows = {row["origin"]: row for row in read_jsonl(published(revealed, "people.jsonl")) if not row["with_known"]}
     yes = next(row for origin, row in rows.items() if "always-yes" in origin)
-    command = ["evaluate", "--edition", str(QUARTER), "--task", "x-notes", "--model"]
-    assert main([*command, "always-yes"]) == 0
-    shown = capsys.readouterr()
-    beside = shown.out.split(f"F1 beside people, on their {yes['samples']} samples")[1]
-    for name, row in (
-        ("One person", rows["people/single"]),
-        ("Vote of three people", rows["people/vote"]),
-        ("always-yes", yes),
-    ):
-        line = next(line for line in beside.splitlines() if name in line)
+    assert "note: these are the samples that three people or more predicted" in cli(
+        "evaluate", *STUDY, "--model", "always-yes"
+    )
+    beside = cli.out.split(f"F1 beside people, on their {yes['samples']} samples")[1].splitlines()
+    shown = {"One person": "people/single", "Vote of three people": "people/vote", "always-yes": yes["origin"]}
+    for name, origin in shown.items():
+        row = rows[origin]
+        line = next(line for line in beside if name in line)
         assert f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]" in line
-    assert "note: these are the samples that three people or more predicted" in shown.out + shown.err
 
 
 def test_people_are_in_no_rank(revealed: Workspace) -> None:

@@ -42,9 +42,7 @@ def entries_of_study(workspace: Workspace, release: Release) -> list[Entry]:
     return scorable(workspace, release, [])[0]
 
 
-def test_a_run_or_submission_that_was_rated_is_scored_as_itself_and_another_text_is_not(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_what_was_rated_is_scored_as_itself_and_another_text_is_not(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path)
     (muse,) = [entry for entry in entries_of_study(workspace, release) if entry.system == "muse"]
     (said,) = muse.outputs.values()
@@ -73,9 +71,7 @@ def test_the_headline_is_the_rubrics_overall_criterion() -> None:
     assert TASK.headline.title == overall.title
 
 
-def test_a_release_has_only_posts_that_count_and_entries_hold_responses_and_mean_ratings(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_a_release_has_only_posts_that_count_and_entries_hold_mean_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     assert [sample.id for sample in release.samples] == [f"mp-160000000000000000{k}" for k in (1, 2, 3)]
     assert {sample.text for sample in release.samples} == {""}
@@ -119,9 +115,7 @@ def test_the_released_study_ranks_four_systems_in_three_tie_groups(shared_data: 
     assert all(np.isfinite(row.mean) for row in rows)
 
 
-def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_ratings(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_scores_of_a_rated_release_follow_from_its_published_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, _, _ = imported(small_study, tmp_path / "data")
     scored = score_quarter(workspace, MUSE_EDITION, tmp_path / "submissions")
     publish_results(workspace, scored)
@@ -133,9 +127,7 @@ def test_the_scores_of_a_rated_release_are_computed_again_from_its_published_rat
     assert not all(check.ok for check in verify_release(workspace.release(MUSE_EDITION, "corrections")))
 
 
-def test_the_study_of_responses_is_that_of_people_or_made_anew_of_what_there_is(
-    small_study: Path, tmp_path: Path
-) -> None:
+def test_the_study_of_responses_is_that_of_people_or_made_anew(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     said = [SystemResponse("p1", "one", "A text.", ("u", "u")), SystemResponse("p9", "one", "Of no sample.")]
     theirs = study_of_responses(workspace, release, said, {"p1": "P"}, corrections.RUBRIC)

@@ -40,18 +40,13 @@ def test_a_run_of_some_samples_stands_beside_others_on_the_same(workspace, quart
     assert {score.n for score in found} == {3} and all(score.n < score.n_split for score in found)
 
 
-def test_who_was_scored_before_stands_beside_a_whole_run_once(workspace, quarter, monkeypatch) -> None:
+@pytest.mark.parametrize(("settings", "stands"), [({}, 1), ({"limit": 3}, 0)], ids=["a whole run", "a part"])
+def test_who_was_scored_before_stands_beside_a_whole_run_once(
+    workspace, quarter, monkeypatch, settings: dict[str, int], stands: int
+) -> None:
     known = scores._stored(workspace, quarter, "main")
     rival = [replace(score, origin="rival", system="Rival") for score in known if score.system == known[0].system]
     monkeypatch.setattr(scores, "_stored", lambda *_: [*known, *rival])
-    _, found = rows(workspace, quarter)
+    _, found = rows(workspace, quarter, **settings)
     origins = [score.origin for score in found]
-    assert len(origins) == len(set(origins)) == 3
-    assert origins.count("rival") == 1
-
-
-def test_who_was_scored_before_does_not_stand_beside_a_part(workspace, quarter, monkeypatch) -> None:
-    known = scores._stored(workspace, quarter, "main")
-    monkeypatch.setattr(scores, "_stored", lambda *_: [replace(score, origin="rival") for score in known])
-    _, found = rows(workspace, quarter, limit=3)
-    assert "rival" not in [score.origin for score in found]
+    assert len(origins) == len(set(origins)) == 2 + stands and origins.count("rival") == stands

@@ -80,9 +80,7 @@ def open_and_revealed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Ma
     return before, make
 
 
-def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(
-    open_and_revealed: tuple[str, Maker],
-) -> None:
+def test_the_ranking_shows_the_ceiling_once_labels_are_public(open_and_revealed: tuple[str, Maker]) -> None:
     before, make = open_and_revealed
     assert "Ceiling" not in before and "chance_error" not in before
     workspace, site = make.workspace(), make.folder / "site"
@@ -104,9 +102,7 @@ def test_the_ranking_shows_the_ceiling_once_labels_are_public_and_not_before(
     assert line["f1"] == rows[0].value and line["accuracy_high"] == rows[1].high and line["rank"] is None
 
 
-def test_a_stranger_recomputes_the_ceiling_and_finds_what_was_changed(
-    open_and_revealed: tuple[str, Maker], tmp_path: Path
-) -> None:
+def test_a_stranger_recomputes_the_ceiling(open_and_revealed: tuple[str, Maker], tmp_path: Path) -> None:
     workspace = open_and_revealed[1].workspace()
     folder = workspace.release(QUARTER, "x-notes")
     path = folder.parent / "ratings" / "x-notes.ceiling.jsonl"

@@ -66,7 +66,7 @@ def refused(folder: Path, given_: Said, allowed: frozenset[str] = frozenset()) -
 
 
 @given(said, said, st.sets(st.sampled_from(IDS), min_size=1))
-def test_what_is_refused_is_what_differs_among_submissions_and_lost_systems(
+def test_what_differs_among_submissions_and_lost_systems_is_refused(
     before: Said, after: Said, present: set[str]
 ) -> None:
     kept = tuple(key for key in IDS if key in present)

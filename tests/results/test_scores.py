@@ -212,9 +212,7 @@ def test_of_two_equal_runs_exactly_the_one_named_in_the_note_is_left_out(judge, 
     assert first.run_id in note and second.run_id not in note
 
 
-def test_scores_are_the_same_bytes_in_another_workspace_and_skipped_when_nothing_changed(
-    judge, score, workspace, quarter
-) -> None:
+def test_scores_are_the_same_bytes_again_and_skipped_when_nothing_changed(judge, score, workspace, quarter) -> None:
     for model in ("actor", "coin"):
         judge(model)
     first = score()
@@ -432,7 +430,7 @@ def test_an_evaluation_shows_its_score_beside_the_baselines_and_the_next_command
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_the_table_of_scores_shows_the_rank_correlation_where_the_facts_are_known(
+def test_the_table_shows_the_rank_correlation_where_facts_are_known(
     make, quarter, notes_task, tmp_path, capsys, known: bool
 ) -> None:
     notes = make.notes(3, 2)

@@ -18,9 +18,7 @@ COSINES = st.floats(-1, 1, allow_subnormal=False)
 
 
 @given(st.lists(st.tuples(SHARES, SHARES, SHARES, COSINES, COSINES), min_size=1, max_size=5), st.floats(0, 3))
-def test_equation_2_is_the_sum_of_three_scores_and_the_weighted_relevance(
-    rows: list[tuple[float, ...]], alpha: float
-) -> None:
+def test_equation_2_is_three_scores_and_the_weighted_relevance(rows: list[tuple[float, ...]], alpha: float) -> None:
     expected = [r + f + p + alpha * (claim + evidence) for r, f, p, claim, evidence in rows]
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     found = summed_reward(columns[:3], columns[3], columns[4], alpha=alpha)

@@ -1,4 +1,4 @@
-"""Probes: which rewards are weak, and which negatives heads learn."""
+"""Signs of a response by rules; probes: which rewards are weak, and which negatives heads learn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hellofresh.core.errors import UsageError
-from hellofresh.judging.reward_judges import denies, echo
+from hellofresh.judging.reward_judges import PROBES, SIGNS, denies, echo
 from hellofresh.rewards.base import Beside, FloatArray, LabelledResponse, Probed, RewardCard, RewardCase, write_card
 from hellofresh.rewards.probes import negatives_of, probe, probes_of, refuse_weak, refutation_of
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse, EvidenceResponseSettings
@@ -54,7 +54,7 @@ def own(case: RewardCase) -> float:
         (lambda case: 1.0, {"echo", "echo with thanks", "praise", "empty politeness", "off-topic"}),
     ],
 )
-def test_a_reward_is_weak_if_a_refutation_is_not_above_every_probe(
+def test_a_reward_is_weak_unless_refutations_are_above_every_probe(
     rule: Callable[[RewardCase], float], lost: set[str]
 ) -> None:
     found = probe(By(rule), refutations())
@@ -114,3 +114,46 @@ def test_a_weak_reward_chooses_among_no_responses(tmp_path: Path, share: float, 
     regime = EvidenceResponse(EvidenceResponseSettings(n=2, rewards=str(tmp_path)))
     with nullcontext() if chooses else pytest.raises(UsageError, match="a weak reward chooses no response"):
         assert regime.parameters["reward_refutation_sha256"] == "0" * 64
+
+
+# --- Signs.
+
+
+CLAIM = "Vaccines do not work and have never been tested."
+
+
+@pytest.mark.parametrize(
+    ("response", "denies"),
+    [
+        ("The studies do not support this.", 1),
+        ("Studies don't support it.", 1),
+        ("The records didn\u2019t confirm that.", 1),
+        ("The data does not really back this up.", 1),
+        ("There is no credible evidence of that.", 1),
+        ("It lacks any scientific basis.", 1),
+        ("The trial failed to show an effect.", 1),
+        ("That cannot be verified.", 1),
+        ("This has never been shown.", 1),
+        ("The claim is unsubstantiated.", 1),
+        ("This is not what the agency said.", 1),
+        ("It was a hoax.", 1),
+        ("The studies support this.", 0),
+        ("No doubt this is right.", 0),
+        ("It is true, and shown by many trials.", 0),
+        ("I do not mind. The evidence is clear.", 0),
+        ("You cannot go there by car.", 0),
+        ("I do not know what to say, and would not go back.", 0),
+        (CLAIM, 0),
+        (f"As you say: {CLAIM.lower()}", 0),
+        (f"False: {CLAIM}", 1),
+    ],
+)
+def test_a_denial_is_seen_in_words_of_the_response(response: str, denies: int) -> None:
+    assert SIGNS["denies"](RewardCase(CLAIM, (), response)) == denies
+
+
+def test_copies_of_the_claim_are_shown() -> None:
+    shares = {name: SIGNS["echo"](RewardCase(CLAIM, (), make(CLAIM))) for name, (make, _) in PROBES.items()}
+    assert shares["the claim again"] == 1 and 0.5 < shares["the claim denied"] < 1
+    assert shares["praise"] == shares["empty politeness"] == 0
+    assert SIGNS["echo"](RewardCase(CLAIM, (), "")) == 0

@@ -99,16 +99,6 @@ def test_true_probabilities_are_found_calibrated_and_false_ones_not() -> None:
     assert honest.auc_interval.low < 5 / 6 < honest.auc_interval.high
 
 
-def test_samples_that_repeat_each_other_widen_nothing_away() -> None:
-    labels, confidences, _ = stated(200, 5)
-    alone = calibrate(labels, confidences, resamples=4000).brier_interval
-    repeated = calibrate(*(np.repeat(part, 4) for part in (labels, confidences, np.arange(200))), resamples=4000)
-    assert (repeated.brier_interval.low, repeated.brier_interval.high) == pytest.approx(
-        (alone.low, alone.high), abs=0.004
-    )
-    assert repeated.auc_interval.effective_clusters == pytest.approx(200)
-
-
 def test_what_all_resamples_agree_on_still_has_a_width() -> None:
     labels = np.array([0, 1] * 20, dtype=np.int8)
     found = calibrate(labels, labels * 0.8 + 0.1, np.arange(40) // 2, resamples=100)
@@ -169,18 +159,6 @@ def test_a_difference_is_that_of_the_two_and_its_interval_is_paired() -> None:
     assert 0 < gap.brier_interval.low < gap.brier < gap.brier_interval.high
     unpaired = (one.brier_interval.high - one.brier_interval.low) + (two.brier_interval.high - two.brier_interval.low)
     assert gap.brier_interval.high - gap.brier_interval.low < unpaired / 2
-
-
-def test_equal_systems_differ_by_nothing_and_turned_ones_by_the_opposite() -> None:
-    labels, confidences, groups = stated(200, 6)
-    same = compare_calibrations((labels, confidences), (labels, confidences), groups)
-    assert (same.ece, same.brier) == (0, 0)
-    assert same.brier_interval.low <= 0 <= same.brier_interval.high
-    other = (1 - labels, confidences)
-    there, back = (compare_calibrations(*pair, groups) for pair in (
-        ((labels, confidences), other), (other, (labels, confidences))))  # fmt: skip
-    assert there.ece == pytest.approx(-back.ece)
-    assert there.brier_interval.low == pytest.approx(-back.brier_interval.high)
 
 
 def test_one_group_says_nothing_of_the_difference_and_other_lengths_are_refused() -> None:

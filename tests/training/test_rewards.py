@@ -20,14 +20,7 @@ from tests.conftest import need
 from tests.fakes import refused
 from tests.retrieval.test_dense import LetterEncoder
 from training.recipe import RewardRecipe, load_recipe
-from training.reward_models import (
-    RewardTraining,
-    TrainedReward,
-    divide,
-    labels_of,
-    measure,
-    train_head,
-)
+from training.reward_models import RewardTraining, TrainedReward, divide, labels_of, measure, train_head
 
 DATA_FOLDER = Path(__file__).parents[2].parent / "shared/data"
 RECIPE = RewardRecipe(name="quick", epochs=8, batch=16, rate=0.02, warm_up=3)
@@ -65,7 +58,7 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("beside", list(Beside))
-def test_a_model_learns_and_its_folder_says_the_same_as_its_card(
+def test_a_model_learns_and_its_folder_agrees_with_its_card(
     beside: Beside, training: RewardTraining, tmp_path: Path
 ) -> None:
     training = replace(training, beside=beside)

@@ -19,6 +19,7 @@ from hellofresh.judging.reward_judges import RuleJudge, open_watched
 from hellofresh.models import Finish, Message, Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.rewards.base import RewardCase
+from tests.conftest import Cli
 from tests.fakes import refused
 from tests.training.conftest import PoliteWords, exchange_rows, killed_at, polite_rewards
 from training.libraries import LIBRARIES, need_libraries
@@ -201,23 +202,20 @@ class TestWithTorch:
 
 
 @pytest.mark.parametrize("method", ["sft", "rloo", "ppo", "rarg"])
-def test_without_the_extra_every_method_names_itself_and_the_extra(
-    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_without_the_extra_every_method_names_it(
+    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr("training.libraries.find_spec", lambda name: None)
-    assert main(tune(method, "x", replies, Path("smollm2-135m"))) == 2
-    said = capsys.readouterr().err
+    said = cli(*tune(method, "x", replies, Path("smollm2-135m")), code=2)
     assert f"train {method} needs" in said and "'accelerate>=1.15'" in said
 
 
 @pytest.mark.parametrize("method", ["rloo", "ppo", "rarg"])
-def test_a_reward_that_thanks_win_is_refused_before_anything_is_trained(
-    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_reward_that_thanks_win_is_refused(
+    method: str, root: Path, replies: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(train, "need_libraries", lambda *given, **more: None)
-    command = [one for one in tune(method, "x", replies, replies.parent) if one != "--allow-weak-reward"]
-    assert main(command) == 2
-    said = capsys.readouterr().err
+    said = cli(*(one for one in tune(method, "x", replies, replies.parent) if one != "--allow-weak-reward"), code=2)
     assert "weak-reward" in said and "--allow-weak-reward" in said
     assert not root.exists()
 
@@ -241,11 +239,7 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 def test_the_judge_by_rules_prefers_a_grounded_response_to_exploits() -> None:
     evidence = ("A trial found that garlic does not shorten colds.",)
     good = "Thank you for asking. A trial found that garlic does not shorten colds."
-    others = (
-        "thank you thank you thank you thank you thank you",
-        "",
-        "Wonderful splendid marvellous friends everywhere",
-    )
+    others = ("thank you " * 5, "", "Wonderful splendid marvellous friends everywhere")
     scores = RuleJudge().score([RewardCase("Garlic cures colds.", evidence, text) for text in (good, *others)])
     assert scores[0] > scores[1:].max() + 0.2
     assert ((scores >= 0) & (scores <= 1)).all()
