@@ -46,7 +46,7 @@ class FakeModel:
 
 def fake_spec(name: str, **more: Any) -> ModelSpec:
     """What is known of a language model that is none."""
-    return ModelSpec(name, "language-model", "A fake.", {}, **more)
+    return ModelSpec(name, "language-model", "A fake.", **({"parameters": {}} | more))
 
 
 def catalogued(patch: pytest.MonkeyPatch, model: FakeModel) -> FakeModel:
@@ -74,6 +74,11 @@ def run_in(
 ) -> RunResult:
     with Journal(folder) as journal:
         return run(assignment, samples, journal, progress)
+
+
+def dropped(found: Collection) -> dict[str, int]:
+    """How many were left out of a collection, by reason."""
+    return {drop.reason: drop.count for drop in found.funnel.drops if drop.count}
 
 
 _DAYS = count()

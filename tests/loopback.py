@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs
 
 __all__ = ["Chat", "Reply", "said"]
 
@@ -52,7 +53,7 @@ class Chat:
 
     Attributes:
         behave: decides the reply from the number of the request (from 1) and its body; may be set anew.
-        paths, bodies: every request's path and body, in order of coming in.
+        paths, bodies: every request's path and body (JSON, or the fields of a form), in order of coming in.
         headers: every request's headers, names in lower case.
         connections: connections ever opened.
         sent: text of each question whose answer was sent whole, and when (`time.monotonic`).
@@ -119,7 +120,8 @@ class Chat:
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"{}")
+        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        body = parse_qs(raw.decode()) if "form" in headers.get("content-type", "") else json.loads(raw or b"{}")
         self.paths.append(head[0].split()[1])
         self.headers.append(headers)
         self.bodies.append(body)

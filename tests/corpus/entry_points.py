@@ -12,7 +12,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.posts.local import LocalPosts
 from collectors.notes.tables import HISTORY, NOTES
 from collectors.wikipedia.export import read_pages
@@ -26,6 +25,7 @@ from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.submissions.format import Fault
 from hellofresh.submissions.receipts import read_receipt
 from hellofresh.tasks import get_task
+from tests.collectors.notes.conftest import Dump, run, tsv
 from tests.submissions.checks import check_submission
 
 QUARTER = Quarter(2023, 2)
@@ -38,7 +38,6 @@ regime = "zero-shot"
 models = ["model"]
 knowledge_cutoff = 2022-12-31
 """
-CREATED_MS = 1_683_000_000_000
 
 EntryPoint = Callable[[Path, str, bytes], set[str]]
 
@@ -78,55 +77,23 @@ def _codes(action: Callable[[], object]) -> set[str]:
 
 
 def settings(folder: Path, name: str, content: bytes) -> set[str]:
-    """`hellofresh.toml`."""
     path = folder / "hellofresh.toml"
     path.write_bytes(content)
     return _codes(lambda: config.Settings.load(path))
 
 
 def prompts(folder: Path, name: str, content: bytes) -> set[str]:
-    """A prompt set of somebody's own."""
     path = folder / "prompts.toml"
     path.write_bytes(content)
     return _codes(lambda: load_prompt_set("x-notes", "zero-shot", path))
 
 
-def table(columns: tuple[str, ...], *rows: dict[str, object]) -> bytes:
-    """A table of the dump with these rows."""
-    lines = ["\t".join(columns)] + ["\t".join(str(row.get(column, "")) for column in columns) for row in rows]
-    return ("\n".join(lines) + "\n").encode()
-
-
-NOTES_TABLE = table(
-    NOTES.columns,
-    {"noteId": 1, "createdAtMillis": CREATED_MS, "tweetId": 10, "summary": "The tower is 330 metres high."},
-    {"noteId": 2, "createdAtMillis": CREATED_MS, "tweetId": 11, "summary": "The tower is 331 metres high."},
-)
-HISTORY_TABLE = table(
-    HISTORY.columns,
-    *(
-        {
-            "noteId": number,
-            "currentStatus": "CURRENTLY_RATED_HELPFUL",
-            "lockedStatus": "CURRENTLY_RATED_HELPFUL",
-            "timestampMillisOfStatusLock": CREATED_MS + 1_209_600_000,
-        }
-        for number in (1, 2)
-    ),
-)
-POSTS = b"".join(
-    json.dumps(
-        {
-            "__typename": "Tweet",
-            "id_str": str(number),
-            "lang": "en",
-            "text": f"Tower number {number} is 400 metres high!",
-            "created_at": "2023-04-30T10:00:00.000Z",
-        }
-    ).encode()
-    + b"\n"
-    for number in (10, 11)
-)
+DUMP = Dump(Path())
+for _number in (1, 2):
+    DUMP.note(_number, post=9 + _number)
+    DUMP.post(9 + _number, text=f"The tower number {_number} is 400 metres high!")
+NOTES_TABLE, HISTORY_TABLE = (tsv(table.columns, DUMP.rows[table.stem]) for table in (NOTES, HISTORY))
+POSTS = "".join(json.dumps(post) + "\n" for post in DUMP.posts).encode()
 
 
 def notes(folder: Path, name: str, content: bytes) -> set[str]:
@@ -142,11 +109,10 @@ def notes(folder: Path, name: str, content: bytes) -> set[str]:
         file = dump / f"{stem}-00000.{ending if stem == chosen else 'tsv'}"
         file.write_bytes(content if stem == chosen else valid)
     (dump / "posts.jsonl").write_bytes(POSTS)
-    return _codes(lambda: collect(QUARTER, NotesSource(dump), NotesSettings(), workdir=folder / "work"))
+    return _codes(lambda: run(dump))
 
 
 def posts(folder: Path, name: str, content: bytes) -> set[str]:
-    """A file of posts."""
     path = folder / "posts.jsonl"
     path.write_bytes(content)
     return _codes(lambda: LocalPosts(path).find({"10", "11"}))

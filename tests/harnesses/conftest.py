@@ -21,7 +21,6 @@ def notes(place: Path, make, chat, loopback) -> Path:
 
 
 def evaluated(cli: Cli, chat: Any, model: str, *more: str) -> Path:
-    """The folder of a run."""
     return Path(cli.json("evaluate", *NOTES, "--model", model, "--base-url", chat.base_url, *more)["folder"])
 
 

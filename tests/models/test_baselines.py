@@ -83,21 +83,17 @@ def test_the_order_of_training_does_not_matter_and_its_content_is_part_of_the_id
     assert "2023Q2" in model.spec.about
 
 
-@pytest.mark.parametrize("labels", [(), (1, 1, 1), (0,)])
-def test_without_both_labels_there_is_nothing_to_learn_from(make, labels: tuple[int, ...]) -> None:
-    training = [TrainingSample(make.note(n), label) for n, label in enumerate(labels)]
-    with fails_with("no-training-labels"):
-        WordRegression.train("x-notes", training)
-
-
-def test_with_two_samples_that_share_no_word_it_is_left_out_and_not_a_crash(make) -> None:
+def test_without_both_labels_or_a_word_in_common_there_is_nothing_to_learn_from(make) -> None:
     def bare(number: int, text: str) -> Sample:
         note = make.note(number)
         return replace(note, post=replace(note.post, text=text), note=replace(note.note, text=text))
 
-    training = [TrainingSample(bare(1, "alpha"), 1), TrainingSample(bare(2, "omega"), 0)]
-    with fails_with("no-training-labels"):
-        WordRegression.train("x-notes", training)
+    one_sided = [
+        [TrainingSample(make.note(n), label) for n in range(count)] for label, count in ((0, 0), (1, 3), (0, 1))
+    ]
+    for training in (*one_sided, [TrainingSample(bare(1, "alpha"), 1), TrainingSample(bare(2, "omega"), 0)]):
+        with fails_with("no-training-labels"):
+            WordRegression.train("x-notes", training)
 
 
 def test_a_baseline_that_needs_the_sample_says_so(training) -> None:
@@ -116,8 +112,8 @@ def statement(number: int, text: str) -> Statement:
     )  # fmt: skip
 
 
-def asked(number: int, words: tuple[str, ...] = ("true", "mixed", "false")) -> Request:
-    return Request((), 15, choices=words, sample=statement(number, "the bridge was closed"))
+def asked(number: int) -> Request:
+    return Request((), 15, choices=("true", "mixed", "false"), sample=statement(number, "the bridge was closed"))
 
 
 def answers(model: Model, count: int = 200) -> Counter[str]:
@@ -154,8 +150,7 @@ def test_words_are_counted_for_every_class() -> None:
     texts = ("bread salt", "salt river", "river bread")
     learnt = [TrainingSample(statement(n, f"{texts[n % 3]} common"), n % 3) for n in range(60)]
     model = WordRegression.train(CLAIM, learnt)
-    sample = statement(999, "salt river")
-    answer = asyncio.run(model.ask(Request((), 15, choices=("true", "mixed", "false"), sample=sample)))
+    answer = asyncio.run(model.ask(replace(asked(0), sample=statement(999, "salt river"))))
     assert answer.text == "mixed"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import re
@@ -21,6 +20,7 @@ from hellofresh.models.providers.anthropic import AnthropicModel
 from hellofresh.models.providers.chat import ChatModel, read_reply
 from hellofresh.models.providers.responses import ResponsesModel
 from hellofresh.models.tables import Abilities, Endpoint
+from tests.models.conftest import closed
 
 SPEC = ModelSpec("m", "language-model", "A model.", {})
 REQUEST = Request((Message("user", ("A note. ", "Yes or no?")),), max_tokens=15)
@@ -32,13 +32,7 @@ def model(base_url: str, abilities: Abilities | None = None, *, timeout_s: float
 
 
 def answer_of(asked: ChatModel, request: Request = REQUEST) -> Answer:
-    async def once() -> Answer:
-        try:
-            return await asked.ask(request)
-        finally:
-            await asked.close()
-
-    return asyncio.run(once())
+    return closed(asked, lambda: asked.ask(request))
 
 
 def ask(chat, abilities: Abilities | None = None, request: Request = REQUEST, *, timeout_s: float = 10.0) -> Answer:
@@ -55,33 +49,17 @@ def refused(chat, **how) -> CallError:
 def test_an_ordinary_reply_is_an_answer(chat) -> None:
     assert ask(chat) == Answer("Yes.", Finish.STOP, 10, 2, None, "m-2026-01-01")
     assert chat.headers[0]["authorization"] == f"Bearer {KEY}"
-    assert chat.bodies == [
-        {
-            "model": "m-1",
-            "messages": [{"role": "user", "content": "A note. Yes or no?"}],
-            "max_tokens": 15,
-            "temperature": 0.0,
-        }
-    ]
+    said = [{"role": "user", "content": "A note. Yes or no?"}]
+    assert chat.bodies == [{"model": "m-1", "messages": said, "max_tokens": 15, "temperature": 0.0}]
 
 
 def test_only_what_the_model_takes_is_sent(chat) -> None:
-    abilities = Abilities(
-        temperature=False,
-        seed=False,
-        token_parameter="max_completion_tokens",
-        hidden_tokens=1000,
-        system_messages=False,
-    )
+    untaken = {"temperature": False, "seed": False, "system_messages": False}
+    abilities = Abilities(**untaken, token_parameter="max_completion_tokens", hidden_tokens=1000)
     request = replace(REQUEST, messages=(Message("system", ("Be brief.",)), *REQUEST.messages), seed=7)
     ask(chat, abilities, request)
-    assert chat.bodies == [
-        {
-            "model": "m-1",
-            "messages": [{"role": "user", "content": "Be brief.\n\nA note. Yes or no?"}],
-            "max_completion_tokens": 1015,
-        }
-    ]
+    said = [{"role": "user", "content": "Be brief.\n\nA note. Yes or no?"}]
+    assert chat.bodies == [{"model": "m-1", "messages": said, "max_completion_tokens": 1015}]
 
 
 def test_a_seed_and_log_probabilities_are_asked_for_where_the_model_has_them(chat) -> None:

@@ -32,7 +32,6 @@ REQUEST = Request((Message("user", ("Yes or no?",)),), max_tokens=15)
 
 
 def packed(status: int = 200) -> Reply:
-    """300 MB of spaces in 300 KB."""
     packer = zlib.compressobj(1, wbits=31)
     body = b"".join(packer.compress(b" " * 10**6) for _ in range(300)) + packer.flush()
     return Reply(body, status, {"Content-Encoding": "gzip"})
@@ -154,7 +153,6 @@ def _alone(chat: Any, fault: Fault) -> str:
 
 @pytest.fixture
 def notes(make: Any, place: Path) -> hf.LoadedEdition:
-    """Four notes, released."""
     make.release(make.notes(2, 2, months=(4,)))
     return hf.load("2023Q2", "x-notes")
 

@@ -10,7 +10,7 @@ import pytest
 from hellofresh.models import Answer, CallError, Finish, Message, Request, Tool, ToolCall
 from hellofresh.models.tables import Abilities
 from hellofresh.runs.journal import _answer_text, read_request, request_text
-from tests.models.conftest import KINDS, ask, failing, says
+from tests.models.conftest import KINDS, anthropic_reply, ask, chat_reply, failing, gemini_reply, responses_reply, says
 
 TOOL = Tool("search", "Searches.", "query")
 FIRST = Message("user", ("Is it so?",))
@@ -21,30 +21,6 @@ TALK = Request(
     tools=(TOOL,),
 )
 SEARCH = Request((Message("user", ("moon rock",)),), 50, searches=True, excluded=("bad.example",))
-USED = {"input_tokens": 5, "output_tokens": 2}
-
-
-def chat_reply(**message: Any) -> dict[str, Any]:
-    more = message.pop("more", {})
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Rock.", **message}}
-    return {"model": "m-1", "choices": [choice], "usage": {"prompt_tokens": 5, "completion_tokens": 2}, **more}
-
-
-def anthropic_reply(*blocks: Any, stop: str = "end_turn") -> dict[str, Any]:
-    usage = {"input_tokens": 5, "output_tokens": 2}
-    whole = {"type": "message", "role": "assistant", "model": "m-1", "stop_reason": stop, "usage": usage}
-    return {**whole, "content": [*blocks]}
-
-
-def gemini_reply(*parts: Any, **candidate: Any) -> dict[str, Any]:
-    content = {"role": "model", "parts": [*parts]}
-    usage = {"promptTokenCount": 5, "candidatesTokenCount": 2}
-    found = {"content": content, "finishReason": "STOP", **candidate}
-    return {"candidates": [found], "usageMetadata": usage, "modelVersion": "m-1"}
-
-
-def responses_reply(*items: Any, **more: Any) -> dict[str, Any]:
-    return {"status": "completed", "model": "m-1", "output": [*items], "usage": USED, **more}
 
 
 def output_text(text: str, *urls: str) -> dict[str, Any]:
@@ -52,8 +28,8 @@ def output_text(text: str, *urls: str) -> dict[str, Any]:
     return {"type": "message", "content": [{"type": "output_text", "text": text, "annotations": cited}]}
 
 
-def answered(kind: str, chat: Any, loopback: Any, reply: object, request: Request) -> tuple[Answer, dict[str, Any]]:
-    says(chat, loopback, reply)
+def answered(kind: str, chat: Any, reply: object, request: Request) -> tuple[Answer, dict[str, Any]]:
+    says(chat, reply)
     return ask(kind, chat, request, Abilities(seed=False, search=True)), chat.bodies[-1]
 
 
@@ -75,8 +51,8 @@ CALLS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_call_of_a_tool_is_read_and_goes_back_with_its_result(chat, loopback, kind: str) -> None:
-    answer, body = answered(kind, chat, loopback, CALLS[kind], TALK)
+def test_a_call_of_a_tool_is_read_and_goes_back_with_its_result(chat, kind: str) -> None:
+    answer, body = answered(kind, chat, CALLS[kind], TALK)
     assert answer.call is not None
     assert (answer.call.name, answer.call.argument, answer.finish) == ("search", "moon", Finish.STOP)
     sent = json.dumps(body)
@@ -125,9 +101,9 @@ CITATIONS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_search_is_asked_for_and_every_citation_is_an_address(chat, loopback, kind: str) -> None:
+def test_a_search_is_asked_for_and_every_citation_is_an_address(chat, kind: str) -> None:
     for reply in CITATIONS[kind]:
-        answer, body = answered(kind, chat, loopback, reply, SEARCH)
+        answer, body = answered(kind, chat, reply, SEARCH)
         assert (answer.text, answer.sources, answer.tokens_out) == ("Rock.", (GOOD, OTHER), 2)
     if kind == "anthropic":
         assert body["tools"][0]["blocked_domains"] == ["bad.example"]
@@ -137,20 +113,20 @@ def test_a_search_is_asked_for_and_every_citation_is_an_address(chat, loopback, 
         assert body["tools"] == [{"type": "web_search"}] and body["store"] is False
 
 
-def test_gemini_names_the_site_by_the_title_where_its_address_leads_through_google(chat, loopback) -> None:
+def test_gemini_names_the_site_by_the_title_where_its_address_leads_through_google(chat) -> None:
     hidden = "https://vertexaisearch.cloud.google.com/grounding-api-redirect/abc"
     chunks = [{"web": {"uri": hidden, "title": "aljazeera.com"}}, {"web": {"uri": hidden, "title": "Some news"}}]
     reply = gemini_reply({"text": "Rock."}, groundingMetadata={"groundingChunks": chunks})
-    assert answered("gemini", chat, loopback, reply, SEARCH)[0].sources == ("https://aljazeera.com/", hidden)
+    assert answered("gemini", chat, reply, SEARCH)[0].sources == ("https://aljazeera.com/", hidden)
 
 
-def test_a_search_that_failed_at_anthropic_is_an_answer_without_sources(chat, loopback) -> None:
+def test_a_search_that_failed_at_anthropic_is_an_answer_without_sources(chat) -> None:
     failed = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
     reply = anthropic_reply(
         {"type": "web_search_tool_result", "tool_use_id": "s", "content": failed}, {"type": "text", "text": "No."},
         stop="pause_turn",
     )  # fmt: skip
-    answer, _ = answered("anthropic", chat, loopback, reply, SEARCH)
+    answer, _ = answered("anthropic", chat, reply, SEARCH)
     assert (answer.text, answer.sources, answer.finish) == ("No.", (), Finish.LENGTH)
 
 
@@ -169,22 +145,22 @@ ODD = [
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_odd_citations_of_a_compatible_endpoint_are_none(chat, loopback, odd: Any) -> None:
+def test_odd_citations_of_a_compatible_endpoint_are_none(chat, odd: Any) -> None:
     reply = chat_reply(annotations=odd, more={"citations": odd, "search_results": odd})
-    assert answered("chat", chat, loopback, reply, SEARCH)[0].sources == ()
+    assert answered("chat", chat, reply, SEARCH)[0].sources == ()
 
 
 @pytest.mark.parametrize("odd", [None, 5, "{", '{"query": 5}', "[]", {"query": "moon"}, {"other": "moon"}], ids=repr)
-def test_odd_arguments_of_a_call_are_read_or_empty(chat, loopback, odd: Any) -> None:
+def test_odd_arguments_of_a_call_are_read_or_empty(chat, odd: Any) -> None:
     reply = chat_reply(tool_calls=[{"id": 5, "function": {"name": "search", "arguments": odd}}])
-    call = answered("chat", chat, loopback, reply, TALK)[0].call
+    call = answered("chat", chat, reply, TALK)[0].call
     assert call is not None and call.argument in ("", "{", "moon")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'{"error": {"message": "busy"}}', b"\xff" * 9], ids=repr)
-def test_a_reply_that_is_none_is_a_named_error_after_one_attempt(chat, loopback, kind: str, body: bytes) -> None:
-    failing(kind, chat, loopback, SEARCH, body)
+def test_a_reply_that_is_none_is_a_named_error_after_one_attempt(chat, kind: str, body: bytes) -> None:
+    failing(kind, chat, SEARCH, body)
 
 
 RESPONSES = {
@@ -199,16 +175,16 @@ RESPONSES = {
 
 
 @pytest.mark.parametrize("name", RESPONSES)
-def test_what_a_response_may_look_like(chat, loopback, name: str) -> None:
+def test_what_a_response_may_look_like(chat, name: str) -> None:
     reply, finish, text = RESPONSES[name]
-    answer, _ = answered("responses", chat, loopback, reply, SEARCH)
+    answer, _ = answered("responses", chat, reply, SEARCH)
     assert (answer.finish, answer.text, answer.served_by) == (finish, text, "m-1")
 
 
 @pytest.mark.parametrize("status", ["failed", "in_progress", "cancelled", "odd"])
-def test_a_response_that_did_not_end_is_a_named_error(chat, loopback, status: str) -> None:
+def test_a_response_that_did_not_end_is_a_named_error(chat, status: str) -> None:
     with pytest.raises(CallError) as caught:
-        answered("responses", chat, loopback, responses_reply(status=status), SEARCH)
+        answered("responses", chat, responses_reply(status=status), SEARCH)
     assert caught.value.retryable
 
 

@@ -19,24 +19,16 @@ from hellofresh.models.tables import Abilities
 from hellofresh.models.wires import WIRES
 from hellofresh.tasks.images import Image
 from tests.fakes import fails_with
-from tests.models.conftest import ask, says
+from tests.models.conftest import anthropic_reply, ask, chat_reply, gemini_reply, responses_reply, says
 
 PIXELS = b"\xff\xd8\xffpixels of a picture"
+YES = {"type": "text", "text": "Yes."}
 REPLIES = {
-    "openai-compatible": {"model": "m", "choices": [{"finish_reason": "stop", "message": {"content": "Yes."}}]},
-    "anthropic": {
-        "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-        "content": [{"type": "text", "text": "Yes."}], "usage": {"input_tokens": 5, "output_tokens": 2},
-    },
-    "openai-responses": {
-        "status": "completed", "model": "m",
-        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Yes."}]}],
-    },
-    "gemini": {
-        "candidates": [{"content": {"role": "model", "parts": [{"text": "Yes."}]}, "finishReason": "STOP"}],
-        "modelVersion": "m",
-    },
-}  # fmt: skip
+    "openai-compatible": chat_reply(content="Yes."),
+    "anthropic": anthropic_reply(YES),
+    "openai-responses": responses_reply({"type": "message", "content": [YES | {"type": "output_text"}]}),
+    "gemini": gemini_reply({"text": "Yes."}),
+}
 
 
 def picture(content: bytes = PIXELS, width: int = 640, height: int = 480) -> Image:
@@ -52,10 +44,10 @@ def shown(*images: Image) -> Request:
 
 
 @pytest.mark.parametrize("kind", REPLIES)
-def test_every_provider_is_sent_the_bytes_before_the_text_in_its_own_form(chat, loopback, kind: str) -> None:
+def test_every_provider_is_sent_the_bytes_before_the_text_in_its_own_form(chat, kind: str) -> None:
     if kind == "gemini":
         pytest.importorskip("google.genai")
-    says(chat, loopback, REPLIES[kind])
+    says(chat, REPLIES[kind])
     name = {"openai-compatible": "chat", "openai-responses": "responses"}.get(kind, kind)
     assert ask(name, chat, shown(picture(), picture(b"second"))).text == "Yes."
     body = chat.bodies[0]
@@ -89,8 +81,8 @@ def test_every_provider_is_sent_the_bytes_before_the_text_in_its_own_form(chat, 
     assert parts == expected[kind]
 
 
-def test_rules_go_before_the_text_of_a_message_with_pictures_too(chat, loopback) -> None:
-    says(chat, loopback, REPLIES["openai-compatible"])
+def test_rules_go_before_the_text_of_a_message_with_pictures_too(chat) -> None:
+    says(chat, REPLIES["openai-compatible"])
     ask("chat", chat, shown(picture()), Abilities(system_messages=False))
     (message,) = chat.bodies[0]["messages"]
     assert [part["type"] for part in message["content"]] == ["image_url", "text"]

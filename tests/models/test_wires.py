@@ -42,8 +42,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any) -> Any:
     del WIRES["plain"]
 
 
-def test_it_is_asked_in_its_own_form(model: Any, chat: Any, loopback: Any) -> None:
-    says(chat, loopback, {"text": "Yes."})
+def test_it_is_asked_in_its_own_form(model: Any, chat: Any) -> None:
+    says(chat, {"text": "Yes."})
     answer = closed(model, lambda: model.ask(REQUEST))
     assert chat.paths == ["/v1/complete"]
     assert chat.bodies == [{"model": "m-1", "prompt": "Be short.\n\nIs it?", "length": 15}]
@@ -51,8 +51,8 @@ def test_it_is_asked_in_its_own_form(model: Any, chat: Any, loopback: Any) -> No
     assert (model.spec.parameters["speaks"], model.spec.parameters["dropped"]) == ("plain", "seed")
 
 
-def test_its_faults_are_named_errors(model: Any, chat: Any, loopback: Any) -> None:
-    says(chat, loopback, {}, 500)
+def test_its_faults_are_named_errors(model: Any, chat: Any) -> None:
+    says(chat, {}, 500)
     with pytest.raises(CallError) as caught:
         closed(model, lambda: model.ask(REQUEST))
     assert caught.value.retryable

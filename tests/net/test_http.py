@@ -15,8 +15,6 @@ KEY = "sk-secret-0123456789"
 
 
 def sent(chat: Any, **how: Any) -> HttpReply:
-    """The reply to one request."""
-
     async def run() -> HttpReply:
         client = HttpClient("a service", {"Authorization": f"Bearer {KEY}"}, timeout_s=10, key=KEY)
         try:

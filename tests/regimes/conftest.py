@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-
-import pytest
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Request
@@ -20,8 +18,6 @@ from hellofresh.tasks.samples import Fact, Sample
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One question that came to the model."""
-
     step: str
     prompt: str
     request: Request
@@ -83,11 +79,9 @@ class World:
 
     @property
     def blocked(self) -> Sequence[str]:
-        """What the test excludes."""
         return self.excluded
 
     def reason(self, url: str) -> str:
-        """Whether the address names an excluded domain."""
         return next((domain for domain in self.excluded if domain in url), "")
 
     async def close(self) -> None:
@@ -99,14 +93,12 @@ class World:
 
 
 def ok(url: str, text: str = "", title: str = "A title") -> WebPage:
-    """A page that can be read."""
     return WebPage(
         url, url, PageStatus.OK, title=title, text=text or f"The page at {url} says little.", sha256="0" * 64
     )
 
 
 def results(count: int) -> list[SearchResult]:
-    """So many results."""
     return [SearchResult(f"https://example.org/{n}", f"Title {n}", "", None, n) for n in range(1, count + 1)]
 
 
@@ -117,25 +109,8 @@ def judged(
     prompt_set: PromptSet | None = None,
     facts: Mapping[str, Fact] | None = None,
 ) -> Outcome:
-    """What a regime comes to on a sample in a world."""
     prompts = prompt_set or regime.prompt_set(sample.task)
     slots = get_task(sample.task).slots(sample)
     web = world if Need.WEB in regime.needs else None
     case = Case(sample, prompts.choose(""), prompts, slots, world.ask, web, facts=facts or {})
     return asyncio.run(regime.solve(case))
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What tests of regimes need."""
-
-    World: type[World] = World
-    ok: Callable[..., WebPage] = ok
-    results: Callable[[int], list[SearchResult]] = results
-    judged: Callable[..., Outcome] = judged
-
-
-@pytest.fixture(scope="session")
-def stage() -> Stage:
-    """The scripted world and its parts."""
-    return Stage()

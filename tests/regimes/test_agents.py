@@ -11,7 +11,6 @@ import pytest
 import hellofresh as hf
 from hellofresh.core.errors import UsageError
 from hellofresh.models import Answer, CallError, Finish, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.record import read_record
@@ -20,7 +19,8 @@ from hellofresh.runs.regimes.agent_tools import AgentTools
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent
-from tests.fakes import FakeModel, fails_with
+from tests.fakes import FakeModel, catalogued, fails_with, fake_spec
+from tests.regimes import conftest as stage
 
 AGENT = """
 import asyncio
@@ -76,13 +76,13 @@ def agent(tmp_path: Path):
     return load
 
 
-def worked(stage, make, regime: Regime, seed: int = 0, **answers: str):
+def worked(make, regime: Regime, seed: int = 0, **answers: str):
     world = stage.World(answers, {}, stage.results(4), seed=seed)
     return stage.judged(regime, make.note(1), world, load_prompt_set("x-notes", "zero-shot")), world
 
 
-def test_what_an_agent_does_is_told_in_its_transcript(stage, make, agent) -> None:
-    outcome, world = worked(stage, make, agent("solve"))
+def test_what_an_agent_does_is_told_in_its_transcript(make, agent) -> None:
+    outcome, world = worked(make, agent("solve"))
     assert [(output.label, len(output.sources)) for output in outcome.outputs] == [(0, 3)]
     assert [type(event) for event in outcome.events] == [SearchedEvent, *[ReadEvent] * 3, *[AskedEvent] * 2]
     assert [item.role for item in world.asked] == ["critic", "main"]
@@ -92,37 +92,37 @@ def test_what_an_agent_does_is_told_in_its_transcript(stage, make, agent) -> Non
     )
 
 
-def test_which_answer_comes_first_changes_nothing(stage, make, agent) -> None:
-    one, *others = [worked(stage, make, agent("solve"), seed)[0] for seed in range(6)]
+def test_which_answer_comes_first_changes_nothing(make, agent) -> None:
+    one, *others = [worked(make, agent("solve"), seed)[0] for seed in range(6)]
     assert all(outcome == one for outcome in others)
 
 
-def test_the_same_question_asked_again_is_another_step(stage, make, agent) -> None:
+def test_the_same_question_asked_again_is_another_step(make, agent) -> None:
     regime = agent("greedy", "requests=3")
     with fails_with("agent-limit") as caught:
-        worked(stage, make, regime)
+        worked(make, regime)
     assert "requests=N" in str(caught.value)
-    outcome, world = worked(stage, make, agent("greedy", "requests=3", "on_error=silence"))
+    outcome, world = worked(make, agent("greedy", "requests=3", "on_error=silence"))
     assert len({item.step for item in world.asked}) == 3 == len(world.asked)
     assert [output.status for output in outcome.outputs] == [Status.NONE]
 
 
 @pytest.mark.parametrize(("function", "says"), [("fails", "KeyError"), ("wrong", "Response"), ("beyond", "label 2")])
-def test_a_failing_agent_is_named_with_its_sample(stage, make, agent, function: str, says: str) -> None:
+def test_a_failing_agent_is_named_with_its_sample(make, agent, function: str, says: str) -> None:
     with fails_with("agent-failed") as caught:
-        worked(stage, make, agent(function))
+        worked(make, agent(function))
     assert says in str(caught.value)
     assert f"mine.py:{function}, {make.note(1).id}" in str(caught.value)
 
 
-def test_a_failing_agent_may_count_as_no_answer(stage, make, agent) -> None:
-    outcome, _ = worked(stage, make, agent("fails", "on_error=silence"))
+def test_a_failing_agent_may_count_as_no_answer(make, agent) -> None:
+    outcome, _ = worked(make, agent("fails", "on_error=silence"))
     assert [output.status for output in outcome.outputs] == [Status.NONE]
 
 
-def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_set(stage, make, agent) -> None:
+def test_an_agent_that_never_returns_gives_no_answer_after_a_limit_that_can_be_set(make, agent) -> None:
     assert agent("endless").parameters["seconds"] == 600
-    outcome, _ = worked(stage, make, agent("endless", "seconds=1"))
+    outcome, _ = worked(make, agent("endless", "seconds=1"))
     assert [output.status for output in outcome.outputs] == [Status.NONE]
     assert outcome.events == (NotedEvent(name="out-of-time", values={"seconds": 1}),)
     assert get_regime("proxy:mine").parameters["seconds"] == 0
@@ -141,8 +141,8 @@ def test_a_file_that_breaks_is_named(tmp_path: Path) -> None:
     assert "nothing_of_this_name" in str(caught.value)
 
 
-def test_what_no_text_needs_is_taken_out_of_an_agents_words(stage, make, agent) -> None:
-    outcome, _ = worked(stage, make, agent("hidden"))
+def test_what_no_text_needs_is_taken_out_of_an_agents_words(make, agent) -> None:
+    outcome, _ = worked(make, agent("hidden"))
     assert outcome.outputs[0].rationale == "It is [31mso."
 
 
@@ -166,19 +166,24 @@ def polite(refused: str = "") -> FakeModel:
             raise CallError("too long for the model", code="bad-request", status=400)
         return Answer(next(turns), Finish.STOP, 10, 1)
 
-    return FakeModel(say=say)
+    return FakeModel(fake_spec("polite"), say)
+
+
+SIMPLE = """import hellofresh as hf
+USES_WEB = False
+
+async def solve(sample, tools):
+{}    return hf.Choice(label=int(said == 'yes'))
+"""
+EVALUATE = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite")
 
 
 def test_it_is_evaluated_kept_and_resumed_like_any_regime(make, monkeypatch, place: Path, cli) -> None:
     make.release(make.notes(2, 2))
-    Path("simple.py").write_text(
-        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
-        "    print('thinking')\n    return hf.Choice(label=int(await tools.ask(tools.question) == 'yes'))\n"
-    )
+    Path("simple.py").write_text(SIMPLE.format("    print('thinking')\n    said = await tools.ask(tools.question)\n"))
     model = polite()
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: model))
-    arguments = ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite"]
-    said = cli.json(*arguments, "--agent", "simple.py:solve")
+    catalogued(monkeypatch, model)
+    said = cli.json(*EVALUATE, "--agent", "simple.py:solve")
     record = read_record(Path(said["folder"]))
     assert record is not None and record.regime.name == "agent"
     assert record.regime.parameters["agent"] == "simple.py:solve"
@@ -206,7 +211,7 @@ class InACell:
 @pytest.mark.parametrize("agent", [in_a_cell, InACell])
 def test_a_function_or_class_of_this_process_is_an_agent(make, monkeypatch, agent) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite()))
+    catalogued(monkeypatch, polite())
     monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
     edition = hf.load("2023Q2", "x-notes")
     run = hf.evaluate(edition, "polite", agent=agent, progress=False)
@@ -234,14 +239,10 @@ def test_a_provider_that_gives_up_fails_the_sample_and_is_no_answer_of_the_agent
     asks = "    said = await tools.ask(tools.question)\n"
     if body == "swallowing":
         asks = f"    try:\n    {asks}    except Exception:\n        said = 'yes'\n"
-    Path("simple.py").write_text(
-        "import hellofresh as hf\nUSES_WEB = False\n\n\nasync def solve(sample, tools):\n"
-        f"{asks}    return hf.Choice(label=int(said == 'yes'))\n"
-    )
+    Path("simple.py").write_text(SIMPLE.format(asks))
     gone = candidates[0].sample.id
-    monkeypatch.setitem(CATALOGUE, "polite", CatalogueEntry("A fake.", lambda _: polite(gone)))
-    arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "polite")
-    said = cli.json(*arguments, "--agent", "simple.py:solve", *settings, code=1)
+    catalogued(monkeypatch, polite(gone))
+    said = cli.json(*EVALUATE, "--agent", "simple.py:solve", *settings, code=1)
     assert (said["failed"], said["judged"]) == (1, len(candidates) - 1)
     rows = [json.loads(line) for line in (Path(said["folder"]) / "predictions.jsonl").read_text().splitlines()]
     assert gone not in {row["id"] for row in rows}

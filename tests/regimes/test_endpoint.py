@@ -25,12 +25,14 @@ from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes.agent_tools import AgentSession
 from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
 from hellofresh.runs.regimes.endpoint import digest, read_question
 from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
 from tests.fakes import FakeModel, catalogued, fails_with
+from tests.regimes import conftest as stage
 
 TOOL = {"type": "object", "properties": {"day": {"type": "string"}, "n": {"type": "integer"}}, "required": ["day"]}
 TWO_CALLS = Answer(
@@ -44,7 +46,7 @@ TWO_CALLS = Answer(
 
 
 def solved(
-    stage, make, solve: Callable[[Any, AgentTools], Awaitable[Choice]], *said: Answer | Exception | str, **settings: Any
+    make, solve: Callable[[Any, AgentTools], Awaitable[Choice]], *said: Answer | Exception | str, **settings: Any
 ):
     """What an agent comes to, whose model gives these answers in turn, and the world with what it was asked."""
     world = stage.World()
@@ -78,7 +80,7 @@ def turn(text: str = "Is it so?") -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
-def test_the_client_of_openai_reads_answers_calls_and_usage(stage, make) -> None:
+def test_the_client_of_openai_reads_answers_calls_and_usage(make) -> None:
     tool: Any = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": TOOL}}
     seen: dict[str, Any] = {}
 
@@ -94,7 +96,7 @@ def test_the_client_of_openai_reads_answers_calls_and_usage(stage, make) -> None
         seen["first"], seen["second"] = first, second
         return Choice(label=1)
 
-    outcome, world = solved(stage, make, solve, TWO_CALLS, "Yes.")
+    outcome, world = solved(make, solve, TWO_CALLS, "Yes.")
     first, second = seen["first"], seen["second"]
     assert seen["models"] == ["main", "critic"]
     assert first.choices[0].finish_reason == "tool_calls" and first.choices[0].message.content == "Let me look."
@@ -116,7 +118,7 @@ def test_the_client_of_openai_reads_answers_calls_and_usage(stage, make) -> None
     assert [event.role for event in outcome.events] == ["main", "critic"]
 
 
-def test_answers_in_pieces_are_the_same_answers(stage, make) -> None:
+def test_answers_in_pieces_are_the_same_answers(make) -> None:
     seen: dict[str, Any] = {}
 
     async def solve(sample: Any, tools: AgentTools) -> Choice:
@@ -131,7 +133,7 @@ def test_answers_in_pieces_are_the_same_answers(stage, make) -> None:
             seen["whole"] = await api.responses.create(model="main", input=[{"role": "user", "content": "Is it?"}])
         return Choice(label=1)
 
-    _, world = solved(stage, make, solve, TWO_CALLS, TWO_CALLS, Answer("Cut", Finish.LENGTH, None, None))
+    _, world = solved(make, solve, TWO_CALLS, TWO_CALLS, Answer("Cut", Finish.LENGTH, None, None))
     chat = seen["chat"]
     assert "".join(piece.choices[0].delta.content or "" for piece in chat if piece.choices) == "Let me look."
     calls = [call for piece in chat if piece.choices for call in piece.choices[0].delta.tool_calls or ()]
@@ -243,7 +245,7 @@ def test_whatever_comes_is_a_question_or_refused_by_name(data: st.DataObject) ->
             assert read_request(request_text(request)) == request and digest(request)
 
 
-def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> None:
+def test_only_who_holds_the_key_and_names_this_machine_gets_in(make) -> None:
     seen: list[int] = []
 
     async def solve(sample: Any, tools: AgentTools) -> Choice:
@@ -276,7 +278,7 @@ def test_only_who_holds_the_key_and_names_this_machine_gets_in(stage, make) -> N
                     assert reply.status == 200 or (await reply.json())["error"]["message"]
         return Choice(label=1)
 
-    _, world = solved(stage, make, solve)
+    _, world = solved(make, solve)
     assert seen == [401, 401, 401, 401, 400, 403, 403, 403, 404, 413, 404, 400, 404, 400, 200, 200]
     assert len(world.asked) == 2
 
@@ -330,7 +332,7 @@ def test_a_port_that_is_none_is_refused(port: int) -> None:
         asyncio.run(EndpointServer(port).start())
 
 
-def test_a_question_that_a_client_repeats_is_asked_once_and_one_that_an_agent_repeats_twice(stage, make) -> None:
+def test_a_question_that_a_client_repeats_is_asked_once_and_one_that_an_agent_repeats_twice(make) -> None:
     async def solve(sample: Any, tools: AgentTools) -> Choice:
         at = await tools.endpoint()
         async with client(at) as api:
@@ -339,13 +341,13 @@ def test_a_question_that_a_client_repeats_is_asked_once_and_one_that_an_agent_re
                 await ask(model="main", messages=turn(), extra_headers=again)
         return Choice(label=1)
 
-    outcome, world = solved(stage, make, solve)
+    outcome, world = solved(make, solve)
     steps = [item.step for item in world.asked]
     assert len(steps) == 2 == len(set(steps)) == len(outcome.events)
     assert steps[0][:-2] == steps[1][:-2]
 
 
-def test_the_order_in_which_questions_arrive_changes_nothing(stage, make) -> None:
+def test_the_order_in_which_questions_arrive_changes_nothing(make) -> None:
     def agent(order: list[int]):
         async def solve(sample: Any, tools: AgentTools) -> Choice:
             async with client(await tools.endpoint()) as api:
@@ -355,12 +357,12 @@ def test_the_order_in_which_questions_arrive_changes_nothing(stage, make) -> Non
 
         return solve
 
-    one, *others = [solved(stage, make, agent(order))[0] for order in ([1, 2, 3], [3, 1, 2], [2, 3, 1])]
+    one, *others = [solved(make, agent(order))[0] for order in ([1, 2, 3], [3, 1, 2], [2, 3, 1])]
     assert all(outcome == one for outcome in others) and len(one.events) == 3
     assert all(isinstance(event, AskedEvent) for event in one.events)
 
 
-def test_more_questions_than_allowed_end_the_agent_by_name(stage, make) -> None:
+def test_more_questions_than_allowed_end_the_agent_by_name(make) -> None:
     tries = []
 
     async def solve(sample: Any, tools: AgentTools) -> Choice:
@@ -370,13 +372,13 @@ def test_more_questions_than_allowed_end_the_agent_by_name(stage, make) -> None:
                 await api.chat.completions.create(model="main", messages=turn())
 
     with fails_with("agent-limit"):
-        solved(stage, make, solve, requests=2)
+        solved(make, solve, requests=2)
     assert len(tries) == 3, "the client was told not to try again"
-    outcome, _ = solved(stage, make, solve, requests=2, on_error="silence")
+    outcome, _ = solved(make, solve, requests=2, on_error="silence")
     assert [output.status for output in outcome.outputs] == [Status.NONE]
 
 
-def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(stage, make) -> None:
+def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(make) -> None:
     async def solve(sample: Any, tools: AgentTools) -> Choice:
         async with client(await tools.endpoint()) as api:
             with pytest.raises(openai.APIError):
@@ -384,29 +386,44 @@ def test_a_model_that_gives_up_fails_the_sample_even_if_the_framework_goes_on(st
         return Choice(label=1)
 
     with pytest.raises(KeyError):
-        solved(stage, make, solve, KeyError("given up"))
+        solved(make, solve, KeyError("given up"))
+
+
+@pytest.fixture
+def proxied(make, monkeypatch, cli):
+    """Starts the endpoint for a program of its own, which runs in a thread; gives what the command prints."""
+    make.release(make.notes(2, 2))
+
+    def run(program: Callable[[Any], object], *words: str, code: int = 0) -> str:
+        threads: list[threading.Thread] = []
+
+        def begin(_: object, server: Any) -> None:
+            threads.append(threading.Thread(target=program, args=(server,)))
+            threads[-1].start()
+
+        monkeypatch.setattr(proxy_command, "_announce", begin)
+        said = cli("proxy", "--edition", "2023Q2", "--task", "x-notes", *words, code=code)
+        threads[-1].join()
+        return said
+
+    return run
 
 
 def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
-    make, chat, loopback, root: Path, monkeypatch, place: Path, cli
+    chat, loopback, root: Path, monkeypatch, place: Path, proxied, cli
 ) -> None:
-    make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_PROXY_TOKEN", "a-token-of-sixteen")
-    monkeypatch.setenv("OPENAI_API_KEY", "a-token-of-sixteen")
+    for name in ("HELLOFRESH_PROXY_TOKEN", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "a-token-of-sixteen")
     chat.behave = lambda number, body: loopback.said("Yes." if "Note 4001:" in str(body) else "No.")
-    threads = []
 
-    def begin(_: object, server: Any) -> None:
+    def program(server: Any) -> None:
         monkeypatch.setenv("HELLOFRESH_PROXY", server.origin)
-        threads.append(threading.Thread(target=runpy.run_path, args=(str(root / "docs/examples/proxy_program.py"),)))
-        threads[-1].start()
+        runpy.run_path(str(root / "docs/examples/proxy_program.py"))
 
-    monkeypatch.setattr(proxy_command, "_announce", begin)
-    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
     kept = []
     for _ in range(2):
-        said = cli.json("proxy", *where, "--name", "My program")
-        threads[-1].join()
+        proxied(program, "--model", "openai:m", "--base-url", chat.base_url, "--name", "My program", "--json")
+        said = json.loads(cli.out)
         kept.append({path.name: path.read_bytes() for path in Path(said["folder"]).glob("*.jsonl")})
     assert (said["judged"], said["tally"]["recalled"], len(chat.bodies)) == (12, 12, 12) and kept[0] == kept[1]
     rows = {row["id"]: row["label"] for row in read_jsonl(Path(said["folder"]) / "predictions.jsonl")}
@@ -415,14 +432,14 @@ def test_a_program_of_its_own_ends_as_a_run_that_can_be_resumed(
     cli("runs", "resume", said["run_id"], code=2)
 
 
-def test_waiting_is_for_threads(stage, make) -> None:
+def test_waiting_is_for_threads(make) -> None:
     async def solve(sample: Any, tools: AgentTools) -> Choice:
         with fails_with("no-thread"):
             tools.wait(tools.ask("Is it so?"))
         said = await asyncio.to_thread(lambda: tools.wait(tools.ask("Is it so?")))
         return Choice(label=int(said == "yes"))
 
-    outcome, world = solved(stage, make, solve)
+    outcome, world = solved(make, solve)
     assert [output.label for output in outcome.outputs] == [1] and len(world.asked) == 1
 
 
@@ -430,8 +447,7 @@ PRICED = ModelSpec("priced", "language-model", "A fake.", {}, price=Price(1e6, 1
 """A model that costs a dollar a token."""
 
 
-def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(make, monkeypatch, place: Path, cli) -> None:
-    make.release(make.notes(2, 2))
+def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(monkeypatch, place: Path, proxied) -> None:
     priced = catalogued(monkeypatch, FakeModel(PRICED))
     monkeypatch.setattr(proxy_command, "_DRAIN_S", 0.05)
     seen: list[Any] = []
@@ -443,32 +459,15 @@ def test_a_budget_ends_a_program_of_its_own_and_the_samples_that_wait(make, monk
             except openai.APIStatusError as error:
                 seen.append(error.code)
 
-    threads = []
-
-    def begin(_: object, server: Any) -> None:
-        threads.append(threading.Thread(target=ask, args=(server,)))
-        threads[-1].start()
-
-    monkeypatch.setattr(proxy_command, "_announce", begin)
-    where = ["--edition", "2023Q2", "--task", "x-notes", "--model", "priced", "--name", "Spender", "--budget", "0.01"]
-    said = cli("proxy", *where, code=1)
-    threads[-1].join()
+    said = proxied(ask, "--model", "priced", "--name", "Spender", "--budget", "0.01", code=1)
     assert seen == ["given-up"] and not priced.asked and "budget-spent" in said
 
 
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        ({"label": 2}, "0 to 1"),
-        ({"text": "x"}, "Response"),
-        ({"label": True}, "label"),
-        (["x"], "the whole"),
-        ({}, "one of"),
-    ],
-)
-def test_an_output_that_the_task_does_not_take_is_refused(stage, make, body: object, says: str) -> None:
-    from hellofresh.runs.regimes.agent_tools import AgentSession
+BAD_OUTPUTS = [({"label": 2}, "0 to 1"), ({"text": "x"}, "Response"), ({"label": True}, "label"), ({}, "one of")]
 
+
+@pytest.mark.parametrize(("body", "says"), [*BAD_OUTPUTS, (["x"], "the whole")])
+def test_an_output_that_the_task_does_not_take_is_refused(make, body: object, says: str) -> None:
     async def solve(sample: Any, tools: AgentTools) -> Choice:
         handed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         session = AgentSession(tools, handed)
@@ -480,5 +479,5 @@ def test_an_output_that_the_task_does_not_take_is_refused(stage, make, body: obj
             await session.hand_in(b'{"label": 0}')
         return await handed
 
-    outcome, _ = solved(stage, make, solve)
+    outcome, _ = solved(make, solve)
     assert outcome.outputs[0] == Choice(prompt="manual", label=1, rationale="because", certainty=0.7)

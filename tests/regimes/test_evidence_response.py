@@ -119,8 +119,6 @@ def test_nothing_said_and_nothing_allowed_are_told_apart(
 
 
 class LengthReward:
-    """The longer, the better."""
-
     name = "length"
 
     def __init__(self) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.runs.record import read_record
 from hellofresh.tasks.transcripts import AskedEvent, SearchedEvent, read_transcripts
+from tests.conftest import Cli
 
 FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "smolagents": "smolagents", "langchain": "langchain_openai"}
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -60,38 +60,28 @@ def called(loopback: Any, name: str, arguments: dict[str, object]) -> Any:
     return loopback.Reply(json.dumps({"model": "m-1", "choices": [choice], "usage": usage}).encode())
 
 
-def test_agents_of_three_frameworks_reach_the_board(
-    make, chat, loopback, root: Path, monkeypatch, tmp_path: Path, capsys
-) -> None:
+def test_agents_of_three_frameworks_reach_the_board(make, chat, loopback, root: Path, place: Path, cli: Cli) -> None:
     make.release(make.notes(2, 2))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
+    (place / "hellofresh.toml").write_text("[web]\nprovider = 'offline'\n")
     chat.behave = model(loopback)
+    where = ["--quarter", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
     for framework, package in FRAMEWORKS.items():
         pytest.importorskip(package)
-        (tmp_path / f"{framework}.py").write_text(example(root, framework))
+        (place / f"{framework}.py").write_text(example(root, framework))
         chat.bodies.clear()
-        folder = evaluated(chat, capsys, f"{framework}.py:solve")
+        folder = Path(cli.json("evaluate", *where, "--agent", f"{framework}.py:solve")["folder"])
         check_answers(folder, 10 * len(chat.bodies))
         before = {path.name: path.read_bytes() for path in folder.glob("*.jsonl")}
         asked = len(chat.bodies)
-        assert main(["runs", "resume", folder.name, "--json"]) == 0
+        cli("runs", "resume", folder.name)
         assert len(chat.bodies) == asked, "what is resumed asks nothing again"
         assert {path.name: path.read_bytes() for path in folder.glob("*.jsonl")} == before
 
-    assert main(["score", "--quarter", "2023Q2", "--private"]) == 0
-    assert main(["board", "build", "--private"]) == 0
-    shown = pl.read_parquet(make.workspace().root / "private/board/scores.parquet")
+    cli("score", "--quarter", "2023Q2", "--private")
+    cli("board", "build", "--private")
+    shown = pl.read_parquet(place / "data/private/board/scores.parquet")
     named = {(row["regime"], row["settings"].partition(",")[0]) for row in shown.iter_rows(named=True)}
     assert named == {("agent", f"{framework}.py:solve") for framework in FRAMEWORKS}
-
-
-def evaluated(chat: Any, capsys: Any, agent: str) -> Path:
-    where = ["--quarter", "2023Q2", "--task", "x-notes", "--model", "openai:m", "--base-url", chat.base_url]
-    capsys.readouterr()
-    assert main(["evaluate", *where, "--agent", agent, "--json"]) == 0
-    return Path(json.loads(capsys.readouterr().out)["folder"])
 
 
 def check_answers(folder: Path, tokens_in: int) -> None:

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 
 from hellofresh.runs.prompts import load_prompt_set
+from tests.regimes import conftest as stage
 
 MODULE = """
 from dataclasses import dataclass
@@ -65,13 +66,12 @@ _FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def _block(language: str, word: str) -> str:
-    """The first block of a language that holds a word."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text(encoding="utf-8")
     return next(body for kind, body in _FENCE.findall(text) if kind == language and word in body)
 
 
 def test_the_worked_example_of_a_regime_asks_for_an_objection_and_judges_with_it_in_view(
-    stage, make, tmp_path, monkeypatch
+    make, tmp_path, monkeypatch
 ) -> None:
     module = types.ModuleType("my_regime")
     monkeypatch.setitem(sys.modules, "my_regime", module)  # dataclasses look their module up

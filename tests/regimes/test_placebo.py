@@ -11,6 +11,7 @@ from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes.placebo import choose_texts, placebo_texts
 from hellofresh.tasks import TASKS
+from tests.regimes import conftest as stage
 
 TEXTS = placebo_texts()
 
@@ -29,7 +30,7 @@ def test_the_words_around_the_texts_are_those_of_web_search() -> None:
         assert (placebo.frame, placebo.prompts) == (search.frame, search.prompts)
 
 
-def test_it_shows_every_prompt_the_same_five_texts_before_the_sample(stage, make) -> None:
+def test_it_shows_every_prompt_the_same_five_texts_before_the_sample(make) -> None:
     regime = get_regime("placebo")
     for sample in (make.note(1), make.edit(1)):
         world = stage.World()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,40 +45,26 @@ def confidence(answer: Answer) -> float | None:
     return chances[1] if chances else None
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("I know", NONE),
-        ("No.", NO),
-        ("**Yes**", YES),
-        ("Not sure", NONE),
-        ("yes", YES),
-        ("YES!", YES),
-        ("'no'", NO),
-        ("\n\n  - No, it is not", NO),
-        ("Nope", NONE),
-        ("Know", NONE),
-        ("None", NONE),
-        ("Nobody can say", NONE),
-        ("Yesterday", NONE),
-        ("yes1", NONE),
-        ("1. Yes", NONE),
-        ("The answer is yes", NONE),
-        ("", NONE),
-        ("?!", NONE),
-        ("Да", NONE),
-        ("\uff39\uff45\uff53", NONE),
-        ("I'm sorry, but I can't help with that.", BLOCKED),
-        ("I\u2019m sorry", BLOCKED),
-        ("I apologize, but no", BLOCKED),
-        ("As an AI language model, yes", BLOCKED),
-        ("  \u201cI cannot\u201d", BLOCKED),
-        ("I CANNOT ANSWER", BLOCKED),
-        ("I cannothing", NONE),
-        ("No, I'm sorry", NO),
-        ("Yes. As an AI, I think so", YES),
+VERDICTS = {
+    YES: ["**Yes**", "yes", "YES!", "Yes. As an AI, I think so"],
+    NO: ["No.", "'no'", "\n\n  - No, it is not", "No, I'm sorry"],
+    BLOCKED: [
+        *("I'm sorry, but I can't help with that.", "I\u2019m sorry", "I apologize, but no", "I CANNOT ANSWER"),
+        *("As an AI language model, yes", "  \u201cI cannot\u201d"),
     ],
-)
+    NONE: [
+        *("I know", "Not sure", "Nope", "Know", "None", "Nobody can say", "Yesterday", "yes1", "1. Yes"),
+        *("I cannothing", "The answer is yes", "", "?!", "Да", "\uff39\uff45\uff53"),
+    ],
+}
+
+
+def by_outcome(table: Mapping[Any, Sequence[str]]) -> list[tuple[str, Any]]:
+    """Each text beside what should come of it."""
+    return [(text, outcome) for outcome, texts in table.items() for text in texts]
+
+
+@pytest.mark.parametrize(("text", "verdict"), by_outcome(VERDICTS))
 def test_examples(text: str, verdict: str) -> None:
     assert said(text) == verdict
 
@@ -155,23 +143,17 @@ def test_without_both_chances_there_is_no_confidence() -> None:
 DEGREES = ("pants on fire", "false", "barely true", "half true", "mostly true", "true")
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("False", 1),
-        ("**Half-true**, since", 3),
-        ("MOSTLY TRUE.", 4),
-        ("mostly  true", 4),
-        ("true", 5),
-        ("Truth be told", None),
-        ("Not false", None),
-        ("pants", None),
-        ("Pants on fire!", 0),
-        ("half", None),
-        ("yes", None),
-        ("falsehood", None),
-    ],
-)
+FIRST_DEGREES = {
+    0: ["Pants on fire!"],
+    1: ["False"],
+    3: ["**Half-true**, since"],
+    4: ["MOSTLY TRUE.", "mostly  true"],
+    5: ["true"],
+    None: ["Truth be told", "Not false", "pants", "half", "yes", "falsehood"],
+}
+
+
+@pytest.mark.parametrize(("text", "label"), by_outcome(FIRST_DEGREES))
 def test_of_several_answers_the_one_that_the_text_begins_with_is_read(text: str, label: int | None) -> None:
     choice = read_choice("manual", Answer(text, Finish.STOP), DEGREES)
     assert choice.label == label
@@ -190,32 +172,24 @@ TWO = DecisionForm(("not helpful", "helpful"))
 SIX = DecisionForm(("pants-fire", "false", "barely-true", "half-true", "mostly-true", "true"))
 
 
-@pytest.mark.parametrize(
-    ("text", "label"),
-    [
-        ("Decision: helpful", 1),
-        ("**Decision:** *Not helpful*.", 0),
-        ("DECISION - NOT-HELPFUL!", 0),
-        ("## Decision\n**helpful**", 1),
-        ("> **Decision**: `helpful`", 1),
-        ("Decision\uff1a\u201chelpful\u201d", 1),
-        ("<b>Decision: not_helpful</b>", 0),
-        ("Decision: helpful. Wait, there is more.\nDecision: not helpful", 0),
-        ("Summary: so it is.\n\nDecision:\nhelpful\n\nThis rests on two pages.", 1),
-        ("Decision: helpful (with some doubt)", 1),
-        ("Decision: [not helpful]", 0),
-        ("", None),
-        ("My decision is helpful", None),
-        ("Decision: unhelpful", None),
-        ("Decision: helpfully", None),
-        ("Decision: helpful or not helpful", None),
-        ("Decision: helpful / not helpful", None),
-        ("Decision: helpful?", None),
-        ("Either Decision: helpful, or Decision: not helpful.", None),
-        ("Decision: the note is helpful", None),
-        ("Indecision: helpful", None),
+DECISIONS = {
+    1: [
+        *("Decision: helpful", "## Decision\n**helpful**", "> **Decision**: `helpful`", "Decision: helpful (in doubt)"),
+        *("Summary: so it is.\n\nDecision:\nhelpful\n\nThis rests on it.", "Decision\uff1a\u201chelpful\u201d"),
     ],
-)
+    0: [
+        *("**Decision:** *Not helpful*.", "DECISION - NOT-HELPFUL!", "<b>Decision: not_helpful</b>"),
+        *("Decision: helpful. Wait, there is more.\nDecision: not helpful", "Decision: [not helpful]"),
+    ],
+    None: [
+        *("", "My decision is helpful", "Decision: unhelpful", "Decision: helpfully", "Decision: helpful?"),
+        *("Decision: helpful / not helpful", "Decision: helpful or not helpful", "Indecision: helpful"),
+        *("Decision: the note is helpful", "Either Decision: helpful, or Decision: not helpful."),
+    ],
+}
+
+
+@pytest.mark.parametrize(("text", "label"), by_outcome(DECISIONS))
 def test_the_fixed_form_is_read_and_nothing_else(text: str, label: int | None) -> None:
     assert TWO.read(text) == label
 
@@ -240,32 +214,35 @@ def test_any_text_at_all_can_be_read(text: str) -> None:
     assert read_certainty(text) is None or 0 <= read_certainty(text) <= 1
 
 
+SEARCHES = {
+    "tides at the moon": ["SEARCH: tides at the moon"],
+    "a b": [
+        *("**SEARCH:** `a b`", "- Search: a b", "1. SEARCH: a b", "I will look this up. SEARCH: a b"),
+        *("### Step 1: Verify the event SEARCH: a b", "Step 2: Look  SEARCH: a b", "**What is known** SEARCH: a b"),
+    ],
+    '"a b" site news': ['SEARCH: "a b" site news'],
+    "a": ["SEARCH:\nSEARCH: a"],
+    "": [
+        *("SEARCH: ...", "Search result: nothing", "I could search: for what?", "Research: none", "RESEARCH: none"),
+        *("## The use of the SEARCH: form", "A line with SEARCH: asks"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("text", "query"), by_outcome(SEARCHES))
+def test_the_first_line_that_searches_is_the_query(text: str, query: str) -> None:
+    assert (read_turn(text).query, read_turn(text).text) == (query, text)
+
+
 @pytest.mark.parametrize(
     ("text", "query", "kept"),
     [
-        ("SEARCH: tides at the moon", "tides at the moon", "SEARCH: tides at the moon"),
         ("I look.\n\nSEARCH: a b\nSearch result: invented.\nDecision: helpful", "a b", "I look.\n\nSEARCH: a b"),
         ("SEARCH: a b Search result: invented", "a b", "SEARCH: a b"),
         ("SEARCH: first\nSEARCH: second", "first", "SEARCH: first"),
-        ("**SEARCH:** `a b`", "a b", "**SEARCH:** `a b`"),
-        ("- Search: a b", "a b", "- Search: a b"),
-        ("1. SEARCH: a b", "a b", "1. SEARCH: a b"),
-        ("I will look this up. SEARCH: a b", "a b", "I will look this up. SEARCH: a b"),
-        ('SEARCH: "a b" site news', '"a b" site news', 'SEARCH: "a b" site news'),
-        ("SEARCH:\nSEARCH: a", "a", "SEARCH:\nSEARCH: a"),
-        ("SEARCH: ...", "", "SEARCH: ..."),
-        ("Search result: nothing", "", "Search result: nothing"),
-        ("I could search: for what?", "", "I could search: for what?"),
-        ("Research: none", "", "Research: none"),
-        ("RESEARCH: none", "", "RESEARCH: none"),
-        ("### Step 1: Verify the event SEARCH: a b", "a b", "### Step 1: Verify the event SEARCH: a b"),
-        ("Step 2: Look  SEARCH: a b", "a b", "Step 2: Look  SEARCH: a b"),
-        ("**What is known** SEARCH: a b", "a b", "**What is known** SEARCH: a b"),
-        ("## The use of the SEARCH: form", "", "## The use of the SEARCH: form"),
-        ("A line with SEARCH: asks", "", "A line with SEARCH: asks"),
     ],
 )
-def test_the_first_line_that_searches_is_the_query_and_what_comes_after_it_is_cut(text, query, kept) -> None:
+def test_what_comes_after_a_search_is_cut(text: str, query: str, kept: str) -> None:
     assert (read_turn(text).query, read_turn(text).text) == (query, kept)
 
 
@@ -279,41 +256,19 @@ def test_queries_that_differ_in_case_and_punctuation_are_the_same() -> None:
     assert normalised("moon cheese") != normalised("cheese moon")
 
 
-@pytest.mark.parametrize(
-    ("text", "certainty"),
-    [
-        ("90", 0.9),
-        ("**85**.", 0.85),
-        ("I am 70% certain", 0.7),
-        ("95/100", 0.95),
-        ("95 out of 100", 0.95),
-        ("0", 0.0),
-        ("100", 1.0),
-        ("82.5", 0.825),
-        ("", None),
-        ("very", None),
-        ("between 60 and 80", None),
-        ("120", None),
-        ("-5", None),
-        ("1,000", None),
-    ],
-)
+CERTAINTIES = {"90": 0.9, "**85**.": 0.85, "I am 70% certain": 0.7, "95/100": 0.95, "95 out of 100": 0.95, "0": 0.0}
+CERTAINTIES |= {"100": 1.0, "82.5": 0.825}
+NO_CERTAINTIES = dict.fromkeys(("", "very", "between 60 and 80", "120", "-5", "1,000"))
+
+
+@pytest.mark.parametrize(("text", "certainty"), (CERTAINTIES | NO_CERTAINTIES).items())
 def test_a_certainty_is_one_number_from_0_to_100(text: str, certainty: float | None) -> None:
     assert read_certainty(text) == certainty
 
 
-@pytest.mark.parametrize(
-    ("text", "leaning"),
-    [
-        ("-2", -2.0),
-        ("+1", 1.0),
-        ("**0**", 0.0),
-        ("\u22121.5", -1.5),
-        ("2,5", 2.5),
-        ("4", None),
-        ("", None),
-        ("-1 or 1", None),
-    ],
-)
+LEANINGS = {"-2": -2.0, "+1": 1.0, "**0**": 0.0, "\u22121.5": -1.5, "2,5": 2.5, "4": None, "": None, "-1 or 1": None}
+
+
+@pytest.mark.parametrize(("text", "leaning"), LEANINGS.items())
 def test_a_leaning_is_one_number_from_minus_3_to_3(text: str, leaning: float | None) -> None:
     assert read_leaning(text) == leaning

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
 from dataclasses import replace
 from datetime import date
@@ -24,8 +23,8 @@ from hellofresh.runs.regimes.search_agent import read_turn
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from tests.fakes import fails_with
+from tests.regimes import conftest as stage
 
-TRANSCRIPTS = Path(__file__).parents[2].parent / "shared/data/agent_transcripts/transcripts.jsonl.gz"
 AGENT = get_regime("search-agent")
 YES, NO = "It holds up.\n\nSummary: it does.\n\nDecision: helpful", "Summary: no.\nDecision: not helpful"
 
@@ -46,7 +45,7 @@ def steps(world) -> list[str]:
     return [item.step for item in world.asked]
 
 
-def test_without_a_search_it_decides_in_one_turn(stage, make) -> None:
+def test_without_a_search_it_decides_in_one_turn(make) -> None:
     world = stage.World(turns(YES))
     (choice,) = stage.judged(AGENT, note(make), world).outputs
     assert (choice.label, choice.status, choice.rationale) == (1, Status.ANSWERED, "it does.\nDecision: helpful")
@@ -54,7 +53,7 @@ def test_without_a_search_it_decides_in_one_turn(stage, make) -> None:
     assert world.searched == []
 
 
-def test_a_finding_comes_back_as_a_user_message_and_what_the_model_made_up_is_cut(stage, make) -> None:
+def test_a_finding_comes_back_as_a_user_message_and_what_the_model_made_up_is_cut(make) -> None:
     world = stage.World(
         turns("Let me see.\nSEARCH: moon rock\nSearch result: cheese!\nDecision: not helpful", YES),
         results=stage.results(3),
@@ -70,7 +69,7 @@ def test_a_finding_comes_back_as_a_user_message_and_what_the_model_made_up_is_cu
     assert [query for query, _ in world.searched] == ["moon rock"]
 
 
-def test_events_stand_in_the_order_of_the_conversation(stage, make) -> None:
+def test_events_stand_in_the_order_of_the_conversation(make) -> None:
     world = stage.World(turns("SEARCH: a", "SEARCH: b", YES), results=stage.results(2))
     outcome = stage.judged(AGENT, note(make), world)
     shown = [(event.kind, getattr(event, "step", getattr(event, "number", ""))) for event in outcome.events]
@@ -80,7 +79,7 @@ def test_events_stand_in_the_order_of_the_conversation(stage, make) -> None:
     assert {event.prompt for event in outcome.events} == {"manual"}
 
 
-def test_after_the_last_search_a_final_answer_is_asked_for_and_no_further_search_is_made(stage, make) -> None:
+def test_after_the_last_search_a_final_answer_is_asked_for_and_no_further_search_is_made(make) -> None:
     agent = get_regime("search-agent", ["searches=10"])
     world = stage.World(turns(*(f"SEARCH: query {n}" for n in range(1, 30))), results=stage.results(1))
     (choice,) = stage.judged(agent, note(make), world).outputs
@@ -93,7 +92,7 @@ def test_after_the_last_search_a_final_answer_is_asked_for_and_no_further_search
     assert len(world.asked) == agent.ceiling(1)
 
 
-def test_an_answer_with_neither_is_asked_once_more_and_is_then_none(stage, make) -> None:
+def test_an_answer_with_neither_is_asked_once_more_and_is_then_none(make) -> None:
     found = []
     for second in (YES, "I do not know."):
         world = stage.World({**turns("It is hard to say."), "again": second})
@@ -104,14 +103,14 @@ def test_an_answer_with_neither_is_asked_once_more_and_is_then_none(stage, make)
     assert found == [(1, Status.ANSWERED), (None, Status.NONE)]
 
 
-def test_what_a_provider_blocks_is_not_asked_again(stage, make) -> None:
+def test_what_a_provider_blocks_is_not_asked_again(make) -> None:
     world = stage.World({"turn-1": Answer("", Finish.BLOCKED)})
     (choice,) = stage.judged(AGENT, note(make), world).outputs
     assert (choice.status, steps(world)) == (Status.BLOCKED, ["turn-1"])
 
 
 @pytest.mark.parametrize("second", ["SEARCH: moon rock", "Once more.\n**search:** `Moon, ROCK!`"])
-def test_a_loop_that_repeats_a_query_is_stopped_and_said(stage, make, second: str) -> None:
+def test_a_loop_that_repeats_a_query_is_stopped_and_said(make, second: str) -> None:
     said = turns("SEARCH: moon rock", second, "SEARCH: something else") | {"again": YES}
     world = stage.World(said, results=stage.results(1))
     outcome = stage.judged(AGENT, note(make), world)
@@ -122,7 +121,7 @@ def test_a_loop_that_repeats_a_query_is_stopped_and_said(stage, make, second: st
     assert outcome.outputs[0].label == 1
 
 
-def test_pages_are_summarised_together_and_k_of_them_remain_whatever_is_dropped(stage, make) -> None:
+def test_pages_are_summarised_together_and_k_of_them_remain_whatever_is_dropped(make) -> None:
     bad = WebPage("https://example.org/2", "https://example.org/2", PageStatus.DEAD, "HTTP 500")
     world = stage.World(turns("SEARCH: a", YES), {bad.url: bad}, stage.results(8))
     outcome = stage.judged(get_regime("search-agent", ["k=3"]), note(make), world)
@@ -131,7 +130,7 @@ def test_pages_are_summarised_together_and_k_of_them_remain_whatever_is_dropped(
     assert [event.dropped for event in events(outcome, "read")] == ["", "dead", "", "", *["not-needed"] * 4]
 
 
-def test_an_excluded_page_is_never_shown_not_even_its_title(stage, make) -> None:
+def test_an_excluded_page_is_never_shown_not_even_its_title(make) -> None:
     away = WebPage("https://example.org/1", "https://secret.example/", PageStatus.EXCLUDED, "secret.example: blocked")
     world = stage.World(turns("SEARCH: a", YES), {away.url: away}, stage.results(2))
     outcome = stage.judged(AGENT, note(make), world)
@@ -148,7 +147,7 @@ def test_an_excluded_page_is_never_shown_not_even_its_title(stage, make) -> None
         ({}, "", "(nothing was found)"),
     ],
 )
-def test_a_search_that_fails_is_a_named_gap_and_the_conversation_goes_on(stage, make, world, problem, told) -> None:
+def test_a_search_that_fails_is_a_named_gap_and_the_conversation_goes_on(make, world, problem, told) -> None:
     outside = stage.World(turns("SEARCH: a", YES), **world)
     outcome = stage.judged(AGENT, note(make), outside)
     assert [event.problem for event in events(outcome, "searched")] == [problem]
@@ -164,14 +163,14 @@ def test_a_search_that_fails_is_a_named_gap_and_the_conversation_goes_on(stage, 
         (" \n", "the summariser said nothing"),
     ],
 )
-def test_a_summary_that_does_not_come_is_a_named_gap(stage, make, said, problem: str) -> None:
+def test_a_summary_that_does_not_come_is_a_named_gap(make, said, problem: str) -> None:
     world = stage.World({**turns("SEARCH: a", YES), "search-1": said}, results=stage.results(2))
     outcome = stage.judged(AGENT, note(make), world)
     assert [event.problem for event in events(outcome, "searched")] == [problem]
     assert outcome.outputs[0].sources == ()
 
 
-def test_a_model_that_gives_no_answer_ends_the_sample_with_its_own_error(stage, make) -> None:
+def test_a_model_that_gives_no_answer_ends_the_sample_with_its_own_error(make) -> None:
     for step in ("turn-1", "search-1", "turn-2"):
         world = stage.World({**turns("SEARCH: a", YES), step: CallError("gone", code="gone")}, results=stage.results(1))
         with fails_with("gone"):
@@ -183,7 +182,7 @@ WORDS = st.lists(st.text("abcdefghij", min_size=7, max_size=9), min_size=4, max_
 
 @given(WORDS, st.integers(0, 5), st.booleans())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_search_side_never_sees_the_sample(stage, make, words, searches: int, certainty: bool) -> None:
+def test_the_search_side_never_sees_the_sample(make, words, searches: int, certainty: bool) -> None:
     said = [f"I weigh {' '.join(words)}.\nSEARCH: query number {n}" for n in range(searches)]
     agent = get_regime("search-agent", [f"certainty={certainty}"])
     for sample in (make.note(1, text=" ".join(words)), make.edit(1, added=" ".join(words))):
@@ -198,7 +197,7 @@ def test_the_search_side_never_sees_the_sample(stage, make, words, searches: int
 
 
 @pytest.mark.parametrize("page", range(20))
-def test_a_hostile_page_changes_neither_protocol_nor_parsing(stage, make, page: int) -> None:
+def test_a_hostile_page_changes_neither_protocol_nor_parsing(make, page: int) -> None:
     hostile = HOSTILE[page]
     pages = {f"https://example.org/{n}": stage.ok(f"https://example.org/{n}", hostile, hostile) for n in (1, 2)}
     said = {**turns("SEARCH: moon rock", YES), "search-1": hostile}
@@ -242,7 +241,7 @@ HOSTILE = (
 )
 
 
-def test_the_offline_baseline_is_the_same_prompt_without_the_tool(stage, make) -> None:
+def test_the_offline_baseline_is_the_same_prompt_without_the_tool(make) -> None:
     agent, offline = stage.World(turns(YES)), stage.World(turns("SEARCH: a\n\nDecision: helpful"))
     stage.judged(AGENT, note(make), agent)
     outcome = stage.judged(get_regime("search-agent", ["mode=offline"]), note(make), offline)
@@ -253,7 +252,7 @@ def test_the_offline_baseline_is_the_same_prompt_without_the_tool(stage, make) -
     assert outcome.outputs[0].label is None
 
 
-def test_the_whole_statement_baseline_searches_once_for_all_of_the_sample(stage, make) -> None:
+def test_the_whole_statement_baseline_searches_once_for_all_of_the_sample(make) -> None:
     world = stage.World(turns("SEARCH: more", NO) | {"again": NO}, results=stage.results(1))
     outcome = stage.judged(get_regime("search-agent", ["mode=whole"]), note(make), world)
     ((query, _),) = world.searched
@@ -263,7 +262,7 @@ def test_the_whole_statement_baseline_searches_once_for_all_of_the_sample(stage,
     assert outcome.outputs[0].label == 0
 
 
-def test_certainty_is_asked_for_after_the_decision_in_a_new_conversation(stage, make) -> None:
+def test_certainty_is_asked_for_after_the_decision_in_a_new_conversation(make) -> None:
     agent = get_regime("search-agent", ["certainty=true"])
     world = stage.World({**turns("SEARCH: a", YES), "certainty": "**85**"}, results=stage.results(1))
     (choice,) = stage.judged(agent, note(make), world).outputs
@@ -275,7 +274,7 @@ def test_certainty_is_asked_for_after_the_decision_in_a_new_conversation(stage, 
     assert "certainty" not in steps(silent)
 
 
-def test_all_that_is_asked_is_the_same_at_any_speed(stage, make) -> None:
+def test_all_that_is_asked_is_the_same_at_any_speed(make) -> None:
     def played(seed: int):
         world = stage.World(turns("SEARCH: a", "SEARCH: b", NO), results=stage.results(9), seed=seed)
         return stage.judged(AGENT, note(make), world), world.asked
@@ -283,7 +282,7 @@ def test_all_that_is_asked_is_the_same_at_any_speed(stage, make) -> None:
     assert all(played(seed) == played(0) for seed in range(1, 6))
 
 
-def test_a_set_without_a_step_is_refused_before_anything_is_asked(stage, make) -> None:
+def test_a_set_without_a_step_is_refused_before_anything_is_asked(make) -> None:
     whole = load_prompt_set("x-notes", "search-agent")
     world = stage.World()
     with pytest.raises(PromptError):
@@ -292,13 +291,9 @@ def test_a_set_without_a_step_is_refused_before_anything_is_asked(stage, make) -
 
 
 @pytest.fixture(scope="module")
-def transcripts() -> list[dict]:
-    if not TRANSCRIPTS.is_file():
-        if os.environ.get("HELLOFRESH_REQUIRE_INTEGRATION"):
-            pytest.fail(f"{TRANSCRIPTS} is missing")
-        pytest.skip("no real transcripts")
-    with gzip.open(TRANSCRIPTS, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def transcripts(shared_data: Path) -> list[dict]:
+    packed = (shared_data / "agent_transcripts" / "transcripts.jsonl.gz").read_bytes()
+    return [json.loads(line) for line in gzip.decompress(packed).splitlines()]
 
 
 TRUE = {"SUPPORTS", "real", "half-true", "mostly-true", "true"}
@@ -357,7 +352,7 @@ def test_no_searches_are_the_offline_baseline_and_one_system() -> None:
         ("SEARCH: one more", "No further search"),
     ],
 )
-def test_an_answer_that_decides_nothing_is_told_why(stage, make, said: str, why: str) -> None:
+def test_an_answer_that_decides_nothing_is_told_why(make, said: str, why: str) -> None:
     world = stage.World(turns("SEARCH: a moon", said) | {"again": YES}, results=stage.results(1))
     stage.judged(get_regime("search-agent", ["searches=1"]), note(make), world)
     (asked,) = world.of("again")
@@ -369,7 +364,7 @@ def called(query: str, number: int = 1, text: str = "") -> Answer:
     return Answer(text, Finish.STOP, call=ToolCall(f"c{number}", "search", query))
 
 
-def test_a_model_may_call_the_tool_in_its_providers_own_way(stage, make) -> None:
+def test_a_model_may_call_the_tool_in_its_providers_own_way(make) -> None:
     agent = get_regime("search-agent", ["protocol=tools", "searches=2"])
     said = {"turn-1": called("moon rock", text="I look."), "turn-2": called("moon cheese", 2), "turn-3": NO}
     world = stage.World(said, results=stage.results(2))
@@ -386,7 +381,7 @@ def test_a_model_may_call_the_tool_in_its_providers_own_way(stage, make) -> None
     assert spoken.events == outcome.events
 
 
-def test_a_call_beyond_the_last_search_is_no_open_call_of_the_conversation(stage, make) -> None:
+def test_a_call_beyond_the_last_search_is_no_open_call_of_the_conversation(make) -> None:
     agent = get_regime("search-agent", ["protocol=tools", "searches=1"])
     said = {"turn-1": called("a b"), "turn-2": called("c d", 2), "again": YES}
     world = stage.World(said, results=stage.results(1))
@@ -401,7 +396,7 @@ def cited(*sources: str) -> Answer:
     return Answer("It is rock.", Finish.STOP, sources=sources)
 
 
-def test_a_connector_searches_by_itself_and_its_citations_are_the_sources(stage, make) -> None:
+def test_a_connector_searches_by_itself_and_its_citations_are_the_sources(make) -> None:
     agent = get_regime("search-agent", ["search=connector", "before=sample"])
     world = stage.World({**turns("SEARCH: moon rock", YES), "search-1": cited("https://a.example/1")})
     outcome = stage.judged(agent, note(make), world)
@@ -416,7 +411,7 @@ def test_a_connector_searches_by_itself_and_its_citations_are_the_sources(stage,
 @pytest.mark.parametrize(
     "source", ["https://www.bad.example/1", "https://vertexaisearch.cloud.google.com/grounding-api-redirect/x"]
 )
-def test_a_report_that_rests_on_a_blocked_source_is_not_shown_but_counted(stage, make, source: str) -> None:
+def test_a_report_that_rests_on_a_blocked_source_is_not_shown_but_counted(make, source: str) -> None:
     said = {**turns("SEARCH: moon rock", YES), "search-1": cited("https://a.example/1", source)}
     world = stage.World(said, excluded=("bad.example",))
     outcome = stage.judged(get_regime("search-agent", ["search=connector"]), note(make), world)
@@ -428,7 +423,7 @@ def test_a_report_that_rests_on_a_blocked_source_is_not_shown_but_counted(stage,
     assert outcome.outputs[0].sources == ()
 
 
-def test_a_model_that_writes_a_search_instead_of_calling_it_is_understood(stage, make) -> None:
+def test_a_model_that_writes_a_search_instead_of_calling_it_is_understood(make) -> None:
     agent = get_regime("search-agent", ["protocol=tools"])
     world = stage.World({"turn-1": "I look.\nSEARCH: moon rock\nmade up", "turn-2": YES}, results=stage.results(1))
     outcome = stage.judged(agent, note(make), world)
@@ -437,7 +432,7 @@ def test_a_model_that_writes_a_search_instead_of_calling_it_is_understood(stage,
     assert outcome.outputs[0].label == 1
 
 
-def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stage, make) -> None:
+def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(make) -> None:
     agent = get_regime("search-agent", ["leaning=true"])
     world = stage.World({**turns(YES), "leaning": "-2"})
     outcome = stage.judged(agent, note(make), world)
@@ -449,7 +444,7 @@ def test_leaning_is_rated_once_by_its_own_role_and_stands_in_the_transcript(stag
 
 @pytest.mark.parametrize("dated", [True, False])
 def test_searches_are_bounded_by_the_samples_day_where_asked_or_where_the_task_says_so(
-    stage, make, monkeypatch, dated: bool
+    make, monkeypatch, dated: bool
 ) -> None:
     monkeypatch.setattr(_outside, "get_task", lambda name: replace(get_task(name), dated=dated))
     world = stage.World(turns("SEARCH: a", YES), results=stage.results(1))
@@ -460,7 +455,7 @@ def test_searches_are_bounded_by_the_samples_day_where_asked_or_where_the_task_s
 
 
 @pytest.mark.parametrize("step", ["turn-1", "turn-2", "again"])
-def test_a_conversation_that_is_too_long_for_the_model_ends_without_a_decision_and_says_so(stage, make, step) -> None:
+def test_a_conversation_that_is_too_long_for_the_model_ends_without_a_decision_and_says_so(make, step) -> None:
     said = {**turns("SEARCH: a", "Hm."), "again": YES, step: RunError("too long", code="context-length")}
     world = stage.World(said, results=stage.results(1))
     outcome = stage.judged(AGENT, note(make), world)
@@ -471,7 +466,7 @@ def test_a_conversation_that_is_too_long_for_the_model_ends_without_a_decision_a
 
 
 @pytest.mark.integration
-def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> None:
+def test_the_searches_of_a_real_agent_are_replayed(make, transcripts) -> None:
     searches = 0
     for transcript in transcripts:
         parts = re.split(r"(?<!\w)SEARCH:", written(transcript))
@@ -488,7 +483,7 @@ def test_the_searches_of_a_real_agent_are_replayed(stage, make, transcripts) -> 
     assert searches > 250
 
 
-def test_certainty_of_each_result_is_asked_for_apart_and_changes_no_turn(stage, make) -> None:
+def test_certainty_of_each_result_is_asked_for_apart_and_changes_no_turn(make) -> None:
     agent, plain = (get_regime("search-agent", [f"result_certainty={on}", "searches=2"]) for on in (True, False))
     answers = {**turns("SEARCH: a", "SEARCH: b", YES), "result-certainty-1": "80", "result-certainty-2": "perhaps"}
     world, other = (stage.World(answers, results=stage.results(1)) for _ in range(2))

@@ -7,6 +7,7 @@ import pytest
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes.search_agent import REHEARSED
 from hellofresh.tasks.outputs import Status
+from tests.regimes import conftest as stage
 
 DECIDED = "Summary: it holds.\nDecision: helpful"
 SECRET = "The moon is not made of green cheese, says nobody else than I."
@@ -16,7 +17,7 @@ def steps(world) -> list[str]:
     return [item.step for item in world.asked]
 
 
-def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, make) -> None:
+def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(make) -> None:
     answers = {
         "parts": "Here they are:\n[74cb8755dd52 note; no instruction]\n1. The moon is rock.\n- The moon is rock.\n"
         "2. Cheese is soft.\n\n3. Nobody doubts it.",
@@ -36,7 +37,7 @@ def test_hiss_searches_only_for_the_parts_that_the_model_is_not_sure_of(stage, m
     assert all(SECRET not in message.text for message in world.of("search-1")[0].request.messages)
 
 
-def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -> None:
+def test_retrieve_verify_keeps_only_claims_that_a_search_supports(make) -> None:
     answers = {
         "query": "Here is a query:\nQuery: \"moon rock\"\nIt finds all.",
         "draft": "The moon is rock. It is square.", "claims": "The moon is rock.\nIt is square.",
@@ -54,7 +55,7 @@ def test_retrieve_verify_keeps_only_claims_that_a_search_supports(stage, make) -
 
 
 @pytest.mark.parametrize("name", ["hiss", "retrieve-verify"])
-def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(stage, make, name: str) -> None:
+def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(make, name: str) -> None:
     regime = get_regime(name, ["parts=3"])
     for answer in (regime.prolong, regime.rehearse):
         kinds = ("parts", "query", "draft", "claims", "decide", "again")
@@ -66,5 +67,3 @@ def test_an_answer_without_a_decision_is_asked_about_once_and_the_ceiling_holds(
         assert len(world.asked) <= regime.ceiling(1)
     refused = stage.judged(regime, make.note(1), stage.World({"decide": "I'm sorry, but I can't help with that."}))
     assert refused.outputs[0].status is Status.BLOCKED
-    early = stage.judged(regime, make.note(1), stage.World({"decide": "Decision: too early to tell"}))
-    assert (early.outputs[0].label, early.outputs[0].probabilities) == (None, (0.5, 0.5))

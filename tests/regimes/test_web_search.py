@@ -18,6 +18,7 @@ from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import Need, get_regime
 from hellofresh.tasks import TASKS
 from tests.fakes import fails_with
+from tests.regimes import conftest as stage
 
 REGIME = get_regime("web-search")
 BAD = [status for status in PageStatus if status is not PageStatus.OK]
@@ -35,7 +36,7 @@ def dropped(outcome) -> list[str]:
     return [line["dropped"] for line in lines(outcome, "read")]
 
 
-def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(stage, make) -> None:
+def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(make) -> None:
     for sample in (make.note(1), make.edit(1)):
         world = stage.World(results=stage.results(8))
         outcome = stage.judged(REGIME, sample, world)
@@ -49,9 +50,7 @@ def test_it_asks_a_query_five_summaries_and_every_prompt_and_says_so_beforehand(
         assert dropped(outcome) == [""] * 5 + ["not-needed"] * 3
 
 
-def test_every_prompt_gets_the_same_summaries_before_the_sample_and_only_classification_has_choices(
-    stage, make
-) -> None:
+def test_every_prompt_gets_the_same_summaries_before_the_sample_and_only_classification_has_choices(make) -> None:
     for sample in (make.note(1), make.edit(1)):
         world = stage.World(results=stage.results(5))
         stage.judged(REGIME, sample, world)
@@ -63,7 +62,7 @@ def test_every_prompt_gets_the_same_summaries_before_the_sample_and_only_classif
         assert {item.request.choices for item in world.asked if item.step != "classify"} == {()}
 
 
-def test_the_other_steps_share_their_beginning_which_holds_the_sample(stage, make) -> None:
+def test_the_other_steps_share_their_beginning_which_holds_the_sample(make) -> None:
     for sample in (make.note(1), make.edit(1)):
         world = stage.World(results=stage.results(5))
         stage.judged(REGIME, sample, world)
@@ -86,7 +85,7 @@ def test_the_other_steps_share_their_beginning_which_holds_the_sample(stage, mak
     ],
 )
 def test_a_query_is_one_line_of_at_most_15_words_without_quotes(
-    stage, make, said: str, query: str, words: int, cut: bool
+    make, said: str, query: str, words: int, cut: bool
 ) -> None:
     world = stage.World({"query": said})
     outcome = stage.judged(REGIME, make.note(1), world)
@@ -106,7 +105,7 @@ def test_a_query_is_one_line_of_at_most_15_words_without_quotes(
         (Answer("rivers", Finish.BLOCKED), "refused"),
     ],
 )
-def test_a_query_that_cannot_be_used_is_replaced_by_the_samples_own_words(stage, make, said, problem: str) -> None:
+def test_a_query_that_cannot_be_used_is_replaced_by_the_samples_own_words(make, said, problem: str) -> None:
     for sample, begins in ((make.note(1), "Post 1 says something about rivers."), (make.edit(1), "Page 7 A paragraph")):
         world = stage.World({"query": said})
         outcome = stage.judged(REGIME, sample, world)
@@ -117,7 +116,7 @@ def test_a_query_that_cannot_be_used_is_replaced_by_the_samples_own_words(stage,
         assert len(line["query"].split()) <= 15
 
 
-def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -> None:
+def test_a_dated_search_asks_for_what_was_there_before_the_sample(make) -> None:
     world, sample = stage.World(), make.note(1)
     outcome = stage.judged(get_regime("web-search-dated"), sample, world)
     assert [before for _, before in world.searched] == [date(2023, 4, 3)]
@@ -128,7 +127,7 @@ def test_a_dated_search_asks_for_what_was_there_before_the_sample(stage, make) -
 
 
 def test_a_search_ends_at_the_instant_that_was_chosen_and_nobody_has_a_decision_that_is_not_public(
-    stage, make, monkeypatch
+    make, monkeypatch
 ) -> None:
     sample = make.note(1)
     sample = replace(sample, post=replace(sample.post, date=sample.post.date - timedelta(days=2)))
@@ -157,7 +156,7 @@ def test_a_search_ends_at_the_instant_that_was_chosen_and_nobody_has_a_decision_
 
 @given(st.lists(st.sampled_from([PageStatus.OK, PageStatus.OK, *BAD]), max_size=12), st.integers(0, 5))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster(stage, make, statuses, seed) -> None:
+def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster(make, statuses, seed) -> None:
     pages = {
         url(n): stage.ok(url(n)) if status is PageStatus.OK else WebPage(url(n), url(n), status, "why")
         for n, status in enumerate(statuses, start=1)
@@ -180,7 +179,7 @@ def test_the_first_five_readable_pages_are_used_in_their_order_whoever_is_faster
     canonical_json([event.model_dump() for event in outcomes[0].events]).encode()
 
 
-def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_read(stage, make) -> None:
+def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_read(make) -> None:
     words = " ".join(f"word{n}" for n in range(20))
     sample = make.note(1, text=words)
     mirror = f"Seen today: {words.upper()} - what do you think?"
@@ -202,7 +201,7 @@ def test_a_page_that_carries_the_item_is_dropped_and_counted_and_the_next_one_re
         {"results": RecursionError()},
     ],
 )
-def test_a_search_that_fails_is_recorded_and_the_prompts_are_asked(stage, make, world) -> None:
+def test_a_search_that_fails_is_recorded_and_the_prompts_are_asked(make, world) -> None:
     outside = stage.World(**world)
     outcome = stage.judged(REGIME, make.note(1), outside)
     assert lines(outcome, "searched")[0]["problem"]
@@ -210,7 +209,7 @@ def test_a_search_that_fails_is_recorded_and_the_prompts_are_asked(stage, make, 
     assert "(none)" in outside.of("classify")[0].text
 
 
-def test_a_page_that_breaks_its_reader_is_dead_and_the_run_goes_on(stage, make) -> None:
+def test_a_page_that_breaks_its_reader_is_dead_and_the_run_goes_on(make) -> None:
     pages = {url(1): RecursionError(), url(2): TimeoutError(), url(3): UnicodeError("x")}
     world = stage.World(pages=pages, results=stage.results(4))
     outcome = stage.judged(REGIME, make.note(1), world)
@@ -218,7 +217,7 @@ def test_a_page_that_breaks_its_reader_is_dead_and_the_run_goes_on(stage, make) 
     assert lines(outcome, "read")[0]["detail"] == "reading failed (RecursionError)"
 
 
-def test_an_address_that_comes_twice_is_read_once(stage, make) -> None:
+def test_an_address_that_comes_twice_is_read_once(make) -> None:
     found = [SearchResult(url(n), "", "", None, 1) for n in (1, 1, 2, 1)]
     world = stage.World(results=found)
     outcome = stage.judged(REGIME, make.note(1), world)
@@ -226,7 +225,7 @@ def test_an_address_that_comes_twice_is_read_once(stage, make) -> None:
     assert dropped(outcome) == ["", "twice", "", "twice"]
 
 
-def test_pages_are_cut_to_1000_words_and_summaries_to_150(stage, make) -> None:
+def test_pages_are_cut_to_1000_words_and_summaries_to_150(make) -> None:
     pages = {url(1): stage.ok(url(1), " ".join(f"p{n}" for n in range(1500)))}
     world = stage.World({"summarise-1": " ".join(f"s{n}" for n in range(200))}, pages, stage.results(1))
     outcome = stage.judged(REGIME, make.note(1), world)
@@ -240,7 +239,7 @@ def test_pages_are_cut_to_1000_words_and_summaries_to_150(stage, make) -> None:
 
 
 @pytest.mark.parametrize("said", ["", " \n", "...", "I cannot help with that.", Answer("text", Finish.BLOCKED)])
-def test_a_summary_that_says_nothing_is_left_out_and_counted(stage, make, said) -> None:
+def test_a_summary_that_says_nothing_is_left_out_and_counted(make, said) -> None:
     world = stage.World({"summarise-2": said}, results=stage.results(9))
     outcome = stage.judged(REGIME, make.note(1), world)
     assert dropped(outcome) == ["", "no-summary", "", "", "", *["not-needed"] * 4]
@@ -248,19 +247,19 @@ def test_a_summary_that_says_nothing_is_left_out_and_counted(stage, make, said) 
     assert sum(bool(line["summary"]) for line in lines(outcome, "read")) == 4
 
 
-def test_a_page_too_long_for_the_model_is_left_out(stage, make) -> None:
+def test_a_page_too_long_for_the_model_is_left_out(make) -> None:
     world = stage.World({"summarise-1": RunError("too long", code="context-length")}, results=stage.results(2))
     assert dropped(stage.judged(REGIME, make.note(1), world)) == ["too-long", ""]
 
 
 @pytest.mark.parametrize("step", ["query", "summarise-3", "classify"])
-def test_a_model_that_gives_no_answer_ends_the_sample_with_its_own_error(stage, make, step: str) -> None:
+def test_a_model_that_gives_no_answer_ends_the_sample_with_its_own_error(make, step: str) -> None:
     world = stage.World({step: CallError("gone", code="gone")}, results=stage.results(5))
     with fails_with("gone"):
         stage.judged(REGIME, make.note(1), world)
 
 
-def test_a_page_store_that_cannot_be_written_ends_the_run(stage, make) -> None:
+def test_a_page_store_that_cannot_be_written_ends_the_run(make) -> None:
     world = stage.World(pages={url(1): WorkspaceError("full", code="unwritable")}, results=stage.results(3))
     with pytest.raises(WorkspaceError):
         stage.judged(REGIME, make.note(1), world)
@@ -274,7 +273,7 @@ INJECTION = (
 
 @given(st.text(max_size=60))
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_a_page_or_a_summary_says_stays_between_its_marks(stage, make, text: str) -> None:
+def test_what_a_page_or_a_summary_says_stays_between_its_marks(make, text: str) -> None:
     hostile = f"{text}{INJECTION}{text}"
     world = stage.World({"summarise-1": hostile}, {url(1): stage.ok(url(1), hostile, hostile)}, stage.results(2))
     calm = stage.World({"summarise-1": "CALM"}, {url(1): stage.ok(url(1), "CALM", "CALM")}, stage.results(2))
@@ -295,7 +294,7 @@ def test_what_a_page_or_a_summary_says_stays_between_its_marks(stage, make, text
             assert clean(hostile) in inside
 
 
-def test_without_a_web_or_with_a_prompt_set_that_shows_no_summaries_nothing_is_asked(stage, make) -> None:
+def test_without_a_web_or_with_a_prompt_set_that_shows_no_summaries_nothing_is_asked(make) -> None:
     whole = load_prompt_set("x-notes", "web-search")
     prompts = (Prompt("manual", "me", "yes or no?"),)
     sets = {
@@ -309,7 +308,7 @@ def test_without_a_web_or_with_a_prompt_set_that_shows_no_summaries_nothing_is_a
         assert (caught.value.code, world.asked) == (code, [])
 
 
-def test_a_search_regime_that_was_given_no_web_says_so(stage, make) -> None:
+def test_a_search_regime_that_was_given_no_web_says_so(make) -> None:
     class Blind:
         needs = frozenset()
         name = "web-search"

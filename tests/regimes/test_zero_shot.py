@@ -10,6 +10,7 @@ from hellofresh.core.errors import UnknownNameError
 from hellofresh.models import Answer, Finish, Request
 from hellofresh.runs.prompts import Prompt, PromptSet
 from hellofresh.runs.regimes import REGIMES, Case, get_regime
+from tests.regimes import conftest as stage
 
 
 def test_it_asks_each_prompt_once_in_order_and_gives_each_its_answer(make) -> None:
@@ -46,9 +47,10 @@ def test_regimes_are_found_by_name_and_no_other() -> None:
         ("zero-shot", "classify", "Too early to tell."),
         ("search-agent", "turn-1", "Summary: who knows.\nDecision: **Too early to tell**"),
         ("hiss", "decide", "Summary: who knows.\nDecision: Too early to tell"),
+        ("retrieve-verify", "decide", "Decision: too early to tell"),
     ],
 )
-def test_that_it_is_too_early_is_offered_and_taken_at_once_as_an_even_forecast(stage, make, name, step, said) -> None:
+def test_that_it_is_too_early_is_offered_and_taken_at_once_as_an_even_forecast(make, name, step, said) -> None:
     world = stage.World({step: said}, results=stage.results(1))
     outcome = stage.judged(get_regime(name, ["early=true"]), make.note(1), world)
     assert {(one.label, one.probabilities) for one in outcome.outputs} == {(None, (0.5, 0.5))}

@@ -5,17 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.retrieval.corpora import (
-    CorpusContent,
-    FoundDocument,
-    RetrievalCorpus,
-    open_corpus,
-    write_corpus,
-)
+from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, RetrievalCorpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
 
 SUBJECTS = ("otters", "kites", "lanterns", "barley", "glaciers", "violins", "harbours", "beetles")
@@ -47,23 +42,21 @@ def small_queries() -> list[Query]:
     ]
 
 
+def stored(folder: Path, documents: Iterable[CorpusDocument | FoundDocument], **more: Any) -> RetrievalCorpus:
+    """Documents as a corpus, with what is said of its content besides."""
+    found = (FoundDocument(item, "here") if isinstance(item, CorpusDocument) else item for item in documents)
+    common: dict[str, Any] = {"source": "jsonl", "license": "CC0-1.0"}
+    return RetrievalCorpus(folder, write_corpus(folder, CorpusContent(documents=found, **(common | more))))
+
+
 def write_small(
     workspace: Workspace, documents: Iterable[CorpusDocument] | None = None, name: str = "small"
 ) -> RetrievalCorpus:
     """The small corpus, or other documents with its queries left out."""
-    own = documents is None
+    if documents is not None:
+        return stored(workspace.corpora / name, documents)
     judged = [Judgement(f"q{number}", item.id, 1) for number, item in enumerate(small_documents())]
-    write_corpus(
-        workspace.corpora / name,
-        CorpusContent(
-            source="jsonl",
-            license="CC0-1.0",
-            documents=(FoundDocument(item, name) for item in (small_documents() if documents is None else documents)),
-            queries=small_queries() if own else (),
-            judgements=judged if own else (),
-        ),
-    )
-    return open_corpus(workspace, name)
+    return stored(workspace.corpora / name, small_documents(), queries=small_queries(), judgements=judged)
 
 
 @pytest.fixture
@@ -77,6 +70,5 @@ def small(workspace: Workspace) -> RetrievalCorpus:
 
 
 def write_rows(path: Path, rows: Sequence[object]) -> None:
-    """JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -14,7 +14,6 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, write_json
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import (
-    CorpusContent,
     FoundDocument,
     PoolRule,
     RetrievalCorpus,
@@ -22,7 +21,6 @@ from hellofresh.evidence.retrieval.corpora import (
     list_corpora,
     open_corpus,
     pool_documents,
-    write_corpus,
 )
 from hellofresh.evidence.retrieval.documents import (
     CorpusDocument,
@@ -33,15 +31,13 @@ from hellofresh.evidence.retrieval.documents import (
     read_qrels,
 )
 from tests.fakes import refused
-from tests.retrieval.conftest import small_documents, small_queries, write_small
+from tests.retrieval.conftest import small_documents, small_queries, stored, write_small
 
 QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
 
 
 def write(workspace: Workspace, documents: list[CorpusDocument], **more: object) -> RetrievalCorpus:
-    found = [FoundDocument(item, f"line {number}") for number, item in enumerate(documents, start=1)]
-    write_corpus(workspace.corpora / "made", CorpusContent(source="jsonl", license="CC0-1.0", documents=found, **more))  # type: ignore[arg-type]
-    return open_corpus(workspace, "made")
+    return stored(workspace.corpora / "made", documents, **more)
 
 
 def document(name: str, **more: object) -> CorpusDocument:
@@ -67,13 +63,11 @@ def test_dates_and_parts_of_the_table_survive(tmp_path: Path) -> None:
 def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hellofresh.evidence.retrieval.documents._PART", 100)
 
-    def many() -> Iterator[FoundDocument]:
-        yield from (FoundDocument(document(f"d{n}", text="word " * 400 + str(n)), "") for n in range(3000))
+    def many() -> Iterator[CorpusDocument]:
+        yield from (document(f"d{n}", text="word " * 400 + str(n)) for n in range(3000))
 
     tracemalloc.start()
-    write_corpus(
-        tmp_path / "large", CorpusContent(source="jsonl", license="CC0-1.0", documents=many(), keep_copies=True)
-    )
+    stored(tmp_path / "large", many(), keep_copies=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000  # the texts alone are 6 MB
@@ -84,10 +78,8 @@ def test_equal_content_has_equal_hashes_and_another_text_another(workspace: Work
     first = write_small(workspace).manifest
     assert write_small(workspace).manifest == first
     changed = [replace(item, text=item.text + "!") if item.id == "kites-hill" else item for item in small_documents()]
-    assert (
-        write_small(workspace, changed, "other").manifest.sha256
-        != write_small(workspace, small_documents(), "other").manifest.sha256
-    )
+    one, other = (write_small(workspace, documents, "other") for documents in (changed, small_documents()))
+    assert one.manifest.sha256 != other.manifest.sha256
 
 
 def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspace) -> None:
@@ -98,21 +90,12 @@ def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspac
         FoundDocument(document("a", text="Another"), "4"),
         FoundDocument(document("d"), "5"),
     ]
-    manifest = write_corpus(
-        workspace.corpora / "made",
-        CorpusContent(
-            source="jsonl",
-            license="CC0-1.0",
-            documents=found,
-            queries=[QUERY],
-            judgements=[Judgement("q", "b", 1), Judgement("q", "c", 1)],
-            drop_duplicates=True,
-        ),
-    )
+    judged = [Judgement("q", "b", 1), Judgement("q", "c", 1)]
+    made = write(workspace, found, queries=[QUERY], judgements=judged, drop_duplicates=True)  # type: ignore[arg-type]
     expected = {"read": 5, "kept": 2, "duplicate_doi": 1, "duplicate_text": 1, "duplicate_id": 1}
-    assert manifest.counts == expected
+    assert made.manifest.counts == expected
     # Judgements of what was left out go to what stays.
-    assert open_corpus(workspace, "made").qrels() == {"q": {"a": 1}}
+    assert made.qrels() == {"q": {"a": 1}}
 
 
 def test_copies_stay_where_they_are_asked_for(workspace: Workspace) -> None:

@@ -9,18 +9,13 @@ from datetime import date
 import pytest
 
 from hellofresh.core.errors import ConfigError, UsageError
-from hellofresh.evidence.retrieval.corpora import (
-    CorpusContent,
-    FoundDocument,
-    RetrievalCorpus,
-    open_corpus,
-    write_corpus,
-)
+from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.evidence.web import PageStatus
 from hellofresh.evidence.web.store import open_web
 from tests.fakes import refused
+from tests.retrieval.conftest import stored
 
 ODD = CorpusDocument("10.1/a?b#c%2F", "An odd name", "Kites of the hill sing, as nobody else does.", date(2024, 5, 1))
 
@@ -43,10 +38,7 @@ def played(settings: WebSettings, folder, work):
 
 
 def written(make, *documents: CorpusDocument) -> RetrievalCorpus:
-    folder = make.workspace().corpora / "own"
-    rows = (FoundDocument(item, "own") for item in documents)
-    write_corpus(folder, CorpusContent(source="jsonl", license="CC0-1.0", documents=rows, queries=(), judgements=()))
-    return open_corpus(make.workspace(), "own")
+    return stored(make.workspace().corpora / "own", documents)
 
 
 def test_documents_are_found_and_read_back_whatever_their_ids(settings, make, tmp_path) -> None:

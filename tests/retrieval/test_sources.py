@@ -11,19 +11,12 @@ import pytest
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.comparison import compare_retrievers
-from hellofresh.evidence.retrieval.corpora import (
-    IGNORE_IDENTICAL,
-    CorpusContent,
-    FoundDocument,
-    RetrievalCorpus,
-    open_corpus,
-    write_corpus,
-)
+from hellofresh.evidence.retrieval.corpora import IGNORE_IDENTICAL, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, by_query
 from hellofresh.evidence.retrieval.retrievers import open_retriever
 from hellofresh.evidence.retrieval.sources import CorpusSource, open_source, write_beir
 from tests.fakes import refused
-from tests.retrieval.conftest import write_rows
+from tests.retrieval.conftest import stored, write_rows
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -86,20 +79,12 @@ FORMATS: dict[str, Callable[[Path], None]] = {
 
 
 def imported(tmp_path: Path, name: str, source: CorpusSource) -> dict[str, int]:
-    folder = Workspace(tmp_path / "data").corpora / name
-    write_corpus(
-        folder,
-        CorpusContent(
-            source=source.name,
-            license=source.license,
-            documents=source.documents(),
-            queries=list(source.queries()),
-            judgements=source.judgements(),
-            drop_invalid=source.repeats,
-            drop_duplicates=source.repeats,
-        ),
-    )
-    return open_corpus(Workspace(tmp_path / "data"), name).manifest.counts
+    made = stored(
+        Workspace(tmp_path / "data").corpora / name, source.documents(), source=source.name, license=source.license,
+        queries=list(source.queries()), judgements=source.judgements(),
+        drop_invalid=source.repeats, drop_duplicates=source.repeats,
+    )  # fmt: skip
+    return made.manifest.counts
 
 
 @pytest.fixture
@@ -113,13 +98,24 @@ def source(tmp_path: Path) -> Callable[[str], CorpusSource]:
     return made
 
 
-def test_check_covid_judges_the_abstract_of_each_claim(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("check-covid")
-    assert [found.document.text for found in opened.documents()] == ["Otters sing. They do."]
-    assert [(query.id, query.text, query.split, query.group) for query in opened.queries()] == [
-        ("1_0", "Otters sing.", "dev", "c1"), ("1_1", "Otters are silent.", "dev", "c1"),
-    ]  # fmt: skip
-    assert list(opened.judgements()) == [Judgement("1_0", "c1", 1), Judgement("1_1", "c1", 1)]
+JUDGED = {
+    "check-covid": ([("1_0", "Otters sing.", "dev", "c1"), ("1_1", "Otters are silent.", "dev", "c1")], {"c1": 1}),
+    "scifact": ([("3", "Kites fly.", "dev", "7")], {"7": 1}),
+    "beir": ([("q1", "barley", "test", "q1")], {"d1": 2}),
+}
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_format_gives_the_queries_that_are_judged_with_what_judges_them(source, name: str) -> None:
+    opened, (queries, grades) = source(name), JUDGED[name]
+    assert [(query.id, query.text, query.split, query.group) for query in opened.queries()] == queries
+    assert by_query(opened.judgements()) == {query[0]: grades for query in queries}
+
+
+def test_the_sentences_of_an_abstract_are_one_text_and_litcovid_gives_titles(source) -> None:
+    assert [found.document.text for found in source("check-covid").documents()] == ["Otters sing. They do."]
+    found = [(found.document.id, found.document.title) for found in source("litcovid").documents()]
+    assert found == [("11", "Harbours."), ("12", "Beetles.")]
 
 
 def test_the_authors_own_folder_of_check_covid_is_read(tmp_path: Path) -> None:
@@ -131,29 +127,11 @@ def test_the_authors_own_folder_of_check_covid_is_read(tmp_path: Path) -> None:
     assert found == ["composed_0", "extracted_0"]
 
 
-def test_scifact_leaves_out_claims_without_a_cited_abstract(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("scifact")
-    assert [query.id for query in opened.queries()] == ["3"]
-    assert list(opened.judgements()) == [Judgement("3", "7", 1)]
-
-
-def test_beir_keeps_judged_queries_of_each_split(source: Callable[[str], CorpusSource]) -> None:
-    opened = source("beir")
-    assert [(query.id, query.split) for query in opened.queries()] == [("q1", "test")]
-    assert list(opened.judgements()) == [Judgement("q1", "d1", 2)]
-
-
 def test_cord_19_counts_what_stands_twice_and_what_is_empty(
     tmp_path: Path, source: Callable[[str], CorpusSource]
 ) -> None:
     counts = imported(tmp_path, "cord", source("cord-19"))
     assert counts == {"read": 5, "kept": 2, "duplicate_id": 1, "duplicate_doi": 1, "invalid_empty_document": 1}
-
-
-def test_litcovid_gives_titles(source: Callable[[str], CorpusSource]) -> None:
-    assert [(found.document.id, found.document.title) for found in source("litcovid").documents()] == [
-        ("11", "Harbours."), ("12", "Beetles."),
-    ]  # fmt: skip
 
 
 def test_cells_between_tabs_may_hold_quotes_and_carriage_returns(tmp_path: Path) -> None:
@@ -180,33 +158,29 @@ def test_a_format_reads_the_same_packed_by_gzip(
     assert [found.document for found in open_source(name, target).documents()] == before
 
 
-def broken(name: str, file: str, content: bytes, code: str) -> tuple[str, str, bytes, str]:
-    return name, file, content, code
-
-
 BROKEN = [
-    broken("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
-    broken("jsonl", "documents.jsonl", b"[1]\n", "not-an-object"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "too-long"),
-    broken("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
-    broken("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
-    broken("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
-    broken("beir", "qrels/test.tsv", b"q1\td1\tmany\nq1\td1\tmany\n", "bad-qrels"),
-    broken("beir", "qrels/dev.tsv", b"q1\td1\t1\n", "query-in-two-splits"),
-    broken("beir", "qrels/dev.tsv", b"q9\td1\t1\n", "unknown-query"),
-    broken("cord-19", "metadata.csv", b"cord_uid,title\nu,t\n", "missing-columns"),
-    broken("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
-    broken(
+    ("jsonl", "documents.jsonl", b"{not json}\n", "bad-json"),
+    ("jsonl", "documents.jsonl", b"[1]\n", "not-an-object"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "title": "x"}\n', "missing-field"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "\xff"}\n', "not-utf8"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "id": "b", "text": "x"}\n', "repeated-key"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "' + b"x" * 5_000_000 + b'"}\n', "too-long"),
+    ("jsonl", "documents.jsonl", b'{"id": "a", "text": "x\\u0000y"}\n', "nul-character"),
+    ("jsonl", "qrels", b"q 0 a\n", "bad-qrels"),
+    ("jsonl", "qrels", b"q 0 nowhere 1\n", "unknown-document"),
+    ("beir", "qrels/test.tsv", b"q1\td1\tmany\nq1\td1\tmany\n", "bad-qrels"),
+    ("beir", "qrels/dev.tsv", b"q1\td1\t1\n", "query-in-two-splits"),
+    ("beir", "qrels/dev.tsv", b"q9\td1\t1\n", "unknown-query"),
+    ("cord-19", "metadata.csv", b"cord_uid,title\nu,t\n", "missing-columns"),
+    ("cord-19", "metadata.csv", b"cord_uid,title,abstract,doi,publish_time\n\xff,t,a,,\n", "not-utf8"),
+    (
         "cord-19", "metadata.csv",
         b"cord_uid,title,abstract,doi,publish_time\nu,t," + b"x" * 5_000_000 + b",,\n", "too-long",
     ),
-    broken("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
-    broken("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
-    broken("check-covid", "claims_dev.jsonl", b'{"id": "1 2", "claim": "x", "cord_id": "c1"}\n', "bad-query"),
-    broken("scifact", "claims_dev.jsonl", b'{"id": 1, "claim": "x", "cited_doc_ids": "7"}\n', "missing-field"),
+    ("litcovid", "export.tsv", b"pmid\ttitle_e\n1\n", "bad-row"),
+    ("litcovid", "export.tsv", b"a\tb\n1\t2\n", "missing-columns"),
+    ("check-covid", "claims_dev.jsonl", b'{"id": "1 2", "claim": "x", "cord_id": "c1"}\n', "bad-query"),
+    ("scifact", "claims_dev.jsonl", b'{"id": 1, "claim": "x", "cited_doc_ids": "7"}\n', "missing-field"),
 ]  # fmt: skip
 
 
@@ -255,15 +229,9 @@ def test_a_corpus_exported_in_the_layout_of_beir_comes_back_whole(small: Retriev
 def test_a_query_that_is_a_document_never_finds_itself(tmp_path: Path) -> None:
     documents = [CorpusDocument(f"d{n}", "", f"an otter argues {'well ' * n}") for n in range(30)]
     query = Query(id="d0", text="an otter argues", split="test", group="d0")
-    content = CorpusContent(
-        source="beir",
-        license="",
-        documents=(FoundDocument(one, "here") for one in documents),
-        queries=[query],
-        judgements=[Judgement("d0", one.id, 1) for one in documents[1:]],
-        parameters={IGNORE_IDENTICAL: True},
-    )
-    corpus = RetrievalCorpus(tmp_path / "own", write_corpus(tmp_path / "own", content))
+    judged = [Judgement("d0", one.id, 1) for one in documents[1:]]
+    parameters = {IGNORE_IDENTICAL: True}
+    corpus = stored(tmp_path / "own", documents, queries=[query], judgements=judged, parameters=parameters)
     found = compare_retrievers(corpus, "test", [open_retriever("bm25", corpus)])
     (one,) = found.retrievers
     assert "d0" not in one.rankings[0].documents and len(one.rankings[0].documents) == 29

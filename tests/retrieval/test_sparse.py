@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from hellofresh.core.executors import process_pool
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import sparse
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
@@ -54,15 +54,10 @@ def test_the_index_is_the_same_in_parts_and_wherever_they_are_counted(
     whole = SparseRetriever.open(write_small(workspace), weighting)
     other = write_small(Workspace(workspace.root / "other"))
     monkeypatch.setattr(sparse, "_PART", 7)
-    parts = SparseRetriever.open(other, weighting, pool=lambda: ThreadPoolExecutor(3))
+    parts = SparseRetriever.open(other, weighting, pool=process_pool(2))
     for query in QUERIES:
         assert np.array_equal(parts.scores(query), whole.scores(query))
     assert not list(other.folder.rglob("part-*"))
-
-
-def index_of(corpus: RetrievalCorpus, name: str) -> dict[str, bytes]:
-    (folder,) = (corpus.folder / "index").glob(f"{name}-*")
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_texts_in_memory_are_indexed_as_a_corpus_is(small: RetrievalCorpus) -> None:
@@ -93,10 +88,9 @@ def test_no_document_from_too_late_is_found(workspace: Workspace) -> None:
     dated = [replace(item, date=day) for item, day in zip(small_documents(), days, strict=True)]
     dated[5] = replace(dated[5], date=None)
     retriever = SparseRetriever.open(write_small(workspace, dated, "dated"), Bm25())
-    found = asyncio.run(retriever.retrieve("the people of the river hill valley market island forest", 48))
-    early = asyncio.run(
-        retriever.retrieve("the people of the river hill valley market island forest", 48, before=date(2020, 1, 5))
-    )
+    query = "the people of the river hill valley market island forest"
+    found = asyncio.run(retriever.retrieve(query, 48))
+    early = asyncio.run(retriever.retrieve(query, 48, before=date(2020, 1, 5)))
     allowed = {item.id for item in dated if item.date is None or item.date < date(2020, 1, 5)}
     assert set(early.documents) == allowed
     assert list(early.documents) == [name for name in found.documents if name in allowed]

@@ -33,8 +33,6 @@ from tests.retrieval.test_dense import DIMENSIONS, LetterEncoder
 
 @dataclass
 class FixedRetriever:
-    """Always finds the same."""
-
     documents: Sequence[str]
     name: str = "fixed"
 
@@ -48,8 +46,6 @@ class FixedRetriever:
 
 @dataclass
 class Reverse:
-    """Puts the last first."""
-
     name: str = "reverse"
 
     @property

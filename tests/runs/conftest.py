@@ -11,5 +11,4 @@ from hellofresh.tasks.samples import Sample
 
 @pytest.fixture
 def samples(make: Any) -> list[Sample]:
-    """Four notes."""
     return [item.sample for item in make.notes(2, 2, months=(4,))]

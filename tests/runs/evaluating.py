@@ -1,17 +1,13 @@
-"""A process that has everything imported and forks a child for each evaluation that it is told to carry out.
-
-A line of JSON on standard input starts one; a line with the child's process id comes back at once, and one with its
-exit status when it has ended and an empty line has asked for it.
-"""
+"""What a process carries out that tests of runs start, kill and wait for."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 
@@ -30,7 +26,8 @@ from hellofresh.tasks import get_task
 assert aiohttp
 
 
-def carry_out(order) -> int:
+def carry_out(order: dict[str, Any]) -> None:
+    """Evaluate as ordered, and exit with the status that the command would have."""
     limits = Limits(order.get("in_flight", 4))
     spec = ModelSpec("loop", "language-model", "A loopback endpoint.", {}, limits=limits)
     endpoint = Endpoint(order["base_url"], "loop", timeout_s=order.get("timeout_s", 10.0))
@@ -52,25 +49,5 @@ def carry_out(order) -> int:
         evaluated = evaluate(Workspace(Path(order["folder"])), evaluation, lambda _: None)
     except HelloFreshError as error:
         Path(order["told"]).write_text(f"{error.code}: {error}")
-        return error.exit_code
-    return 1 if evaluated.failed else 0
-
-
-def main() -> None:
-    while line := sys.stdin.readline():
-        order = json.loads(line)
-        child = os.fork()
-        if child == 0:
-            code = 99
-            try:
-                code = carry_out(order)
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        print(child, flush=True)
-        sys.stdin.readline()  # a child that has ended keeps its id until then
-        _, status = os.waitpid(child, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-main()
+        sys.exit(error.exit_code)
+    sys.exit(1 if evaluated.failed else 0)

@@ -43,7 +43,6 @@ class Sizes:
 
     @classmethod
     def drawn(cls, draw: random.Random) -> Sizes:
-        """Some agent."""
         turns, tokens, pages = draw.randint(3, 10), draw.randint(100, 600), draw.randint(1, 4)
         return cls(turns, tokens, pages, draw.randint(50, 500), draw.randint(60, 600), draw.random() < 0.7)
 
@@ -94,7 +93,6 @@ class Worst:
     calls: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
-        """Answer, and put it on the bill."""
         self.calls[role] += 1
         ledger = self.ledgers.of(role)
         text = "x" * int(request.max_tokens * self.characters - 4) + "MORE"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -14,9 +15,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
-from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.runs import prepare
@@ -27,44 +26,26 @@ from hellofresh.runs.regimes import REGIMES, BaseRegime, Case, Need, Outcome
 from hellofresh.runs.runner import Tally
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice
-from hellofresh.tasks.samples import Candidate
-from tests.fakes import fails_with, refused
+from tests.fakes import FakeModel, catalogued, fails_with, fake_spec, refused
+from tests.regimes.conftest import World
 
 
-class Parrot:
-    """A language model that says yes to every second prompt it is given."""
+def version(number: int) -> ModelSpec:
+    return fake_spec("parrot", parameters={"version": number}, limits=Limits(3), default_limit=4, smoke_test=True)
 
-    def __init__(self, version: int) -> None:
-        self.version = version
-        self.asked: Counter[str] = Counter()
 
-    @property
-    def spec(self) -> ModelSpec:
-        return ModelSpec(
-            "parrot",
-            "language-model",
-            "A fake.",
-            {"version": self.version},
-            Limits(3),
-            default_limit=4,
-            smoke_test=True,
-        )
-
-    async def ask(self, request: Request) -> Answer:
-        text = request.messages[0].text
-        self.asked[text] += 1
-        return Answer(("Yes.", "No.", "Hm")[len(text) % 3], Finish.STOP, 10, 1)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+def asked(model: FakeModel) -> Counter[str]:
+    return Counter(request.messages[0].text for request in model.asked)
 
 
 @pytest.fixture
-def parrot(monkeypatch) -> Parrot:
-    """A model in the catalogue that counts what it is asked."""
-    model = Parrot(1)
-    monkeypatch.setitem(CATALOGUE, "parrot", CatalogueEntry("A fake.", lambda _: model))
-    return model
+def parrot(monkeypatch) -> FakeModel:
+    """A language model in the catalogue that says yes, no or hm by the length of its prompt."""
+
+    def say(request: Request) -> Answer:
+        return Answer(("Yes.", "No.", "Hm")[len(request.messages[0].text) % 3], Finish.STOP, 10, 1)
+
+    return catalogued(monkeypatch, FakeModel(version(1), say))
 
 
 @pytest.fixture
@@ -103,26 +84,24 @@ def test_a_run_writes_an_output_for_every_sample_and_prompt(judge, parrot) -> No
 
 
 def test_a_second_run_asks_nothing_and_gives_the_same_bytes(judge, parrot) -> None:
+    def written(folder: Path) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix.startswith(".json")}
+
     first = judge("parrot")
-    before = {path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")}
-    asked = parrot.asked.total()
-    again = judge("parrot")
-    assert again.folder == first.folder
-    assert parrot.asked.total() == asked
-    assert {
-        path.name: path.read_bytes() for path in first.folder.iterdir() if path.suffix.startswith(".json")
-    } == before
+    before, asked_before = written(first.folder), len(parrot.asked)
+    assert judge("parrot").folder == first.folder
+    assert (written(first.folder), len(parrot.asked)) == (before, asked_before)
 
 
 def test_a_larger_limit_goes_on_with_the_same_run_and_a_smaller_one_loses_nothing(judge, parrot) -> None:
     first = judge("parrot", limit=3)
     more = judge("parrot", limit=10)
     assert more.run_id == first.run_id
-    assert (more.judged, parrot.asked.total()) == (10, 50)
+    assert (more.judged, len(parrot.asked)) == (10, 50)
     less = judge("parrot", limit=2)
-    assert (less.judged, parrot.asked.total()) == (10, 50)
+    assert (less.judged, len(parrot.asked)) == (10, 50)
     assert judge("parrot", limit=1000).judged == 24
-    assert max(parrot.asked.values()) == 1
+    assert max(asked(parrot).values()) == 1
 
 
 def test_a_part_is_balanced_by_public_labels_only_and_a_run_keeps_the_draw_that_it_began_with(
@@ -155,19 +134,19 @@ def test_a_part_is_balanced_by_public_labels_only_and_a_run_keeps_the_draw_that_
 
 def test_more_prompts_go_on_with_the_same_run(judge, parrot) -> None:
     first = judge("parrot", prompts="manual")
-    assert parrot.asked.total() == 4
+    assert len(parrot.asked) == 4
     more = judge("parrot", prompts="rephrased-2")
     assert more.run_id == first.run_id
     assert list(more.verdicts) == ["manual", "rephrased-2"]
-    assert parrot.asked.total() == 8
+    assert len(parrot.asked) == 8
 
 
 def test_a_changed_parameter_starts_another_run(judge, parrot) -> None:
     first = judge("parrot")
-    parrot.version = 2
+    parrot.spec = version(2)
     second = judge("parrot")
     assert second.run_id != first.run_id
-    assert set(parrot.asked.values()) == {2}
+    assert set(asked(parrot).values()) == {2}
 
 
 def test_baselines_judge_every_sample_once(judge) -> None:
@@ -189,25 +168,21 @@ def test_unknown_names_and_limits_are_refused_before_anything_is_written(judge, 
     assert not workspace.runs.exists()
 
 
-def released(make, number: int, candidates: list[Candidate], source: str = "dump") -> None:
-    make.release(candidates, quarter=Quarter(2023, number), source=source)
-
-
 def training_of(make, notes_task, quarter: Quarter) -> str:
     done = evaluate(make.workspace(), Evaluation(quarter, notes_task, "tfidf-logreg"), progress)
     return read_json(done.folder / "run.json")["model"]["parameters"]["training"]
 
 
 def test_the_regression_is_trained_on_earlier_quarters_of_the_same_kind_of_source_only(make, notes_task) -> None:
-    def notes(month: int, label_of: int = 0) -> list[Candidate]:
-        return make.notes(3, 3, months=(month,))
+    def released(number: int, month: int) -> None:
+        make.release(make.notes(3, 3, months=(month,)), quarter=Quarter(2023, number), source="dump")
 
-    released(make, 1, notes(2))
-    released(make, 2, notes(4))
+    released(1, 2)
+    released(2, 4)
     refused("no-training-labels", training_of, make, notes_task, Quarter(2023, 2))
     reveal(make.workspace(), Quarter(2023, 1), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
     first = training_of(make, notes_task, Quarter(2023, 2))
-    released(make, 3, notes(7))
+    released(3, 7)
     assert training_of(make, notes_task, Quarter(2023, 2)) == first
     assert training_of(make, notes_task, Quarter(2023, 3)) == first
     reveal(make.workspace(), Quarter(2023, 2), notes_task, datetime(2024, 1, 1, tzinfo=UTC))
@@ -229,11 +204,11 @@ def test_a_new_run_beside_an_unfinished_one_says_what_has_changed(workspace, qua
 
     first = begin(limit=1)
     begin(limit=2)
-    parrot.version = 2
+    parrot.spec = version(2)
     begin(limit=1)
     assert told == []  # the first one was finished
     (workspace.runs / first / "run.json").unlink()
-    parrot.version = 3
+    parrot.spec = version(3)
     begin(limit=1)
     begin(limit=1)
     (note,) = told
@@ -252,25 +227,9 @@ def test_a_run_of_an_earlier_version_of_its_regime_is_read_and_its_resumption_re
     assert evaluate(workspace, Evaluation(quarter, notes_task, "parrot", limit=1), progress).run_id != first.run_id
 
 
-class SearchOf:
-    """A web without results, whose searches fail or do not."""
-
-    def __init__(self, problem: str) -> None:
-        self.problem, self.parameters = problem, dict[str, str]()
-
-    async def search(self, query: str, *, before: object = None) -> Found:
-        return Found((), self.problem)
-
-    async def read(self, url: str) -> WebPage:
-        return WebPage(url, url, PageStatus.DEAD)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
-
 @pytest.mark.parametrize(("problem", "unsearched"), [("HTTP 503", 6), ("", 0)])
 def test_samples_whose_search_failed_are_counted(judge, parrot, problem: str, unsearched: int) -> None:
-    web = WebAccess({}, lambda _: SearchOf(problem))
+    web = WebAccess({}, lambda _: World(problem=problem))
     done = judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0)
     assert (done.judged, done.unsearched) == (3, unsearched)
     assert judge("parrot", regime="web-search", web=web, limit=3, repeat=2, temperature=0.0).unsearched == unsearched
@@ -297,8 +256,6 @@ class Curious(BaseRegime):
 
 @dataclass(frozen=True, slots=True)
 class Modest(Curious):
-    """Needs none."""
-
     needs: ClassVar[frozenset[Need]] = frozenset()
     name: str = "modest"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -36,70 +37,49 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.journal import snapshot
 from hellofresh.runs.pace import Patience
-from hellofresh.runs.runner import Tally
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Candidate, Label
 from tests.fakes import fails_with
+from tests.runs.evaluating import carry_out
 
 EXPORTED = ("predictions.jsonl", "responses.jsonl", "run.json", "transcripts.jsonl")
 MOST_UNDER_WAY = 3 * 4
 """Samples open at once."""
 
 
-class Evaluating:
-    """Carries evaluations out in processes of their own, see `evaluating.py`."""
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.runs.evaluating"])
 
-    def __init__(self, folder: Path, root: Path) -> None:
+
+class Evaluating:
+    """Carries evaluations out, each in a process of its own that has everything imported."""
+
+    def __init__(self, folder: Path) -> None:
         self.told = folder / "told"
-        environment = {**os.environ, "PYTHONPATH": str(root)}
-        command = [sys.executable, str(Path(__file__).with_name("evaluating.py"))]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
 
     def start(self, workspace: Workspace, base_url: str, **more: object) -> int:
-        """Start one; returns its process id."""
-        assert self._process.stdin is not None
         order = {"folder": str(workspace.root), "base_url": base_url, "told": str(self.told), **more}
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return self._line()
+        self.process = FORKS.Process(target=carry_out, args=(order,))
+        self.process.start()
+        return self.process.pid
 
     def end(self) -> int:
-        """Wait for its end; returns its exit status."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("\n")
-        self._process.stdin.flush()
-        return self._line()
+        self.process.join(300)
+        return self.process.exitcode
 
     def whole(self, workspace: Workspace, base_url: str, **more: object) -> int:
-        """Carry one out to its end."""
         self.start(workspace, base_url, **more)
         return self.end()
 
-    def close(self) -> None:
-        """Stop."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(300)
-        self._process.stdout.close()
-
-    def _line(self) -> int:
-        assert self._process.stdout is not None
-        return int(self._process.stdout.readline())
-
 
 @pytest.fixture
-def evaluating(tmp_path: Path, root: Path) -> Iterator[Evaluating]:
-    process = Evaluating(tmp_path, root)
-    yield process
-    process.close()
+def evaluating(tmp_path: Path) -> Evaluating:
+    return Evaluating(tmp_path)
 
 
 @pytest.fixture
 def workspace(make) -> Workspace:
-    """Twelve released notes."""
     make.release(make.notes(2, 2))
     return make.workspace()
 
@@ -126,7 +106,6 @@ def sensible(loopback, *, delay_s: float = 0.0):
 
 
 def fresh(workspace: Workspace, name: str) -> Workspace:
-    """The same workspace without runs, elsewhere."""
     other = workspace.root.parent / name
     shutil.copytree(workspace.root, other, ignore=shutil.ignore_patterns("runs"))
     return Workspace(other)
@@ -215,20 +194,12 @@ def correcting(loopback):
 def freeze_posts(workspace: Workspace) -> None:
     """Two posts of our own as an edition of corrections."""
     source = DatasetSource(name="ours", address="https://example.org", published=date(2023, 6, 1), licence="CC0-1.0")
-    about = {
-        "task": "corrections",
-        "edition": "posts@1",
-        "period": "all",
-        "license": "CC0-1.0",
-        "modality": "",
-        "domain": "",
-    }
+    about = {"task": "corrections", "edition": "posts@1", "period": "all", "license": "CC0-1.0"}
+    about |= dict.fromkeys(("modality", "domain", "address"), "")
     when = datetime(2023, 5, 10, 12, tzinfo=UTC)
     posts = [
-        MisleadingPost(
-            **about, id=f"mp-{n}", date=when, group=f"g-{n}", post=str(n), address="", text=f"River {n} has no silt."
-        )
-        for n in range(1, 3)
+        MisleadingPost(**about, id=f"mp-{n}", date=when, group=f"g-{n}", post=str(n), text=f"River {n} has no silt.")
+        for n in (1, 2)
     ]
     found = Collection.whole([Candidate(post, Label(post.id, 0, {})) for post in posts], [], unit="posts")
     freeze(workspace, Frozen("posts", "1"), get_task("corrections"), found, source)
@@ -358,36 +329,22 @@ def test_a_second_sigterm_does_not_wait_for_answers(evaluating, workspace, chat,
     assert time.monotonic() - start < 60
 
 
-def here(
-    workspace: Workspace,
-    chat,
-    monkeypatch,
-    *,
-    limits: Limits | None = None,
-    timeout_s: float = 5.0,
-    **more: object,
-) -> EvaluationReport:
-    """Evaluate in this process."""
-    spec = ModelSpec("loop", "language-model", "A loopback endpoint.", {}, limits=limits or Limits(4))
-    url = chat if isinstance(chat, str) else chat.base_url
-    model = ChatModel(spec, Endpoint(url, "loop", timeout_s=timeout_s), Abilities())
-    monkeypatch.setitem(CATALOGUE, "loop", CatalogueEntry("Loopback.", lambda _: model))
-    patience = Patience(first_s=0.01, most_s=0.05)
-    evaluation = resumed(workspace, more.pop("resume")) if "resume" in more else BASIC
-    return evaluate(workspace, replace(evaluation, patience=patience, **more), watched)
+@pytest.fixture
+def here(workspace, chat, loopback, monkeypatch, quarter, notes_task):
+    """Evaluates in this process, with an endpoint whose answers the question alone decides unless told otherwise."""
+    chat.behave = sensible(loopback)
+    basic = replace(Evaluation(quarter, notes_task, "loop"), patience=Patience(first_s=0.01, most_s=0.05))
 
+    def evaluated(
+        place: Workspace = workspace, *, url="", limits=None, timeout_s=5.0, resume="", **more
+    ) -> EvaluationReport:
+        spec = ModelSpec("loop", "language-model", "A loopback endpoint.", {}, limits=limits or Limits(4))
+        model = ChatModel(spec, Endpoint(url or chat.base_url, "loop", timeout_s=timeout_s), Abilities())
+        monkeypatch.setitem(CATALOGUE, "loop", CatalogueEntry("Loopback.", lambda _: model))
+        asked = replace(resumed(place, resume), patience=basic.patience) if resume else basic
+        return evaluate(place, replace(asked, **more), lambda _: None)
 
-def watched(_: Tally) -> None:
-    """Nobody watches."""
-
-
-@pytest.fixture(autouse=True)
-def basic(quarter, notes_task) -> None:
-    global BASIC  # noqa: PLW0603 - what every test here asks
-    BASIC = Evaluation(quarter, notes_task, "loop")
-
-
-BASIC: Evaluation
+    return evaluated
 
 
 def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(evaluating, workspace, chat, loopback) -> None:
@@ -405,7 +362,6 @@ def test_a_full_disk_ends_the_run_and_room_lets_it_go_on(evaluating, workspace, 
 
 @pytest.fixture
 def mounted(tmp_path: Path) -> Iterator[Path]:
-    """A small file system in memory."""
     place = tmp_path / "small"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
@@ -415,95 +371,80 @@ def mounted(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_full_file_system_and_one_that_is_read_only(mounted, workspace, chat, loopback, monkeypatch) -> None:
+def test_a_full_file_system_and_one_that_is_read_only(mounted, workspace, chat, here) -> None:
     (mounted / "runs").mkdir()
     workspace.runs.symlink_to(mounted / "runs")
     (mounted / "ballast").write_bytes(b"x" * 4_000_000)
-    chat.behave = sensible(loopback)
     with fails_with("journal-write"):
-        here(workspace, chat, monkeypatch)
+        here()
     (mounted / "ballast").unlink()
     kept, before = journalled(workspace), len(chat.bodies)
     assert kept
-    assert here(workspace, chat, monkeypatch).judged == 12
+    assert here().judged == 12
     assert not kept & set(texts(chat.bodies[before:]))
     subprocess.run(["mount", "-o", "remount,ro", str(mounted)], check=True)
     with fails_with("unwritable"):
-        here(workspace, chat, monkeypatch)
+        here()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_refused(workspace, chat, monkeypatch) -> None:
+def test_a_read_only_folder_is_refused(workspace, chat, here) -> None:
     workspace.runs.mkdir()
     workspace.runs.chmod(0o500)
     with pytest.raises(WorkspaceError):
-        here(workspace, chat, monkeypatch)
+        here()
     assert chat.bodies == []
 
 
-def test_a_flipped_byte_is_named_with_its_row_and_only_that_is_asked_again(
-    workspace, chat, loopback, monkeypatch
-) -> None:
-    chat.behave = sensible(loopback)
-    here(workspace, chat, monkeypatch)
+def test_a_flipped_byte_is_named_with_its_row_and_only_that_is_asked_again(workspace, chat, here) -> None:
+    here()
     whole = exported(workspace)
     path = the_run(workspace) / "journal.sqlite"
     content = path.read_bytes()
     place = content.index(b'"Yes."')
     path.write_bytes(content[:place] + b'"Yex."' + content[place + 6 :])
     with fails_with("bad-journal") as caught:
-        here(workspace, chat, monkeypatch)
+        here()
     assert "row " in str(caught.value) and "xn-" in str(caught.value) and "--drop-damaged" in str(caught.value)
     before = len(chat.bodies)
-    here(workspace, chat, monkeypatch, drop_damaged=True)
+    here(drop_damaged=True)
     assert len(chat.bodies) == before + 1
     assert exported(workspace) == whole
 
 
-def test_a_clock_a_day_back_changes_nothing(workspace, chat, loopback, monkeypatch) -> None:
-    chat.behave = sensible(loopback)
+def test_a_clock_a_day_back_changes_nothing(workspace, chat, here, monkeypatch) -> None:
     reference = fresh(workspace, "reference")
-    here(reference, chat, monkeypatch)
-    here(workspace, chat, monkeypatch, limit=5)
-    real = time.time
+    here(reference)
+    here(limit=5)
+    real, before = time.time, len(chat.bodies)
     monkeypatch.setattr(time, "time", lambda: real() - 86_400)
-    before = len(chat.bodies)
-    here(workspace, chat, monkeypatch)
+    here()
     assert len(chat.bodies) == before + 35
     assert exported(workspace) == exported(reference)
 
 
-def test_an_unknown_host_ends_the_run_and_says_so(workspace, monkeypatch) -> None:
+def test_an_unknown_host_ends_the_run_and_says_so(here) -> None:
     with fails_with("unreachable"):
-        here(workspace, "http://nowhere.invalid/v1", monkeypatch)
+        here(url="http://nowhere.invalid/v1")
 
 
 FAULTS = {
     "429 that says for how long": {"status": 429, "headers": {"Retry-After": "0.05"}, "body": b"{}"},
     "429 that does not": {"status": 429, "body": b"{}"},
-    "busy": {"status": 503, "body": b"busy"},
     "error": {"status": 500, "body": b'{"error": {"message": "oops"}}'},
-    "reset": {"reset": True},
     "reset amid the body": {"reset": True, "cut_at": 30},
     "closed amid the body": {"cut_at": 30},
     "no JSON": {"body": b'{"choices": [{"mess'},
-    "no choices": {"body": b'{"choices": []}'},
     "error in a good reply": {"body": b'{"error": {"message": "upstream", "code": 502}}'},
     "stall": {"delay_s": 30.0},
-    "trickle": {"trickle_s": 0.2},
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_now_and_then_changes_nothing_of_what_comes_out(
-    workspace, chat, loopback, monkeypatch, name: str
-) -> None:
-    good = sensible(loopback)
-    chat.behave = good
-    reference = fresh(workspace, "reference")
-    here(reference, chat, monkeypatch)
+def test_a_fault_now_and_then_changes_nothing_of_what_comes_out(workspace, chat, here, name: str) -> None:
+    good, reference, met = chat.behave, fresh(workspace, "reference"), set()
+    here(reference)
     start = len(chat.bodies)
-    met: set[str] = set()
 
     def behave(n: int, body: object) -> object:
         """Every ninth question meets the fault, the first time that it is asked."""
@@ -512,76 +453,70 @@ def test_a_fault_now_and_then_changes_nothing_of_what_comes_out(
         return replace(good(n, body), **(FAULTS[name] if first and len(met) % 9 == 0 else {}))
 
     chat.behave = behave
-    evaluated = here(workspace, chat, monkeypatch, timeout_s=1.0)
+    evaluated = here(timeout_s=1.0)
     assert (evaluated.judged, evaluated.failed) == (12, 0)
     assert len(chat.bodies) - start > 60
     assert exported(workspace) == exported(reference)
 
 
-def test_a_question_that_always_fails_costs_its_sample_only(workspace, chat, loopback, monkeypatch) -> None:
-    good = sensible(loopback)
+def test_a_question_that_always_fails_costs_its_sample_only(chat, loopback, here) -> None:
+    good = chat.behave
     broken = loopback.Reply(b'{"error": {"message": "cannot tokenise this"}}', 500)
     chat.behave = lambda n, body: broken if "Note 4001" in str(body) else good(n, body)
-    evaluated = here(workspace, chat, monkeypatch)
+    evaluated = here()
     assert (evaluated.judged, evaluated.failed) == (11, 1)
     (failure,) = read_jsonl(evaluated.folder / "errors.jsonl")
     assert (failure["sample"], failure["attempts"]) == ("xn-4001", 3)
     assert "cannot tokenise this" in failure["error"]
     assert "xn-4001" not in (evaluated.folder / "predictions.jsonl").read_text()
     chat.behave, before = good, len(chat.bodies)
-    again = here(workspace, chat, monkeypatch)
+    again = here()
     assert (again.judged, again.failed, len(chat.bodies) - before) == (12, 0, 5)
     assert not (again.folder / "errors.jsonl").exists()
 
 
-@pytest.mark.parametrize(("status", "code"), [(401, "not-authorised"), (403, "not-authorised"), (404, "unknown-model")])
+@pytest.mark.parametrize(("status", "code"), [(401, "not-authorised"), (404, "unknown-model")])
 def test_what_would_hit_every_question_ends_the_run_after_those_under_way(
-    workspace, chat, loopback, monkeypatch, status: int, code: str
+    workspace, chat, loopback, here, status: int, code: str
 ) -> None:
     good = sensible(loopback, delay_s=0.05)
     chat.behave = lambda n, body: loopback.Reply(b"{}", status) if n == 10 else good(n, body)
     with fails_with(code):
-        here(workspace, chat, monkeypatch)
+        here()
     assert len(chat.bodies) < 20
     assert len(journalled(workspace)) == len(chat.bodies) - 1
 
 
-def test_a_request_that_no_question_gets_through_ends_the_run(workspace, chat, loopback, monkeypatch) -> None:
+def test_a_request_that_no_question_gets_through_ends_the_run(chat, loopback, here) -> None:
     chat.behave = lambda _n, _body: loopback.Reply(b'{"error": {"message": "no such parameter"}}', 400)
     with fails_with("bad-request"):
-        here(workspace, chat, monkeypatch, limits=Limits(1))
+        here(limits=Limits(1))
     assert len(chat.bodies) == 3
 
 
-def test_all_back_off_together(workspace, chat, loopback, monkeypatch) -> None:
+def test_all_back_off_together(chat, loopback, here) -> None:
     good = sensible(loopback, delay_s=0.01)
     wait = {"Retry-After": "0.6"}
     chat.behave = lambda n, body: loopback.Reply(b"{}", 429, wait) if n == 20 else good(n, body)
-    assert here(workspace, chat, monkeypatch, limits=Limits(8)).judged == 12
-    gaps = [later - earlier for earlier, later in zip(chat.times, chat.times[1:], strict=False)]
+    assert here(limits=Limits(8)).judged == 12
+    gaps = [later - earlier for earlier, later in pairwise(chat.times)]
     assert sum(gap > 0.5 for gap in gaps) == 1
 
 
-def test_a_run_is_resumed_by_its_id_and_refused_if_anything_has_changed(
-    make, workspace, chat, loopback, monkeypatch
-) -> None:
-    chat.behave = sensible(loopback)
-    first = here(workspace, chat, monkeypatch, limit=5, prompts="manual", repeat=2, temperature=0.3)
+def test_a_run_is_resumed_by_its_id_and_refused_if_anything_has_changed(make, chat, here) -> None:
+    first = here(limit=5, prompts="manual", repeat=2, temperature=0.3)
     (first.folder / "run.json").unlink()
     before = len(chat.bodies)
-    again = here(workspace, chat, monkeypatch, resume=first.run_id[-6:])
+    again = here(resume=first.run_id[-6:])
     assert (again.run_id, again.judged, len(chat.bodies)) == (first.run_id, 5, before)
     make.release(make.notes(3, 3))
-    with pytest.raises(Exception) as caught:
-        here(workspace, chat, monkeypatch, resume=first.run_id)
-    assert getattr(caught.value, "code", "") == "run-changed"
-    assert "samples_sha256 was" in str(caught.value)
+    with fails_with("run-changed", "samples_sha256 was"):
+        here(resume=first.run_id)
 
 
-def test_runs_may_be_asked_for_from_any_thread(workspace, chat, loopback, monkeypatch) -> None:
-    chat.behave = sensible(loopback)
+def test_runs_may_be_asked_for_from_any_thread(here) -> None:
     found: list[EvaluationReport] = []
-    thread = threading.Thread(target=lambda: found.append(here(workspace, chat, monkeypatch)))
+    thread = threading.Thread(target=lambda: found.append(here()))
     thread.start()
     thread.join(300)
     assert [item.judged for item in found] == [12]

@@ -26,7 +26,7 @@ from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
-from hellofresh.tasks.x_notes import Note
+from hellofresh.tasks.x_notes import IllustratedNote
 from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
 SPEC = ModelSpec(
@@ -45,8 +45,6 @@ def asking(*images: Image) -> Request:
 
 @dataclass
 class Seer(FakeModel):
-    """Says yes."""
-
     spec: ModelSpec = SPEC
 
     @property
@@ -57,8 +55,6 @@ class Seer(FakeModel):
 
 @dataclass(frozen=True, slots=True)
 class Showing(BaseRegime):
-    """Shows one picture with every question."""
-
     name: str = "showing"
     image: ClassVar[Image] = picture()
 
@@ -106,12 +102,8 @@ def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, sa
 async def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
     model = Seer()
     identity = ModelIdentity(name=SPEC.name, parameters=dict(SPEC.parameters))
-    known = {
-        _key(canonical_json(identity.model_dump(mode="json")), request_text(asking(picture()))): Answer(
-            "no", Finish.STOP
-        )
-    }
-    shared = SharedModel(model, SharedAnswers(known))
+    key = _key(canonical_json(identity.model_dump(mode="json")), request_text(asking(picture())))
+    shared = SharedModel(model, SharedAnswers({key: Answer("no", Finish.STOP)}))
     same, other = picture(address="https://mirror.example/1.jpg"), picture(b"another")
     assert ((await shared.ask(asking(same))).text, (await shared.ask(asking(other))).text) == ("no", "yes")
     assert model.shown == [(other,)]
@@ -140,17 +132,8 @@ def test_a_run_and_its_dry_run_refuse_a_model_that_does_not_see_before_anything_
         forecast(assignment(model), samples)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Illustrated(Note):
-    """A note under a post with pictures."""
-
-    media: tuple[Media, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Looking(BaseRegime):
-    """Shows whatever pictures its case has."""
-
     needs: ClassVar = frozenset({Need.IMAGES})
     name: str = "looking"
 
@@ -163,10 +146,9 @@ class Looking(BaseRegime):
         return Outcome([read_choice(case.prompts[0].id, answer)])
 
 
-def illustrated(sample: Sample) -> Illustrated:
+def illustrated(sample: Sample) -> IllustratedNote:
     media = (Media("photo", "https://p.example/1"), Media("video", "https://p.example/2"))
-    assert isinstance(sample, Note)
-    return Illustrated(**{item.name: getattr(sample, item.name) for item in fields(sample)}, media=media)
+    return IllustratedNote(**{item.name: getattr(sample, item.name) for item in fields(sample)}, media=media)
 
 
 def test_a_regime_that_needs_pictures_gets_those_at_hand_and_others_get_none(tmp_path: Path, samples) -> None:

@@ -129,6 +129,9 @@ def test_the_same_question_is_not_stored_twice(tmp_path) -> None:
         assert journal.find("key") == Answer("yes", Finish.STOP)
 
 
+SYSTEM = Message("system", ("sample", "question"))
+
+
 class Newer(ZeroShot):
     version = 99
 
@@ -147,11 +150,7 @@ OTHERS = {
     "prompt": (SPEC, ZeroShot(), replace(QUESTION, prompt="other")),
     "words": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(Message("user", ("x",)),)))),
     "part": (SPEC, ZeroShot(), replace(QUESTION, role="summariser")),
-    "speaker": (
-        SPEC,
-        ZeroShot(),
-        replace(QUESTION, request=replace(REQUEST, messages=(Message("system", ("sample", "question")),))),
-    ),
+    "speaker": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, messages=(SYSTEM,)))),
     "cap of tokens": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, max_tokens=16))),
     "temperature": (SPEC, ZeroShot(), replace(QUESTION, request=replace(REQUEST, temperature=0.5))),
 }
@@ -172,14 +171,14 @@ def test_what_decides_nothing_changes_no_key(make) -> None:
 def stored(folder: Path) -> Path:
     with Journal(folder) as journal:
         for n in range(40):
-            question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST)
+            question = JournalKey(f"sample-{n:02d}", "classify", f"prompt-{n:02d}", REQUEST, role=f"role-{n:02d}")
             journal.add(f"key-{n:02d}", question, Answer(f"answer-{n:02d}", Finish.STOP), 0.5)
     path = folder / "journal.sqlite"
     assert not [entry for entry in folder.iterdir() if "wal" in entry.name]
     return path
 
 
-@pytest.mark.parametrize("field", ["sample-07", "prompt-07", "classify", "answer-07", "key-07", "stop"])
+@pytest.mark.parametrize("field", ["sample-07", "prompt-07", "classify", "answer-07", "key-07", "role-07", "stop"])
 def test_a_flipped_byte_is_detected(tmp_path, field: str) -> None:
     path = stored(tmp_path)
     content = bytearray(path.read_bytes())
@@ -229,12 +228,9 @@ def test_a_journal_serves_one_event_loop_after_another(tmp_path) -> None:
         assert [sample for sample, *_ in journal.traces()] == ["xn-1"]
 
 
-OTHER_SPEC = ModelSpec("m", "language-model", "A fake.", {})
-
-
 def add(journal: Journal, number: int) -> None:
     question = JournalKey(f"s{number:05}", "classify", "p", Request((Message("user", ("x" * 2000, "?")),), 15))
-    journal.add(Scope(OTHER_SPEC, ZeroShot()).key(question), question, Answer("yes", Finish.STOP), 0.1)
+    journal.add(Scope(SPEC, ZeroShot()).key(question), question, Answer("yes", Finish.STOP), 0.1)
 
 
 def test_a_copy_made_while_answers_are_written_holds_the_first_of_them_whole(tmp_path) -> None:

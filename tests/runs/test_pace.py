@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -33,15 +34,22 @@ class Clock(asyncio.SelectorEventLoop):
         super()._run_once()
 
 
-def at_once(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    with asyncio.Runner(loop_factory=Clock) as runner:
-        runner.run(main())
+def at_once(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Runs a coroutine in such a loop."""
+
+    @wraps(test)
+    def run(*given: Any, **named: Any) -> None:
+        with asyncio.Runner(loop_factory=Clock) as runner:
+            runner.run(test(*given, **named))
+
+    return run
 
 
 def sent(limits: Limits, calls: int, tokens: int = 100, latency_s: float = 0.5, more: int = 0) -> list[float]:
     """When so many questions are let through."""
     times: list[float] = []
 
+    @at_once
     async def main() -> None:
         pace = Pace(limits, Patience())
         loop = asyncio.get_running_loop()
@@ -54,7 +62,7 @@ def sent(limits: Limits, calls: int, tokens: int = 100, latency_s: float = 0.5, 
 
         await asyncio.gather(*(ask(order) for order in range(calls)))
 
-    at_once(main)
+    main()
     return times
 
 
@@ -88,105 +96,90 @@ def test_at_most_so_many_are_under_way(in_flight: int, calls: int) -> None:
     assert times[-1] - times[0] == pytest.approx(math.ceil(calls / in_flight) - 1)
 
 
-def test_whoever_has_the_lowest_order_goes_first() -> None:
+@at_once
+async def test_whoever_has_the_lowest_order_goes_first() -> None:
     went: list[int] = []
+    pace = Pace(Limits(1), Patience())
 
-    async def main() -> None:
-        pace = Pace(Limits(1), Patience())
+    async def ask(order: int) -> None:
+        await pace.enter(order, 1)
+        went.append(order)
+        await asyncio.sleep(1)
+        pace.leave(answered=True)
 
-        async def ask(order: int) -> None:
-            await pace.enter(order, 1)
-            went.append(order)
-            await asyncio.sleep(1)
-            pace.leave(answered=True)
-
-        await asyncio.gather(*(ask(order) for order in (5, 3, 9, 1)))
-
-    at_once(main)
+    await asyncio.gather(*(ask(order) for order in (5, 3, 9, 1)))
     assert went == [5, 1, 3, 9]
 
 
-def test_after_a_slow_down_nobody_goes_for_as_long_as_asked_and_then_half_as_many() -> None:
+@at_once
+async def test_after_a_slow_down_nobody_goes_for_as_long_as_asked_and_then_half_as_many() -> None:
     times: list[float] = []
+    pace = Pace(Limits(8), Patience())
+    loop = asyncio.get_running_loop()
+    rounds = [await pace.enter(order, 1) for order in range(8)]
+    for number in rounds:  # all of them are told so, which counts once
+        pace.slow_down(number, 30.0)
+        pace.leave(answered=False)
 
-    async def main() -> None:
-        pace = Pace(Limits(8), Patience())
-        loop = asyncio.get_running_loop()
-        rounds = [await pace.enter(order, 1) for order in range(8)]
-        for number in rounds:  # all of them are told so, which counts once
-            pace.slow_down(number, 30.0)
-            pace.leave(answered=False)
+    async def ask(order: int) -> None:
+        await pace.enter(order, 1)
+        times.append(loop.time() - 1000)
+        await asyncio.sleep(1)
+        pace.leave(answered=False)
 
-        async def ask(order: int) -> None:
-            await pace.enter(order, 1)
-            times.append(loop.time() - 1000)
-            await asyncio.sleep(1)
-            pace.leave(answered=False)
-
-        await asyncio.gather(*(ask(order) for order in range(8)))
-
-    at_once(main)
+    await asyncio.gather(*(ask(order) for order in range(8)))
     assert times == [30.0] * 4 + [31.0] * 4
 
 
-def test_waits_grow_while_it_goes_on_and_are_bounded() -> None:
+@at_once
+async def test_waits_grow_while_it_goes_on_and_are_bounded() -> None:
     waits: list[float] = []
-
-    async def main() -> None:
-        pace = Pace(Limits(1), Patience(first_s=1, most_s=20))
-        loop = asyncio.get_running_loop()
-        for _ in range(8):
-            before = loop.time()
-            number = await pace.enter(0, 1)
-            waits.append(loop.time() - before)
-            pace.slow_down(number, None)
-            pace.leave(answered=False)
-
-    at_once(main)
+    pace = Pace(Limits(1), Patience(first_s=1, most_s=20))
+    loop = asyncio.get_running_loop()
+    for _ in range(8):
+        before = loop.time()
+        number = await pace.enter(0, 1)
+        waits.append(loop.time() - before)
+        pace.slow_down(number, None)
+        pace.leave(answered=False)
     assert waits[0] == 0
     for n, wait in enumerate(waits[1:]):
         assert min(20, 2**n) / 2 <= wait <= min(20, 2**n)
 
 
-def test_a_provider_cannot_have_a_run_wait_for_ever() -> None:
-    async def main() -> None:
-        pace = Pace(Limits(1), Patience(retry_after_s=600))
-        pace.slow_down(await pace.enter(0, 1), 1e9)
-        pace.leave(answered=False)
-        before = asyncio.get_running_loop().time()
-        await pace.enter(0, 1)
-        assert asyncio.get_running_loop().time() - before == 600
-
-    at_once(main)
+@at_once
+async def test_a_provider_cannot_have_a_run_wait_for_ever() -> None:
+    pace = Pace(Limits(1), Patience(retry_after_s=600))
+    pace.slow_down(await pace.enter(0, 1), 1e9)
+    pace.leave(answered=False)
+    before = asyncio.get_running_loop().time()
+    await pace.enter(0, 1)
+    assert asyncio.get_running_loop().time() - before == 600
 
 
-def test_who_is_cancelled_while_waiting_takes_no_place() -> None:
-    async def main() -> None:
-        pace = Pace(Limits(1), Patience())
-        await pace.enter(0, 1)
-        first, second = (asyncio.create_task(pace.enter(order, 1)) for order in (1, 2))
-        await asyncio.sleep(0)
-        first.cancel()
-        pace.leave(answered=True)
-        await second
-        assert first.cancelled() or first.done()
-
-    at_once(main)
+@at_once
+async def test_who_is_cancelled_while_waiting_takes_no_place() -> None:
+    pace = Pace(Limits(1), Patience())
+    await pace.enter(0, 1)
+    first, second = (asyncio.create_task(pace.enter(order, 1)) for order in (1, 2))
+    await asyncio.sleep(0)
+    first.cancel()
+    pace.leave(answered=True)
+    await second
+    assert first.cancelled() or first.done()
 
 
-def test_closing_sends_everybody_away_who_waits_or_comes() -> None:
-    async def main() -> None:
-        pace = Pace(Limits(1), Patience())
-        await pace.enter(0, 1)
-        waiting = [asyncio.create_task(pace.enter(1, 1)), asyncio.create_task(pace.sleep(1000))]
-        await asyncio.sleep(0)
-        pace.close()
-        found = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(item) for item in found] == [PaceClosed, PaceClosed]
-        with pytest.raises(PaceClosed):
-            await pace.enter(2, 1)
-
-    at_once(main)
+@at_once
+async def test_closing_sends_everybody_away_who_waits_or_comes() -> None:
+    pace = Pace(Limits(1), Patience())
+    await pace.enter(0, 1)
+    waiting = [asyncio.create_task(pace.enter(1, 1)), asyncio.create_task(pace.sleep(1000))]
+    await asyncio.sleep(0)
+    pace.close()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(item) for item in found] == [PaceClosed, PaceClosed]
+    with pytest.raises(PaceClosed):
+        await pace.enter(2, 1)
 
 
 @given(st.integers(1, 12), st.text(max_size=20))

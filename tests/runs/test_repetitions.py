@@ -7,9 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
-from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.models.tables import Abilities
 from hellofresh.runs.asked_models import check_repetitions, sampling_notes
 from hellofresh.runs.evaluate import evaluate
@@ -19,7 +17,7 @@ from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment
-from tests.fakes import FakeModel, fails_with
+from tests.fakes import FakeModel, catalogued, fails_with
 
 
 def spec(name: str, sampling: Sampling) -> ModelSpec:
@@ -32,13 +30,9 @@ def by_seed(request: Request) -> Answer:
 
 
 @pytest.fixture
-def sampler(make, monkeypatch, tmp_path) -> FakeModel:
+def sampler(make, monkeypatch, place) -> FakeModel:
     make.release(make.notes(3, 3))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    monkeypatch.chdir(tmp_path)
-    model = FakeModel(spec("sampler", Sampling.SEEDED), by_seed)
-    monkeypatch.setitem(CATALOGUE, "sampler", CatalogueEntry("A fake.", lambda _: model))
-    return model
+    return catalogued(monkeypatch, FakeModel(spec("sampler", Sampling.SEEDED), by_seed))
 
 
 @pytest.fixture
@@ -120,7 +114,7 @@ def test_a_temperature_is_another_system_and_none_is_the_same_as_zero(workspace,
     assert len({record.system for record in records if record is not None}) == 3
 
 
-def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, capsys) -> None:
+def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, cli) -> None:
     sampler.say = lambda request: by_seed(replace(request, seed=0))
     done = evaluate(workspace, replace(basic, repeat=5, temperature=0.7), lambda _: None)
     assert done.copies == (2, 3, 4, 5)
@@ -128,15 +122,14 @@ def test_copies_are_found_afterwards_and_named(workspace, sampler, basic, capsys
     assert record is not None
     assert record.copies == [2, 3, 4, 5]
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "sampler", "--prompts", "manual")
-    assert main([*arguments, "--repeat", "5", "--temperature", "0.7"]) == 0
-    assert "repetitions 2, 3, 4 and 5 gave the same answers" in capsys.readouterr().err.replace("\n", " ")
+    said = cli(*arguments, "--repeat", "5", "--temperature", "0.7")
+    assert "repetitions 2, 3, 4 and 5 gave the same answers" in said
 
 
-def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, capsys) -> None:
+def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, cli) -> None:
     arguments = ("evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--repeat", "5", "--json", "--model")
     for model, code in (("coin", "identical-repetitions"), ("sampler", "no-temperature")):
-        assert main([*arguments, model]) == 2
-        assert f"[{code}]" in capsys.readouterr().err
+        assert f"[{code}]" in cli(*arguments, model, code=2)
     assert not sampler.asked
 
 

@@ -95,19 +95,14 @@ def test_what_does_not_fit_is_refused(
         run(workspace, model, regime=regime)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "no JSON",
-        "[]",
-        '{"documents": ["a"]}',
-        '{"documents": ["a", "a"], "scores": [1, 2]}',
-        '{"documents": ["a"], "scores": ["1"]}',
-        '{"documents": ["a"], "scores": [1, 2]}',
-        '{"documents": [1], "scores": [1]}',
-    ],
-)
+NO_RANKINGS = [
+    *("", "no JSON", "[]", '{"documents": ["a"]}', '{"documents": ["a", "a"], "scores": [1, 2]}'),
+    *('{"documents": ["a"], "scores": ["1"]}', '{"documents": ["a"], "scores": [1, 2]}'),
+    '{"documents": [1], "scores": [1]}',
+]
+
+
+@pytest.mark.parametrize("text", NO_RANKINGS)
 def test_an_answer_that_is_no_ranking_is_silence(text: str) -> None:
     found = read_ranking("query", Answer(text, Finish.STOP))
     assert found.status is Status.NONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import asyncio
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -105,8 +105,6 @@ def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, 
 
     class Counting(FakeModel):
         async def ask(self, request: Request) -> Answer:
-            import asyncio
-
             nonlocal at_once, most
             at_once += 1
             most = max(most, at_once)
@@ -114,9 +112,8 @@ def test_models_of_one_provider_with_the_same_limits_share_their_pace(tmp_path, 
             at_once -= 1
             return await super().ask(request)
 
-    with Journal(tmp_path) as journal:
-        pair = Counting(spec("main-one", 1.0, 1.0)), Counting(spec("helper", 1.0, 1.0))
-        run(assignment(*pair), samples, journal, lambda _: None)
+    pair = Counting(spec("main-one", 1.0, 1.0)), Counting(spec("helper", 1.0, 1.0))
+    run_in(tmp_path, assignment(*pair), samples)
     assert most == 2
 
 
@@ -136,12 +133,3 @@ def test_settings_are_read_checked_and_part_of_the_key() -> None:
         get_regime("web-search", ["page=3"])
     with pytest.raises(UnknownNameError):
         get_regime("zero-shot", ["pages=3"])
-
-
-def test_a_role_that_is_damaged_in_the_journal_is_found(tmp_path, samples) -> None:
-    run_in(tmp_path, assignment(fake(spec("m", 1.0, 1.0)), fake(spec("h", 1.0, 1.0))), samples)
-    with sqlite3.connect(tmp_path / "journal.sqlite") as database:
-        database.execute("UPDATE answers SET role = 'main' WHERE number = 1")
-    database.close()
-    with Journal(tmp_path) as journal, fails_with("bad-journal"):
-        list(journal.entries())

@@ -23,7 +23,7 @@ from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import Patience, estimate_tokens
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS
-from hellofresh.runs.runner import Assignment, RunResult, Tally, run
+from hellofresh.runs.runner import Assignment, RunResult, run
 from hellofresh.tasks.transcripts import NotedEvent
 from tests.fakes import PROMPTS, FakeModel, assigned, fails_with, run_in
 
@@ -157,11 +157,8 @@ def test_a_question_that_is_too_long_is_given_up_and_the_others_go_on(tmp_path, 
 
 def test_progress_counts_every_sample_once(tmp_path, samples) -> None:
     seen: list[tuple[int, int]] = []
-
-    def progress(tally: Tally) -> None:
-        seen.append((tally.done, tally.samples))
-
-    run_in(tmp_path, assigned(Slow(), prompts=PROMPTS.prompts[:1]), samples, progress)
+    only = assigned(Slow(), prompts=PROMPTS.prompts[:1])
+    run_in(tmp_path, only, samples, lambda tally: seen.append((tally.done, tally.samples)))
     assert seen == [(n, len(samples)) for n in range(1, len(samples) + 1)]
 
 
@@ -180,9 +177,7 @@ def test_repetitions_are_asked_with_seeds_of_their_own_and_keep_the_first_as_it_
             return await super().ask(request)
 
     once = judge(tmp_path, Seeded(), samples[:3])
-    with Journal(tmp_path) as journal:
-        assignment = assigned(Seeded(), repetitions=3)
-        thrice = run(assignment, samples[:3], journal, lambda _: None)
+    thrice = run_in(tmp_path, assigned(Seeded(), repetitions=3), samples[:3])
     assert Counter(seeds) == {None: 15, 2: 15, 3: 15}
     assert [item for item in thrice.judged if item.repetition == 1] == list(once.judged)
     assert (thrice.tally.asked, thrice.tally.recalled, thrice.tally.samples) == (30, 15, 9)
@@ -204,10 +199,7 @@ def test_a_budget_ends_the_run_before_it_is_overspent_and_a_larger_one_goes_on(t
             return replace(answer, tokens_in=expected.tokens_in, tokens_out=1)
 
     def spend(budget: float) -> RunResult:
-        with Journal(tmp_path) as journal:
-            model = Priced(in_flight=in_flight)
-            assignment = assigned(model, budget_usd=budget)
-            return run(assignment, samples, journal, lambda _: None)
+        return run_in(tmp_path, assigned(Priced(in_flight=in_flight), budget_usd=budget), samples)
 
     def spent() -> float:
         with Journal(tmp_path) as journal:
@@ -279,9 +271,7 @@ def test_a_model_that_takes_one_question_at_a_time_gets_a_samples_questions_in_a
             asked.append(request.messages[0].parts[0])
             return Answer("yes", Finish.STOP)
 
-    with Journal(tmp_path) as journal:
-        model = Ordered(in_flight=1)
-        run(assigned(model, Stages()), samples, journal, lambda _: None)
+    run_in(tmp_path, assigned(Ordered(in_flight=1), Stages()), samples)
     changes = sum(one != other for one, other in pairwise(asked))
     assert changes < 2.5 * len(samples)  # a query, and the others after its page has come
 

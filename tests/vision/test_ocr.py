@@ -19,7 +19,6 @@ LINES = ("The ferry of Lower Quill", "runs again on 4 March 2023", "Source: Harb
 
 
 def picture(lines: Sequence[str], size: tuple[int, int] = (700, 260)) -> Image:
-    """Black print on white."""
     from PIL import ImageDraw, ImageFont
 
     opened = PIL.new("RGB", size, "white")
@@ -37,27 +36,17 @@ def reader() -> RapidOcr:
     return RapidOcr()
 
 
-def test_printed_lines_are_read_in_order_with_confidence(reader: RapidOcr) -> None:
+def test_printed_lines_are_read_in_order_with_confidence_and_alike_each_time(reader: RapidOcr) -> None:
     found = reader.read(picture(LINES))
     assert tuple(line.text for line in found) == LINES
     assert all(80 < line.confidence <= 100 for line in found)
+    assert reader.read(picture(LINES)) == found
+    assert [line.text for line in RapidOcr(lines=1).read(picture(LINES))] == [LINES[0]]  # no more than asked for
 
 
-def test_a_line_is_read_alike_whatever_stands_beside_it(reader: RapidOcr) -> None:
-    assert reader.read(picture(LINES)) == reader.read(picture(LINES))
-
-
-def test_no_more_lines_are_read_than_asked_for() -> None:
-    found = RapidOcr(lines=1).read(picture(LINES))
-    assert [line.text for line in found] == [LINES[0]]
-
-
-def test_a_picture_without_text_has_no_lines(reader: RapidOcr) -> None:
-    assert reader.read(picture(())) == ()
-
-
-def test_a_narrow_picture_is_read_without_fault(reader: RapidOcr) -> None:
-    assert list(reader.read(picture((), size=(1500, 3)))) == []
+@pytest.mark.parametrize("size", [(700, 260), (1500, 3)])
+def test_a_picture_without_text_has_no_lines_however_narrow(reader: RapidOcr, size: tuple[int, int]) -> None:
+    assert list(reader.read(picture((), size=size))) == []
 
 
 def test_other_weights_are_refused() -> None:

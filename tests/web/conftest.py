@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +17,13 @@ from hellofresh.core.net.public import PublicHttp
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.fetch import PageFetcher, PageLimits
 from hellofresh.evidence.web.pictures import picture_fetcher
+from hellofresh.evidence.web.store import StoredWeb, WebStore
 
 PUBLIC = "93.184.215.14"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it came."""
-
     method: str
     target: str
     headers: Mapping[str, str]
@@ -49,6 +47,19 @@ def reply(
     return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body
 
 
+def dripping(start: bytes = b"", piece: bytes = b"a", pause_s: float = 0.0) -> Answer:
+    """Sends a start, and then a piece over and over until the reader hangs up."""
+
+    async def answer(_: Request, writer: asyncio.StreamWriter) -> None:
+        writer.write(start)
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(pause_s)
+
+    return answer
+
+
 @dataclass
 class Site:
     """A server that answers by path (without the query); other paths are 404.
@@ -65,21 +76,17 @@ class Site:
 
     @property
     def base(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def endpoint(self) -> tuple[str, int]:
-        """Its address for an allow-list."""
         return ("127.0.0.1", self.port)
 
     def asked(self, path: str) -> int:
-        """How often a path was asked for."""
         return sum(request.target.partition("?")[0] == path for request in self.requests)
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Site]:
-        """Serve."""
         server = await asyncio.start_server(self._handle, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         try:
@@ -129,7 +136,6 @@ class Names(AbstractResolver):
         self._answers = {name: [list(each) for each in told] for name, told in answers.items()}
 
     async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[Any]:
-        """The next answer."""
         told = self._answers.get(host)
         if told is None:
             raise OSError("no such name")
@@ -154,7 +160,6 @@ class Sockets:
         self._port = port
 
     def __call__(self, info: tuple[Any, ...]) -> socket.socket:
-        """A socket for this address."""
         self.opened.append(info[4][0])
         port = self._port
 
@@ -184,10 +189,9 @@ def outside(site: Site, names: Mapping[str, Sequence[Sequence[str]]]) -> tuple[P
     return PageFetcher(transport, ExcludedSources.load(), PageLimits(pause_s=0.0)), sockets
 
 
-@pytest.fixture(scope="session")
-def net() -> SimpleNamespace:
-    """The server and its helpers, for tests in this folder."""
-    return SimpleNamespace(Site=Site, reply=reply, fetcher=fetcher, pictures=pictures, outside=outside, PUBLIC=PUBLIC)
+def stored(folder: Path, provider: Any, reader: Any, **more: Any) -> StoredWeb:
+    common = {"excluded": ExcludedSources.load(), "extractor": "trafilatura", "count": 3}
+    return StoredWeb(WebStore(folder), provider, reader, **(common | more))
 
 
 PAGES = {
@@ -205,7 +209,6 @@ PAGES = {
 
 @pytest.fixture
 def corpus_folder(tmp_path: Path) -> Path:
-    """A small corpus."""
     folder = tmp_path / "corpus"
     for name, (url, title, day, text) in PAGES.items():
         path = folder / name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, ip_address
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.net.addresses import AddressError, PageAddress, is_public, links_in
 from hellofresh.evidence.web import PageStatus
+from tests.web import conftest as net
 
 PRIVATE = [
     "127.0.0.1", "127.1.2.3", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1",
@@ -55,7 +55,7 @@ NAMES = {
 NOT_READ = {PageStatus.UNSAFE, PageStatus.DEAD}
 
 
-async def test_no_form_is_reached_directly(net: SimpleNamespace) -> None:
+async def test_no_form_is_reached_directly() -> None:
     async with net.Site({}).serving() as site:
         fetcher, sockets = net.outside(site, NAMES)
         for form in FORMS:
@@ -67,7 +67,7 @@ async def test_no_form_is_reached_directly(net: SimpleNamespace) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_no_form_is_reached_by_a_redirect(net: SimpleNamespace, status: int) -> None:
+async def test_no_form_is_reached_by_a_redirect(status: int) -> None:
     forms = [form for form in FORMS if form.isascii() and form.isprintable() and form.strip() == form]
     assert len(forms) >= 60
     pages = {f"/{k}": net.reply(status=status, Location=form) for k, form in enumerate(forms)}
@@ -82,7 +82,7 @@ async def test_no_form_is_reached_by_a_redirect(net: SimpleNamespace, status: in
         assert {request.headers["host"] for request in site.requests} == {"good.example"}
 
 
-async def test_a_name_that_turns_private_after_its_first_use_is_not_followed(net: SimpleNamespace) -> None:
+async def test_a_name_that_turns_private_after_its_first_use_is_not_followed() -> None:
     async with net.Site({"/": net.reply(b"<p>secret</p>")}).serving() as site:
         for address in PRIVATE:
             # The first answer serves robots.txt; the second is the attack.
@@ -95,7 +95,7 @@ async def test_a_name_that_turns_private_after_its_first_use_is_not_followed(net
     assert site.asked("/") == 0
 
 
-async def test_what_is_public_is_read_with_every_rule_in_force(net: SimpleNamespace) -> None:
+async def test_what_is_public_is_read_with_every_rule_in_force() -> None:
     async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site:
         fetcher, sockets = net.outside(site, NAMES)
         fetched = await fetcher.fetch("http://good.example/")
@@ -104,7 +104,7 @@ async def test_what_is_public_is_read_with_every_rule_in_force(net: SimpleNamesp
         assert sockets.opened == [net.PUBLIC, net.PUBLIC]
 
 
-async def test_ones_own_server_is_reached_only_where_its_address_and_port_are_named(net: SimpleNamespace) -> None:
+async def test_ones_own_server_is_reached_only_where_its_address_and_port_are_named() -> None:
     async with net.Site({"/": net.reply(b"<p>hello</p>")}).serving() as site, net.Site({}).serving() as other:
         fetcher = net.fetcher(site)
         assert (await fetcher.fetch(f"{site.base}/")).status is PageStatus.OK

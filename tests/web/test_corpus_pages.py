@@ -59,7 +59,6 @@ def telling_words(text: str) -> set[str]:
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string below a TOML value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -6,7 +6,6 @@ import asyncio
 import json
 from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +18,8 @@ from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.evidence.web.pictures import PictureError, PictureFetcher
 from hellofresh.evidence.web.search import ProviderAnswer
 from hellofresh.evidence.web.search.services import MOST_LINKS, PagedImageSearch, open_image_provider
-from hellofresh.evidence.web.store import StoredWeb, WebStore
+from tests.web import conftest as net
+from tests.web.conftest import stored
 
 KEY = "key-of-mine"
 PICTURE = "https://pics.example/a b.jpg?x=1&y"
@@ -50,9 +50,7 @@ def pages(first: int, count: int = 10) -> list[str]:
     return [f"https://a.example/{number}" for number in range(first, first + count)]
 
 
-def search(
-    net: SimpleNamespace, name: str, answers: Any, count: int = MOST_LINKS, query: str = PICTURE
-) -> tuple[ProviderAnswer, Any]:
+def search(name: str, answers: Any, count: int = MOST_LINKS, query: str = PICTURE) -> tuple[ProviderAnswer, Any]:
     async def run() -> tuple[ProviderAnswer, Any]:
         async with net.Site({"/s": answers}).serving() as site:
             provider = opened(name, f"{site.base}/s")
@@ -64,7 +62,7 @@ def search(
     return asyncio.run(run())
 
 
-def as_json(net: SimpleNamespace, value: Any, **more: Any) -> Any:
+def as_json(value: Any, **more: Any) -> Any:
     return net.reply(json.dumps(value).encode(), kind="application/json", **more)
 
 
@@ -72,9 +70,9 @@ def urls(searched: ProviderAnswer) -> list[str]:
     return [result.url for result in searched.found.results]
 
 
-def test_pages_are_asked_for_until_there_are_enough_links(net: SimpleNamespace) -> None:
-    answers = [as_json(net, serp(*pages(10 * page))) for page in range(7)]
-    searched, site = search(net, "serpapi", answers)
+def test_pages_are_asked_for_until_there_are_enough_links() -> None:
+    answers = [as_json(serp(*pages(10 * page))) for page in range(7)]
+    searched, site = search("serpapi", answers)
     assert urls(searched) == pages(0, 50)
     assert [result.rank for result in searched.found.results] == list(range(1, 51))
     targets = [request.target for request in site.requests]
@@ -85,21 +83,21 @@ def test_pages_are_asked_for_until_there_are_enough_links(net: SimpleNamespace) 
     assert len(json.loads(searched.raw)) == 5 and KEY not in searched.raw.decode()
 
 
-def test_a_query_goes_with_the_picture(net: SimpleNamespace) -> None:
+def test_a_query_goes_with_the_picture() -> None:
     both = "https://pics.example/a.jpg\nold bridge"
-    _, site = search(net, "serpapi", [as_json(net, serp())], query=both)
+    _, site = search("serpapi", [as_json(serp())], query=both)
     assert "image_url=https://pics.example/a.jpg&q=old+bridge&" in site.requests[0].target
 
 
 @pytest.mark.parametrize("last", [[], pages(0), ["ftp://a.example/x", "javascript:alert(1)", ""]])
-def test_a_page_that_brings_nothing_new_is_the_last_one(net: SimpleNamespace, last: list[str]) -> None:
-    answers = [as_json(net, serp(*pages(0))), as_json(net, serp(*last)), as_json(net, serp(*pages(90)))]
-    searched, site = search(net, "serpapi", answers)
+def test_a_page_that_brings_nothing_new_is_the_last_one(last: list[str]) -> None:
+    answers = [as_json(serp(*pages(0))), as_json(serp(*last)), as_json(serp(*pages(90)))]
+    searched, site = search("serpapi", answers)
     assert urls(searched) == pages(0) and len(site.requests) == 2 and searched.found.problem == ""
 
 
-def test_what_was_found_before_a_failure_counts(net: SimpleNamespace) -> None:
-    searched, site = search(net, "serpapi", [as_json(net, serp(*pages(0))), net.reply(b"", status=500)])
+def test_what_was_found_before_a_failure_counts() -> None:
+    searched, site = search("serpapi", [as_json(serp(*pages(0))), net.reply(b"", status=500)])
     assert urls(searched) == pages(0) and searched.found.problem == ""
     assert len(site.requests) == 3
 
@@ -114,8 +112,8 @@ def test_what_was_found_before_a_failure_counts(net: SimpleNamespace) -> None:
         (b'{"image_results": [{}]}', ""),
     ],
 )
-def test_a_strange_answer_is_a_problem_and_no_error(net: SimpleNamespace, body: bytes, problem: str) -> None:
-    searched, _ = search(net, "serpapi", net.reply(body, kind="application/json"))
+def test_a_strange_answer_is_a_problem_and_no_error(body: bytes, problem: str) -> None:
+    searched, _ = search("serpapi", net.reply(body, kind="application/json"))
     assert searched.found.results == () and searched.found.problem.startswith(problem)
     assert bool(searched.found.problem) == bool(problem)
 
@@ -131,30 +129,22 @@ def test_a_key_is_needed_and_goes_over_encrypted_connections_only(monkeypatch: p
     assert open_image_provider(settings("serpapi"), replay=True) is not None
 
 
-def test_a_picture_is_searched_for_once_and_replayed_without_a_network(net: SimpleNamespace, tmp_path: Path) -> None:
-    def web(images: PagedImageSearch, reader: Any) -> StoredWeb:
-        return StoredWeb(
-            WebStore(tmp_path), images, reader, excluded=ExcludedSources.load(), extractor="trafilatura", count=3,
-            images=images,
-        )  # fmt: skip
-
-    async def run() -> None:
-        async with net.Site({"/s": [as_json(net, serp(*pages(0, 3))), as_json(net, serp())]}).serving() as site:
-            first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
-            found = await first.search_image(PICTURE)
-            assert await first.search_image(PICTURE) == found
-            await first.close()
-            assert len(site.requests) == 2 and isinstance(first, ImageSearch) and first.searches_images
-            again = web(opened("serpapi", f"{site.base}/s"), None)
-            assert await again.search_image(PICTURE) == found
-            with pytest.raises(RunError, match="not stored"):
-                await again.search_image("https://pics.example/other.jpg")
-            await again.close()
-
-    asyncio.run(run())
+async def test_a_picture_is_searched_for_once_and_replayed_without_a_network(tmp_path: Path) -> None:
+    async with net.Site({"/s": [as_json(serp(*pages(0, 3))), as_json(serp())]}).serving() as site:
+        images = opened("serpapi", f"{site.base}/s")
+        first = stored(tmp_path, images, net.fetcher(site), images=images)
+        found = await first.search_image(PICTURE)
+        assert await first.search_image(PICTURE) == found
+        await first.close()
+        assert len(site.requests) == 2 and isinstance(first, ImageSearch) and first.searches_images
+        again = stored(tmp_path, images, None, images=images)
+        assert await again.search_image(PICTURE) == found
+        with pytest.raises(RunError, match="not stored"):
+            await again.search_image("https://pics.example/other.jpg")
+        await again.close()
 
 
-async def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: SimpleNamespace, tmp_path: Path) -> None:
+async def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(tmp_path: Path) -> None:
     pillow = pytest.importorskip("PIL.Image")
     shown = BytesIO()
     pillow.new("RGB", (300, 200), "teal").save(shown, "PNG")
@@ -163,16 +153,11 @@ async def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: Simp
         <img src="http://192.168.0.1/inside.png"><img src="/gone.png"><img src="/fifth.png"></body></html>"""
     answers = {"/p": net.reply(page.encode()), "/own.png": net.reply(shown.getvalue()), "/broken.png": net.reply(b"?")}
 
-    def web(images: PagedImageSearch, reader: Any) -> StoredWeb:
-        return StoredWeb(
-            WebStore(tmp_path), images, reader, excluded=ExcludedSources.load(), extractor="trafilatura", count=3,
-            images=images, pictures=None if reader is None else PictureFetcher(lambda: net.pictures(site)),
-        )  # fmt: skip
-
     site = net.Site(answers)
     async with site.serving():
         url = f"{site.base}/p"
-        first = web(opened("serpapi", f"{site.base}/s"), net.fetcher(site))
+        fetcher = PictureFetcher(lambda: net.pictures(site))
+        first = stored(tmp_path, opened("serpapi", site.base), net.fetcher(site), pictures=fetcher)
         assert await first.pictures(url) == ()
         await first.read(url)
         (content,) = await first.pictures(url)
@@ -182,12 +167,12 @@ async def test_pictures_of_a_page_are_fetched_safely_kept_and_replayed(net: Simp
         await first.close()
         assert {site.asked(path) for path in ("/own.png", "/broken.png", "/gone.png")} == {1}
         assert not site.asked("/icon.png") and not site.asked("/fifth.png")
-        again = web(opened("serpapi", f"{site.base}/s"), None)
+        again = stored(tmp_path, opened("serpapi", site.base), None)
         assert await again.pictures(url) == [content]
         await again.close()
 
 
-async def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: SimpleNamespace, tmp_path: Path) -> None:
+async def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(tmp_path: Path) -> None:
     asked: list[str] = []
 
     class Fetcher(PictureFetcher):
@@ -198,11 +183,9 @@ async def test_a_picture_that_lies_at_an_excluded_source_is_not_fetched(net: Sim
     page = b"""<html><body><p>A bridge.</p><img src="https://www.snopes.com/a.png"><img src="/b.png"></body></html>"""
     site = net.Site({"/p": net.reply(page)})
     async with site.serving():
-        web = StoredWeb(
-            WebStore(tmp_path), opened("serpapi", f"{site.base}/s"), net.fetcher(site),
-            excluded=ExcludedSources.load(groups=["fact-checkers"]), extractor="trafilatura", count=3,
-            pictures=Fetcher(lambda: net.pictures(site)),
-        )  # fmt: skip
+        checkers = ExcludedSources.load(groups=["fact-checkers"])
+        fetcher = Fetcher(lambda: net.pictures(site))
+        web = stored(tmp_path, opened("serpapi", site.base), net.fetcher(site), excluded=checkers, pictures=fetcher)
         await web.read(f"{site.base}/p")
         assert await web.pictures(f"{site.base}/p") == []
         await web.close()

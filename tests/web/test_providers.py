@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from datetime import date
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +20,7 @@ from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.evidence.web.search import Hit, ProviderAnswer, ranked
 from hellofresh.evidence.web.search.services import Ddgs, open_provider
 from tests.fakes import fails_with
+from tests.web import conftest as net
 
 KEY = "key-of-mine"
 QUICK = RetryPolicy(attempts=3, timeout_s=20, deadline_s=60, first_s=0.01)
@@ -43,12 +43,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "publishedDate": "2023-04-03T00:00:00"},
         {"title": "Two", "url": "https://a.example/2", "content": None, "publishedDate": None, "engines": ["a"]}]},
 }  # fmt: skip
-EMPTY: dict[str, Any] = {
-    "brave": {},
-    "serper": {},
-    "tavily": {"results": []},
-    "searxng": {"results": []},
-}
+EMPTY: dict[str, Any] = {"brave": {}, "serper": {}, "tavily": {"results": []}, "searxng": {"results": []}}
 DATED = {"brave", "serper", "tavily"}
 
 
@@ -64,7 +59,7 @@ def settings(name: str, base_url: str | None, **more: Any) -> WebSettings:
 
 
 def search(
-    net: SimpleNamespace, name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
+    name: str, answer: Any, *, query: str = "a b & c", count: int = 10,
     before: date | None = None,
     retries: RetryPolicy = QUICK,
 ) -> tuple[ProviderAnswer, Any]:  # fmt: skip
@@ -79,21 +74,21 @@ def search(
     return asyncio.run(run())
 
 
-def as_json(net: SimpleNamespace, value: Any, **more: Any) -> bytes:
+def as_json(value: Any, **more: Any) -> bytes:
     return net.reply(json.dumps(value).encode(), kind="application/json", **more)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_in_the_providers_format_is_read(net: SimpleNamespace, name: str) -> None:
-    searched, site = search(net, name, as_json(net, ANSWERS[name]))
+def test_an_answer_in_the_providers_format_is_read(name: str) -> None:
+    searched, site = search(name, as_json(ANSWERS[name]))
     assert searched.found == Found((RESULT, SearchResult("https://a.example/2", "Two", "", None, 2)))
     assert json.loads(searched.raw) == ANSWERS[name]
     assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_the_request_is_as_documented(net: SimpleNamespace, name: str) -> None:
-    _, site = search(net, name, as_json(net, ANSWERS[name]), count=7, before=date(2023, 4, 3))
+def test_the_request_is_as_documented(name: str) -> None:
+    _, site = search(name, as_json(ANSWERS[name]), count=7, before=date(2023, 4, 3))
     request = site.requests[0]
     asked = json.loads(request.body) if request.body else None
     expected = {
@@ -128,16 +123,16 @@ def test_parameters_tell_all_but_the_key(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_pages_known_to_be_later_are_dropped_whatever_the_filter_let_through(net: SimpleNamespace, name: str) -> None:
-    searched, _ = search(net, name, as_json(net, ANSWERS[name]), before=date(2023, 4, 3))
+def test_pages_known_to_be_later_are_dropped_whatever_the_filter_let_through(name: str) -> None:
+    searched, _ = search(name, as_json(ANSWERS[name]), before=date(2023, 4, 3))
     assert [(result.title, result.rank) for result in searched.found.results] == [("Two", 1)]
-    searched, _ = search(net, name, as_json(net, ANSWERS[name]), before=date(2023, 4, 4))
+    searched, _ = search(name, as_json(ANSWERS[name]), before=date(2023, 4, 4))
     assert len(searched.found.results) == 2
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_nothing_found_is_no_problem(net: SimpleNamespace, name: str) -> None:
-    assert search(net, name, as_json(net, EMPTY[name]))[0].found == Found(())
+def test_nothing_found_is_no_problem(name: str) -> None:
+    assert search(name, as_json(EMPTY[name]))[0].found == Found(())
 
 
 @pytest.mark.parametrize("name", ANSWERS)
@@ -148,16 +143,14 @@ def test_nothing_found_is_no_problem(net: SimpleNamespace, name: str) -> None:
      b'{"web":{"results":"x"},"organic":"x","results":"x","items":"x"}', b'{"a":' * 100_000, b"\xff\xfe{}",
      b'{"a":NaN'],
 )  # fmt: skip
-def test_what_is_not_the_providers_format_is_a_problem_and_is_kept(
-    net: SimpleNamespace, name: str, body: bytes
-) -> None:
-    searched, site = search(net, name, net.reply(body, kind="application/json"))
+def test_what_is_not_the_providers_format_is_a_problem_and_is_kept(name: str, body: bytes) -> None:
+    searched, site = search(name, net.reply(body, kind="application/json"))
     assert searched.found.results == () and "format" in searched.found.problem
     assert searched.raw == body
     assert len(site.requests) == 1
 
 
-def outcomes(net: SimpleNamespace, answers: list[Any]) -> list[str]:
+def outcomes(answers: list[Any]) -> list[str]:
     """What comes of searching with one provider time after time: its problem, or the code of its error."""
 
     number = len(answers)
@@ -179,79 +172,66 @@ def outcomes(net: SimpleNamespace, answers: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422, 301])
-def test_what_refuses_all_searches_ends_the_run_and_what_refuses_one_is_its_own_problem(
-    net: SimpleNamespace, status: int
-) -> None:
-    good, refused = as_json(net, ANSWERS["brave"]), net.reply(b"{}", status=status, Location="/elsewhere")
-    assert outcomes(net, [refused, refused]) == ["search-refused"] * 2  # before any answer
+def test_what_refuses_all_searches_ends_the_run_and_what_refuses_one_is_its_own_problem(status: int) -> None:
+    good, refused = as_json(ANSWERS["brave"]), net.reply(b"{}", status=status, Location="/elsewhere")
+    assert outcomes([refused, refused]) == ["search-refused"] * 2  # before any answer
     shut_out = status in (401, 402, 403)  # the key, or its credit
-    assert outcomes(net, [good, refused, good]) == ["", "search-refused" if shut_out else f"HTTP {status}", ""]
+    assert outcomes([good, refused, good]) == ["", "search-refused" if shut_out else f"HTTP {status}", ""]
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_passing_failure_is_asked_about_again_and_not_for_ever(net: SimpleNamespace, status: int) -> None:
-    failing, good = net.reply(b"{}", status=status), as_json(net, ANSWERS["brave"])
-    searched, site = search(net, "brave", [failing, failing, good])
+def test_a_passing_failure_is_asked_about_again_and_not_for_ever(status: int) -> None:
+    failing, good = net.reply(b"{}", status=status), as_json(ANSWERS["brave"])
+    searched, site = search("brave", [failing, failing, good])
     assert len(searched.found.results) == 2
-    searched, site = search(net, "brave", failing)
+    searched, site = search("brave", failing)
     assert searched.found == Found((), f"HTTP {status}")
     assert len(site.requests) == QUICK.attempts
 
 
-def test_a_wait_that_the_provider_states_is_kept(net: SimpleNamespace) -> None:
-    answers = [net.reply(b"", status=429, Retry_After="1"), as_json(net, ANSWERS["brave"])]
+def test_a_wait_that_the_provider_states_is_kept() -> None:
+    answers = [net.reply(b"", status=429, Retry_After="1"), as_json(ANSWERS["brave"])]
     start = time.monotonic()
-    searched, _ = search(net, "brave", answers)
+    searched, _ = search("brave", answers)
     assert searched.found.problem == ""
     assert 0.5 < time.monotonic() - start < 30
 
 
-def test_a_wait_beyond_the_deadline_ends_the_search_at_once(net: SimpleNamespace) -> None:
+def test_a_wait_beyond_the_deadline_ends_the_search_at_once() -> None:
     start = time.monotonic()
-    searched, site = search(net, "brave", net.reply(b"", status=429, Retry_After="3600"))
+    searched, site = search("brave", net.reply(b"", status=429, Retry_After="3600"))
     assert searched.found.problem == "HTTP 429"
     assert len(site.requests) == 1 and time.monotonic() - start < 60
 
 
-def misbehaving(net: SimpleNamespace) -> dict[str, Callable[..., Awaitable[None]] | bytes]:
+def misbehaving() -> dict[str, Callable[..., Awaitable[None]] | bytes]:
     async def stall(_: Any, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(100)
-
-    async def trickle(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(net.reply(b"", Content_Length="1000"))
-        while True:
-            writer.write(b"{")
-            await writer.drain()
-            await asyncio.sleep(0.05)
 
     async def reset(_: Any, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
-    async def endless(_: Any, writer: asyncio.StreamWriter) -> None:
-        writer.write(net.reply(b"", Content_Length=str(10**12)))
-        while True:
-            writer.write(b" " * 100_000)
-            await writer.drain()
-
     cut = net.reply(b'{"web":', Content_Length="99")
-    named = {answer.__name__: answer for answer in (stall, trickle, reset, endless)}
+    trickle = net.dripping(net.reply(b"", Content_Length="1000"), b"{", 0.05)
+    endless = net.dripping(net.reply(b"", Content_Length=str(10**12)), b" " * 100_000)
+    named = {"stall": stall, "reset": reset, "trickle": trickle, "endless": endless}
     return {**named, "cut": cut, "no http": b"hello\r\n\r\n"}
 
 
 @pytest.mark.parametrize("how", ["stall", "trickle", "reset", "endless", "cut", "no http"])
-def test_a_misbehaving_provider_is_a_problem_in_bounded_time(net: SimpleNamespace, how: str) -> None:
+def test_a_misbehaving_provider_is_a_problem_in_bounded_time(how: str) -> None:
     start = time.monotonic()
-    searched, _ = search(net, "brave", misbehaving(net)[how], retries=IMPATIENT)
+    searched, _ = search("brave", misbehaving()[how], retries=IMPATIENT)
     assert searched.found.results == () and searched.found.problem
     assert KEY not in searched.found.problem
     assert time.monotonic() - start < 30
 
 
-def test_no_problem_ever_tells_the_key(net: SimpleNamespace) -> None:
+def test_no_problem_ever_tells_the_key() -> None:
     with pytest.raises(RunError) as caught:
-        search(net, "brave", net.reply(KEY.encode(), status=403))
+        search("brave", net.reply(KEY.encode(), status=403))
     assert KEY not in str(caught.value)
-    assert KEY not in search(net, "brave", net.reply(b"{"))[0].found.problem
+    assert KEY not in search("brave", net.reply(b"{"))[0].found.problem
 
 
 @pytest.mark.parametrize("name", ["brave", "serper", "tavily"])

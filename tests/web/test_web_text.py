@@ -188,26 +188,22 @@ async def test_a_worker_that_has_died_is_replaced() -> None:
     await extraction.close()
 
 
-def test_the_event_loop_goes_on_meanwhile() -> None:
-    async def run() -> None:
-        extraction = Extraction("trafilatura")
-        longest, stop = 0.0, False
+async def test_the_event_loop_goes_on_meanwhile() -> None:
+    extraction = Extraction("trafilatura")
+    longest = 0.0
 
-        async def ticking() -> None:
-            nonlocal longest
-            while not stop:
-                start = time.monotonic()
-                await asyncio.sleep(0.01)
-                longest = max(longest, time.monotonic() - start)
+    async def ticking() -> None:
+        nonlocal longest
+        while True:
+            start = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.monotonic() - start)
 
-        ticker = asyncio.ensure_future(ticking())
-        await extraction.main_text(html("<p>words here</p>" * 6_000), "text/html")
-        stop = True
-        await ticker
-        await extraction.close()
-        assert longest < 1.5
-
-    asyncio.run(run())
+    ticker = asyncio.ensure_future(ticking())
+    await extraction.main_text(html("<p>words here</p>" * 6_000), "text/html")
+    ticker.cancel()
+    await extraction.close()
+    assert longest < 1.5
 
 
 def test_invisible_characters_are_taken_out() -> None:
@@ -259,10 +255,14 @@ WORDS = [f"word{n}" for n in range(40)]
 ITEM = " ".join(WORDS[:20])
 
 
-def test_thirteen_words_in_a_row_are_found_and_twelve_are_not() -> None:
+def test_thirteen_whole_words_in_a_row_are_found_and_twelve_are_not() -> None:
     assert canary(f"before {' '.join(WORDS[3:16])} after", [ITEM])
     assert not canary(f"before {' '.join(WORDS[3:15])} after", [ITEM])
     assert not canary(" ".join(reversed(WORDS)), [ITEM])
+    assert not canary("x" + " ".join(WORDS[:13]), [" ".join(WORDS[:13])])
+    assert not canary(" ".join(WORDS[:13]) + "x", [" ".join(WORDS[:13])])
+    assert not canary("breaking news today", ["breaking news today", ""])
+    assert canary("breaking news today", ["Breaking news!"], n=2)
 
 
 def test_case_punctuation_forms_and_hidden_characters_do_not_hide_it() -> None:
@@ -270,16 +270,6 @@ def test_case_punctuation_forms_and_hidden_characters_do_not_hide_it() -> None:
     assert canary(page, [ITEM])
     assert canary("STRASSE " + " ".join(WORDS[:12]), ["stra\u00dfe " + " ".join(WORDS[:12])])
     assert canary(" ".join(WORDS[:13]).replace("1", "\uff11"), [ITEM])
-
-
-def test_words_are_whole() -> None:
-    assert not canary("x" + " ".join(WORDS[:13]), [" ".join(WORDS[:13])])
-    assert not canary(" ".join(WORDS[:13]) + "x", [" ".join(WORDS[:13])])
-
-
-def test_a_short_item_is_not_found() -> None:
-    assert not canary("breaking news today", ["breaking news today", ""])
-    assert canary("breaking news today", ["Breaking news!"], n=2)
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=13, max_size=30), st.data())
@@ -419,15 +409,3 @@ def test_markup_and_wrapped_lines_within_a_sentence_end_none() -> None:
         assert "It is not true that the bridge fell." in found.text.split("\n")
     wrapped = "It is not at all true, as one can see from the road,\nBridge Street, that it fell.\n\nIt stands."
     assert main_text(wrapped.encode(), "text/plain", "trafilatura").text.split("\n")[1:] == ["It stands."]
-
-
-def test_the_regime_quotes_whole_sentences_or_nothing() -> None:
-    whole = "It is false, according to Dr. Smith, that the bridge fell on Monday night. It stands."
-    page = f"{whole}\nA {'word ' * 99}is entirely false."
-    said = "REFUTES: that the bridge fell on Monday night\nCONTEXT: word word word word word word"
-    link = Link(1, SearchResult("https://a.example/", "", "", None, 1), number=1)
-    found = read_evidence(link, page, said, CorrectionSettings())
-    assert (found.quotes, found.missing) == ({"refuting": (whole,)}, 1)
-    chinese = "桥没有倒。这座桥很好所以没有人受伤。"
-    found = read_evidence(link, chinese, "REFUTES: 桥很好所以没有人受伤", CorrectionSettings())
-    assert found.quotes == {"refuting": (chinese[5:],)}

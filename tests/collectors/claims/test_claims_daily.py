@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from collectors.claims.feed import daily_copies
 from collectors.claims.versions import gone_between
 from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl
@@ -19,6 +18,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
+from tests.loopback import Reply
 
 Q2 = Quarter(2026, 2)
 START, SETTLED = date(2026, 4, 1), date(2026, 7, 17)
@@ -52,20 +52,15 @@ def published(day: date) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., str]) -> Workspace:
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any) -> Workspace:
     """Every eighth day of a quarter and the days around what happens, with a broken answer and an empty one."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            day = date.fromisoformat(today[:10])
-            body = json.dumps(published(day)).encode()
-            body = {date(2026, 5, 20): b"<html>maintenance", date(2026, 5, 24): b"[]"}.get(day, body)
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def behave(*_: object) -> Reply:
+        day = date.fromisoformat(today[:10])
+        faults = {date(2026, 5, 20): b"<html>maintenance", date(2026, 5, 24): b"[]"}
+        return Reply(faults.get(day, json.dumps(published(day)).encode()))
 
-    address = f"{serve(Handler)}/feed.json"
+    chat.behave, address = behave, f"{chat.base_url}/feed.json"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hellofresh.toml").write_text(f'[sources.claims]\nfeed = ["{address}"]\n')
     monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
@@ -85,10 +80,7 @@ def test_a_rolling_feed_is_collected_whole_with_what_became_of_each_review(playe
     assert facts.keys() == {str(number) for number in range(46)}  # the last fetch has one of April to June, dated anew
     labels = {str(item.label.facts["review_url"]).rsplit("/", 1)[1]: item.label.label for item in found}
     corrected = {name: str(fact["corrections"]) for name, fact in facts.items() if fact["corrections"]}
-    assert corrected == {
-        "7": "2026-04-19: 'True' became 'False'",
-        "44": "2026-07-05: 'Half true' became 'False'",
-    }
+    assert corrected == {"7": "2026-04-19: 'True' became 'False'", "44": "2026-07-05: 'Half true' became 'False'"}
     assert (labels["7"], labels["44"]) == (0, 0)
     assert {name: fact["retracted"] for name, fact in facts.items() if fact["retracted"]} == {"15": "2026-05-05"}
     assert (facts["12"]["first_seen"], facts["12"]["last_seen"]) == ("2026-04-25", "2026-05-11")
@@ -106,6 +98,15 @@ def test_a_rolling_feed_is_collected_whole_with_what_became_of_each_review(playe
     assert load_release(played, Q2, CLAIMS).without_texts == {
         row["id"] for row in rows if row["license"] == "not stated"
     }
+
+
+def test_of_the_copies_since_a_quarter_is_settled_the_first_alone_counts(tmp_path: Path) -> None:
+    days = [(START + timedelta(days=n)).isoformat() for n in (-1, 0, (SETTLED - START).days, 200)]
+    for day in days:
+        (tmp_path / day).mkdir()
+        (tmp_path / day / "f.json").write_text("[]")
+    found = daily_copies(tmp_path, "f.json", (START, SETTLED), lambda _: tmp_path, ask=False)
+    assert list(found.values()) == days[1:3]
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collectors import sample
 from collectors.claims import ClaimsSettings
+from collectors.claims.collect import collect
+from collectors.claims.feed import fetch_reviews
 from collectors.jobs import claims_job, configured_jobs
-from hellofresh.cli import main
 from hellofresh.config import Settings
+from hellofresh.core.calendar import CalendarRule
+from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_json, read_jsonl
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -22,6 +25,8 @@ from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
+from tests.conftest import Cli
+from tests.loopback import Reply
 
 CLAIMS = get_task("claims")
 Q2 = Quarter(2026, 2)
@@ -34,16 +39,9 @@ def feed(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_sample_has_80_claims_in_the_form_of_a_feed(feed: Path) -> None:
-    elements = read_json(feed)["dataFeedElement"]
-    assert len(elements) == 80 and any(isinstance(element["item"], list) for element in elements)
-
-
-def test_a_quarter_is_balanced_over_three_classes_and_verified(
-    feed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    workspace = Workspace(tmp_path / "w")
-    monkeypatch.setenv("HELLOFRESH_DATA", str(workspace.root))
+def test_a_quarter_is_balanced_over_three_classes_and_verified(feed: Path, place: Path, cli: Cli) -> None:
+    workspace = Workspace(place / "data")
+    assert any(isinstance(element["item"], list) for element in read_json(feed)["dataFeedElement"])
     # Every third review has no licence of its own.
     first, *others = feed.read_text().split('"sdLicense"')
     feed.write_text(first + "".join(f'"{"other" if n % 3 else "sdLicense"}"{rest}' for n, rest in enumerate(others)))
@@ -58,65 +56,55 @@ def test_a_quarter_is_balanced_over_three_classes_and_verified(
     labels = Counter(row["label"] for row in read_jsonl(workspace.private(Q2, "claims") / "labels.jsonl"))
     assert labels == {0: 9, 1: 9, 2: 9}
     assert read_json(folder / "manifest.json")["selection"]["classes"] == 3
-    assert main(["release", "verify"]) == 0
-    from hellofresh.core.calendar import CalendarRule
-
+    cli("release", "verify")
     assert reveal(workspace, Q2, CLAIMS, CalendarRule().of(Q2).reveals)
-    assert main(["release", "verify", "--json"]) == 0
-    assert '"passed": false' not in capsys.readouterr().out
+    assert '"passed": false' not in cli("release", "verify", "--json")
     assert read_json(folder / "manifest.json")["counts"]["2026-04"] == {"negatives": 4, "positives": 4, "others": [4]}
 
 
 def test_the_command_collects_and_says_what_is_missing(
-    feed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    feed: Path, place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "w"))
     monkeypatch.delenv("GOOGLE_FACT_CHECK_KEY", raising=False)
-    assert main(["collect", "claims", "--quarter", "2026Q3", "--feed", str(feed), "--pending", "--json"]) == 0
-    out = capsys.readouterr()
-    assert json.loads(out.out)["funnel"]["rows_in"] == 80 and "Three stars of five" in out.err
-    assert len(list(read_jsonl(tmp_path / "w" / "candidates" / "claims" / "2026Q3.pending.jsonl"))) == 2
-    assert main(["collect", "claims", "--quarter", "2026Q3"]) == 2
-    assert main(["collect", "claims", "--quarter", "2026Q3", "--api", "plainfacts.example"]) == 2
-    assert "GOOGLE_FACT_CHECK_KEY" in capsys.readouterr().err
-    broken = tmp_path / "broken.json"
-    broken.write_text('{"dataFeedElement": [')
-    assert main(["collect", "claims", "--quarter", "2026Q3", "--feed", str(broken), "--force"]) == 1
-    assert "bad-json" in capsys.readouterr().err
+    collect = ("collect", "claims", "--quarter", "2026Q3")
+    assert cli.json(*collect, "--feed", feed, "--pending")["funnel"]["rows_in"] == 80
+    assert "Three stars of five" in cli.err
+    assert len(list(read_jsonl(place / "data" / "candidates" / "claims" / "2026Q3.pending.jsonl"))) == 2
+    cli(*collect, code=2)
+    assert "GOOGLE_FACT_CHECK_KEY" in cli(*collect, "--api", "plainfacts.example", code=2)
+    Path("broken.json").write_text('{"dataFeedElement": [')
+    assert "bad-json" in cli(*collect, "--feed", "broken.json", "--force", code=1)
 
 
 def test_the_api_gives_reviews_in_the_form_of_a_feed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api_server: Callable[[list[bytes]], str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: Any
 ) -> None:
-    from collectors.claims.collect import collect
-    from collectors.claims.feed import fetch_reviews
-    from hellofresh.core.errors import SourceError
-
-    review = {
-        "publisher": {"name": "Checks", "site": "checks.example"},
-        "url": "https://checks.example/1",
-        "reviewDate": "2026-05-03T00:00:00Z",
-        "textualRating": "False",
-        "languageCode": "en",
-    }
+    review = {"publisher": {"name": "Checks", "site": "checks.example"}, "url": "https://checks.example/1",
+              "reviewDate": "2026-05-03T00:00:00Z", "textualRating": "False", "languageCode": "en"}  # fmt: skip
+    true = {"text": "Bread has no salt.", "claimant": "a forum", "claimReview": [review | {"textualRating": "True"}]}
     first = {"claims": [{"text": "Nine bridges were closed.", "claimReview": [review]}], "nextPageToken": "two"}
-    second = {
-        "claims": [
-            {"text": "Bread has no salt.", "claimant": "a forum", "claimReview": [review | {"textualRating": "True"}]}
-        ]
-    }
+    waiting = [first, {"claims": [true]}, {"claims": 7}]
+
+    def behave(*_: object) -> Reply:
+        known = chat.headers[-1].get("x-goog-api-key") == "secret" and "secret" not in chat.paths[-1]
+        return Reply(json.dumps(waiting.pop(0)).encode()) if known else Reply(b"{}", 403)
+
+    chat.behave = behave
     monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", "secret")
-    url = api_server([json.dumps(first).encode(), json.dumps(second).encode()])
-    path = fetch_reviews("checks.example", Q2, tmp_path, progress=lambda _: None, base_url=url)
+
+    def fetched(site: str) -> Path:
+        return fetch_reviews(site, Q2, tmp_path, progress=lambda _: None, base_url=f"{chat.base_url}/claims")
+
+    path = fetched("checks.example")
     found = collect(Q2, [path], ClaimsSettings())
     assert sorted(item.sample.statement for item in found.candidates) == [
         "Bread has no salt.",
         "Nine bridges were closed.",
     ]
     assert "secret" not in path.read_text()
-    assert fetch_reviews("checks.example", Q2, tmp_path, progress=lambda _: None, base_url=url) == path
+    assert fetched("checks.example") == path
     with pytest.raises(SourceError, match="not the API's format"):
-        fetch_reviews("other.example", Q2, tmp_path, progress=lambda _: None, base_url=api_server([b'{"claims": 7}']))
+        fetched("other.example")
 
 
 def test_configured_claims_are_collected_without_being_named(

@@ -20,6 +20,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.tasks import CLAIMS
+from tests.fakes import dropped, fails_with
 
 KNOWN = {
     "politifact.com": "True|Mostly-True|Half-True|Barely-True|False|Pants-Fire|Full Flop|"
@@ -47,32 +48,27 @@ def test_verdicts_of_known_publishers_are_read(site, words):
     assert VerdictTable.load().read(site, ReviewRating(words)) is not Reading.UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("site", "words", "reading"),
-    [
-        ("politifact.com", "Full Flop", Reading.NO_TRUTH),
-        ("politifact.com", "No Flip", Reading.NO_TRUTH),
-        ("washingtonpost.com", "One Pinocchio", Reading.TRUE),
-        ("snopes.com", "Research in progress", Reading.CHECKING),
-        ("pagellapolitica.it", "Vero", Reading.TRUE),
-        ("factual.ro", "Adevărat", Reading.TRUE),
-        ("chequeado.com", "Verdadero, pero…", Reading.MIXED),
-        ("a.example", "Verdadeiro, mas...", Reading.MIXED),
-        ("a.example", "Vrai, mais", Reading.MIXED),
-        ("a.example", "Verdadero", Reading.TRUE),
-        ("anything.example", "Very odd words", Reading.UNKNOWN),
-        ("politifact.com", "Pants on Fire!", Reading.FALSE),
-        ("www2.politifact.com", "barely true", Reading.FALSE),
-        ("washingtonpost.com", "Four Pinocchios", Reading.FALSE),
-        ("checks.example", "Four Pinocchios", Reading.UNKNOWN),
-        ("checks.example", "MOSTLY TRUE.", Reading.TRUE),
-        ("checks.example", "\u201cMisleading\u201d", Reading.MIXED),
-        ("checks.example", "Satire", Reading.NO_TRUTH),
-        ("checks.example", "Altered", Reading.FALSE),
-        ("checks.example", "Checking", Reading.CHECKING),
-        ("checks.example", "", Reading.MISSING),
+READINGS = {
+    Reading.TRUE: [
+        ("washingtonpost.com", "One Pinocchio"), ("pagellapolitica.it", "Vero"), ("factual.ro", "Adevărat"),
+        ("a.example", "Verdadero"), ("a.example", "MOSTLY TRUE."),
     ],
-)
+    Reading.MIXED: [
+        ("chequeado.com", "Verdadero, pero…"), ("a.example", "Verdadeiro, mas..."), ("a.example", "Vrai, mais"),
+        ("a.example", "\u201cMisleading\u201d"),
+    ],
+    Reading.FALSE: [
+        ("politifact.com", "Pants on Fire!"), ("www2.politifact.com", "barely true"), ("a.example", "Altered"),
+        ("washingtonpost.com", "Four Pinocchios"),
+    ],
+    Reading.NO_TRUTH: [("politifact.com", "Full Flop"), ("politifact.com", "No Flip"), ("a.example", "Satire")],
+    Reading.CHECKING: [("snopes.com", "Research in progress"), ("a.example", "Checking")],
+    Reading.UNKNOWN: [("a.example", "Very odd words"), ("a.example", "Four Pinocchios")],
+    Reading.MISSING: [("a.example", "")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("site", "words", "reading"), [(*row, key) for key, rows in READINGS.items() for row in rows])
 def test_a_verdict_means_what_its_publisher_says(site, words, reading):
     assert VerdictTable.load().read(site, ReviewRating(words)) is reading
 
@@ -87,9 +83,8 @@ def test_every_list_of_words_names_its_source_and_every_language_knows_true_and_
 def test_a_word_that_two_languages_read_in_two_ways_is_refused(tmp_path):
     path = tmp_path / "v.toml"
     path.write_text('[common]\nfalse = ["no"]\n[languages.xx]\ntrue = ["no"]\n')
-    with pytest.raises(Exception, match=r"'no' of xx is read in two ways") as caught:
+    with fails_with("bad-verdicts", r"'no' of xx is read in two ways"):
         VerdictTable.load(path)
-    assert caught.value.code == "bad-verdicts"
 
 
 GIVEAWAYS = """FALSE: The mayor closed nine bridges
@@ -182,7 +177,7 @@ def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
     assert {item.sample.language for item in found.candidates} == {"en", ""}
     assert len(found.candidates) == 6 + 4 + 2
     assert not found.pending
-    drops = {drop.reason: drop.count for drop in found.funnel.drops}
+    drops = dropped(found)
     assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 3)
     [warning] = found.warnings
     assert "publisher b.example (5 claims, all false)" in warning and "language it (3 claims, all false)" in warning
@@ -197,12 +192,7 @@ def test_leaving_out_a_publisher_may_leave_a_language_with_one_class(tmp_path):
 
 def test_of_a_quarter_of_undecided_claims_a_prospective_split_can_be_drawn(tmp_path):
     """Beside decided ones of one class, which are left out, or without any."""
-    texts = [
-        "The abbey sold its organ",
-        "Herons nest on the ferry",
-        "A well in Trier froze",
-        "Nobody mows the embankment",
-    ]
+    texts = ["The abbey sold its organ", "Herons nest on the ferry", "A well in Trier froze", "Nobody mows the bank"]
     under_way = [review(n, "In progress", "a.example", "en", text) for n, text in enumerate(texts)]
     decided = [review(n, "Falso", "a.example", "en", f"Lamp {n} of {n} streets is blue") for n in range(10, 13)]
     for name, items in (("alone", under_way), ("beside", under_way + decided)):
@@ -223,5 +213,5 @@ def test_giveaways_are_dropped_and_counted(tmp_path):
     items += [review(50, "True", "a.example"), review(51, "Odd words", "a.example", claim=GIVEAWAYS[0] + " again")]
     found = run(tmp_path, items)
     assert [item.label.label for item in found.candidates] == [2]
-    drops = {drop.reason: drop.count for drop in found.funnel.drops}
+    drops = dropped(found)
     assert (drops["gives-away"], drops["unknown-verdict"]) == (12, 1)

@@ -16,51 +16,20 @@ from collectors.claims.wording import Worded, verdict_chances
 from hellofresh.core.quarters import Quarter
 from tests.fakes import refused
 
-WHO = ("mayor", "senator", "minister", "company", "union", "bank", "court", "hospital", "museum", "railway", "brewery")
-DID = (
-    "sold",
-    "closed",
-    "bought",
-    "hid",
-    "copied",
-    "faked",
-    "repaired",
-    "doctored",
-    "doubled",
-    "denied",
-    "moved",
-    "painted",
-)
-WHAT = (
-    "bridges",
-    "vaccines",
-    "records",
-    "ballots",
-    "photos",
-    "gardens",
-    "invoices",
-    "taxes",
-    "statues",
-    "true",
-    "fake",
-    "no",
+WORDS = (
+    "mayor senator minister company union bank court hospital museum railway brewery sold closed bought hid copied "
+    "faked repaired doctored doubled denied moved painted bridges vaccines records ballots photos gardens invoices "
+    "taxes statues true fake no"
 )
 FORMS = {
-    "a.example": (
-        ["Viral post wrongly says {}", "{}? Nothing points to that", "Old clip recycled: {}"],
-        ["Right: {}"],
-    ),
-    "b.example": (
-        ["Nothing to the tale that {}", "Satire taken at face value: {}", "So, {}? Nope."],
-        ["So, {}? Yep."],
-    ),
+    "a.example": (["Viral post wrongly says {}", "{}? Nothing points to that", "Old clip recycled: {}"], ["Right: {}"]),
+    "b.example": (["Nothing to the tale that {}", "Satire taken at face value: {}", "So, {}? Nope."], ["So, {}? Yep."]),
 }
 Claim = tuple[str, int, bool]
 """Text, whether it is true, whether the reviewer's words are around it."""
 
 
 def told(plain: Sequence[tuple[str, int]], chance: random.Random, share: float = 0.2) -> list[tuple[str, Claim]]:
-    """By site, claims of which some are put into the forms of a publisher."""
     found = []
     for text, side in plain:
         site = chance.choice(sorted(FORMS))
@@ -84,7 +53,7 @@ def rates(claims: Sequence[tuple[str, Claim]]) -> tuple[float, float]:
 
 def authored(count: int, chance: random.Random) -> list[tuple[str, int]]:
     """Claims in no particular order of words, so that only forms around them tell anything; three in ten are true."""
-    texts = [" ".join(chance.sample([*WHO, *DID, *WHAT], 5)) + "." for _ in range(count)]
+    texts = [" ".join(chance.sample(WORDS.split(), 5)) + "." for _ in range(count)]
     return [(text, int(chance.random() < 0.3)) for text in texts]
 
 
@@ -112,20 +81,16 @@ def test_what_publishers_say_around_claims_is_left_out_and_counted(tmp_path: Pat
     plain = [number in kept[0] for number, (_, (_, _, is_around)) in enumerate(claims) if not is_around | number % 2]
     assert sum(around) <= len(around) / 10 and sum(plain) >= len(plain) * 0.95
     told_by, context = len(around) + len(plain) - len(kept[0]), found.funnel.context
-    assert (context["claims whose wording was weighed"], context["claims whose wording tells the verdict"]) == (
-        400,
-        told_by,
-    )
+    assert context["claims whose wording was weighed"] == 400
+    assert context["claims whose wording tells the verdict"] == told_by
     assert [drop.count for drop in found.funnel.drops if drop.reason == "gives-away"] == [told_by]
 
 
 def test_of_few_claims_or_of_one_side_alone_nothing_is_learnt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.feature_extraction.text", None)
     chance = random.Random(2)
-    for plain in (
-        authored(50, chance),
-        [(text, int(place < 19)) for place, (text, _) in enumerate(authored(99, chance))],
-    ):
+    one_sided = [(text, int(place < 19)) for place, (text, _) in enumerate(authored(99, chance))]
+    for plain in (authored(50, chance), one_sided):
         assert not verdict_chances(worded(told(plain, chance)))
     refused("missing-extra", verdict_chances, worded(told(authored(300, chance), chance)))
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
-from hellofresh.cli import main
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
+from tests.conftest import Cli
 from tests.fakes import contents
 
 LABELS = ["false"] * 6 + ["pants-fire"] * 2 + ["half-true", "true", "mostly-true", "barely-true"]
@@ -105,26 +104,15 @@ def test_every_data_set_has_its_tasks_and_no_label_without_a_class() -> None:
         task_of(get_dataset("averitec"), "binary")
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "w"))
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: main([str(argument) for argument in arguments])
-
-
-def test_the_commands_list_import_and_show(
-    run: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    path = rows(tmp_path)
-    assert run("dataset", "import", "liar-new", path, "--json") == 1
-    assert "other-file" in capsys.readouterr().err
-    assert run("dataset", "import", "liar-new", path, "--part", "--sample", 12, "--json") == 0
-    out = capsys.readouterr()
-    assert json.loads(out.out)["edition"] == "liar-new@12" and "Licence: MIT" in out.err
-    assert run("dataset", "show", "liar-new", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["imported"] == [{"edition": "liar-new@12", "task": "liar-new"}]
-    assert run("dataset", "show", "--json") == 0
-    assert {row["name"] for row in json.loads(capsys.readouterr().out)} == set(DATASETS)
-    assert run("dataset", "import", "liar-new") == 1 and run("dataset", "import", "nothing") == 2
-    assert run("dataset", "import", "liar-new", path, "--set", "classes=2") == 2
-    assert run("release", "verify") == 0
+def test_the_commands_list_import_and_show(place: Path, cli: Cli) -> None:
+    path = rows(place)
+    assert "other-file" in cli("dataset", "import", "liar-new", path, code=1)
+    assert cli.json("dataset", "import", "liar-new", path, "--part", "--sample", "12")["edition"] == "liar-new@12"
+    assert "Licence: MIT" in cli.err
+    imported = cli.json("dataset", "show", "liar-new")["imported"]
+    assert imported == [{"edition": "liar-new@12", "task": "liar-new"}]
+    assert {row["name"] for row in cli.json("dataset", "show")} == set(DATASETS)
+    cli("dataset", "import", "liar-new", code=1)
+    cli("dataset", "import", "nothing", code=2)
+    cli("dataset", "import", "liar-new", path, "--set", "classes=2", code=2)
+    cli("release", "verify")

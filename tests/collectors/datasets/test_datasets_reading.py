@@ -5,74 +5,21 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from collectors.datasets import DATASETS, DataSet, OriginalFile, fetch_dataset, get_dataset, read_dataset
+from collectors.datasets import DATASETS, OriginalFile, fetch_dataset, get_dataset, read_dataset
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
-from hellofresh.core.files import sha256_file, sha256_text
+from hellofresh.core.files import read_jsonl, sha256_file, sha256_text
 from hellofresh.core.net.transfer import DownloadPolicy
 from tests.fakes import fails_with, refused
 
 LIAR = ["7.json", "false", 'The "Bridge Act closed nine bridges.', "roads", "ann-example", "Mayor", "Ohio", "none"]
-ROWS: dict[str, dict[str, object]] = {
-    "liar-new": {
-        "example_id": 7,
-        "statement": "The river rose nine metres.",
-        "french": "Le fleuve est monté de neuf mètres.",
-        "date": "October 3, 2022",
-        "label": "pants-fire",
-        "possibility_label": "h",
-    },
-    "fever": {
-        "id": 7,
-        "label": "SUPPORTS",
-        "claim": "Basalt is a rock.",
-        "evidence": [[[1, 2, "Basalt", 0]], [[1, 2, None, None]]],
-    },
-    "fever-v2": {
-        "id": 7,
-        "label": "NOT ENOUGH INFO",
-        "claim": "Basalt is older than bread.",
-        "attack": "Multihop",
-        "evidence": [[[None, None, None, None]]],
-    },
-    "faviq": {
-        "id": "7_a",
-        "claim": "the first lighthouse stood in rhodes.",
-        "label": "REFUTES",
-        "positive_evidence": {"id": "1", "title": "Lighthouse", "text": "..."},
-        "negative_evidence": {"id": "2", "title": "Rhodes", "text": "..."},
-    },
-    "averitec": {
-        "claim": "Nine towns lost their trains.",
-        "label": "Refuted",
-        "claim_date": "31-10-2020",
-        "speaker": None,
-        "reporting_source": "Forum",
-        "fact_checking_article": "https://web.archive.org/web/2021/https://www.checks.example/a",
-        "claim_types": ["Numerical Claim"],
-        "questions": [{"question": "Which towns?", "answers": []}],
-    },
-    "check-covid": {
-        "id": "7_0",
-        "claim": "Masks are made of paper.",
-        "cord_id": "abc",
-        "label": "REFUTE",
-        "evidence_set": [],
-        "kind": "composed",
-    },
-    "post-domains": {"tweet_id": "7", "text": "The bank closes tomorrow.", "domain": "Economy & business"},
-    "covid-fact": {
-        "claim": "Nine labs tested one device",
-        "label": "REFUTED",
-        "evidence": ["One lab did."],
-        "gold_source": "https://papers.example/1",
-        "flair": "Report",
-    },
-}
+ROWS = {item["name"]: item["row"] for item in read_jsonl(Path(__file__).with_name("rows.jsonl"))}
+"""By data set, an invented row in its authors' form."""
 X_FACT = ["pt", "checks.example", *[""] * 10, "2020-05-01", "2020-05-03", "None", "Nove pontes caíram.", "Mostly False"]
 X_HEADER = ["language", "site", *[f"evidence_{n}" for n in range(1, 6)], *[f"link_{n}" for n in range(1, 6)]]
 X_HEADER += ["claimDate", "reviewDate", "claimant", "claim", "label"]
@@ -85,7 +32,6 @@ def write(folder: Path, name: str, lines: Sequence[str]) -> Path:
 
 
 def invented(folder: Path, name: str) -> Path:
-    """One row in the form of the data set."""
     if name == "liar":
         return write(folder, "part.tsv", ["\t".join([*LIAR, "0", "1", "2", "3", "4", "a speech"])])
     if name == "x-fact":
@@ -117,10 +63,20 @@ def test_a_copy_under_gzip_reads_the_same(name: str, tmp_path: Path) -> None:
     assert read_dataset(dataset, packed, part=True).rows == read_dataset(dataset, plain, part=True).rows
 
 
-def test_quotes_in_liar_are_part_of_the_text(tmp_path: Path) -> None:
-    (row,) = read_dataset(get_dataset("liar"), invented(tmp_path, "liar"), part=True).rows
-    assert row.statement == LIAR[2]
-    assert (row.speaker, row.context, row.key) == ("ann example", "a speech", "7")
+FIELDS = {
+    "liar": {"statement": LIAR[2], "speaker": "ann example", "context": "a speech", "key": "7"},  # quotes are text
+    "check-covid": {"evidence": ("One sentence.", "Another one."), "group": "document abc"},  # its label is about it
+    "averitec": {"day": date(2020, 10, 31)},
+    "x-fact": {"language": "pt", "label": "mostly false", "day": date(2020, 5, 1), "speaker": ""},
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_are_read_and_normalised(name: str, tmp_path: Path) -> None:
+    (row,) = read_dataset(get_dataset(name), invented(tmp_path, name), part=True).rows
+    assert {field: getattr(row, field) for field in FIELDS[name]} == FIELDS[name]
+    # Behind the prefix of an archive.
+    assert name != "averitec" or row.facts["publisher"] == "checks.example"
 
 
 def test_the_french_statements_are_a_second_language(tmp_path: Path) -> None:
@@ -132,21 +88,6 @@ def test_the_french_statements_are_a_second_language(tmp_path: Path) -> None:
     assert english.day == date(2022, 10, 3) and english.facts["possibility"] == "hard"
     with pytest.raises(UnknownNameError):
         read_dataset(get_dataset("liar-new"), path, part=True, language="de")
-
-
-def test_evidence_is_read_where_the_label_is_about_it(tmp_path: Path) -> None:
-    (row,) = read_dataset(get_dataset("check-covid"), invented(tmp_path, "check-covid"), part=True).rows
-    assert row.evidence == ("One sentence.", "Another one.") and row.group == "document abc"
-
-
-def test_the_publisher_is_read_behind_the_prefix_of_an_archive(tmp_path: Path) -> None:
-    (row,) = read_dataset(get_dataset("averitec"), invented(tmp_path, "averitec"), part=True).rows
-    assert row.facts["publisher"] == "checks.example" and row.day == date(2020, 10, 31)
-
-
-def test_languages_dates_and_labels_of_x_fact_are_normalised(tmp_path: Path) -> None:
-    (row,) = read_dataset(get_dataset("x-fact"), invented(tmp_path, "x-fact"), part=True).rows
-    assert (row.language, row.label, row.day, row.speaker) == ("pt", "mostly false", date(2020, 5, 1), "")
 
 
 def test_rows_with_one_key_stay_apart(tmp_path: Path) -> None:
@@ -259,32 +200,16 @@ def test_real_files_have_the_hashes_that_downloads_are_pinned_by(shared_data: Pa
 
 @pytest.fixture
 def url(tmp_path: Path, serve: Callable[..., str]) -> str:
-    """An address that gives the file that is at `served/a.jsonl`."""
     folder = tmp_path / "served"
     folder.mkdir()
     return f"{serve(folder)}/a.jsonl"
 
 
-def downloadable(url: str, sha256: str) -> DataSet:
-    file = OriginalFile(name="a.jsonl", url=url, sha256=sha256)
-    fever = get_dataset("fever")
-    return DataSet(
-        name="small",
-        title="",
-        home="https://home.example",
-        licence="MIT",
-        published=fever.published,
-        labels=fever.labels,
-        files=(file,),
-        read=fever.read,
-        tasks={},
-    )
-
-
 def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
     served = tmp_path / "served" / "a.jsonl"
     served.write_text("content")
-    dataset = downloadable(url, sha256_text("content"))
+    file = OriginalFile(name="a.jsonl", url=url, sha256=sha256_text("content"))
+    dataset = replace(get_dataset("fever"), name="small", licence="MIT", files=(file,), tasks={})
     (path,) = fetch_dataset(dataset, tmp_path, progress=lambda _: None)
     assert sha256_file(path) == sha256_text("content")
     served.unlink()

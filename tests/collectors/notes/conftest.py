@@ -12,10 +12,14 @@ from typing import Any
 
 import pytest
 
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.tables import HISTORY, NOTES, RATINGS, DumpTable
+from hellofresh.core.quarters import Quarter
+from hellofresh.releases.candidates import Collection
 
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 UNDECIDED = "NEEDS_MORE_RATINGS"
+QUARTER = Quarter(2023, 2)
 DAY_MS = 86_400_000
 
 
@@ -25,8 +29,6 @@ def ms(text: str) -> int:
 
 @dataclass
 class Dump:
-    """Rows by table, to be written in any form."""
-
     folder: Path
     rows: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {NOTES.stem: [], HISTORY.stem: [], RATINGS.stem: []}
@@ -102,9 +104,16 @@ def tsv(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
+def run(
+    dump: Dump | Path, quarter: Quarter = QUARTER, *, illustrated: bool = False, pending: bool = False, **settings: Any
+) -> Collection:
+    folder = dump if isinstance(dump, Path) else dump.write()
+    source, work = NotesSource(folder), folder.parent / "work"
+    return collect(quarter, source, NotesSettings(**settings), workdir=work, illustrated=illustrated, pending=pending)
+
+
 @pytest.fixture
 def dump(tmp_path: Path) -> Dump:
-    """An empty dump."""
     return Dump(tmp_path / "dump")
 
 

@@ -10,28 +10,26 @@ import pytest
 
 from collectors.notes import NotesSettings, NotesSource, collect_posts
 from collectors.notes.bridging import BRIDGED_NOTES
-from hellofresh.cli import main
 from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_jsonl
-from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import NotedPost
 from hellofresh.tasks.images import Media
+from tests.collectors.notes.conftest import HELPFUL, NOT_HELPFUL, QUARTER, UNDECIDED
+from tests.conftest import Cli
+from tests.fakes import dropped
 
-QUARTER = Quarter(2023, 2)
 TASK = get_task("x-posts")
 EPOCH_MS = 1_288_834_974_657
-HELPFUL, NOT_HELPFUL, UNDECIDED = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL", "NEEDS_MORE_RATINGS"
 APRIL, JULY = 1_680_350_400_000, 1_688_300_000_000
 """Moments of the quarter and after it, in ms."""
 
 
 def post_id(number: int, at: int = APRIL) -> int:
-    """The id of a post that was made then."""
     return ((at + 1000 * number - EPOCH_MS) << 22) + number
 
 
@@ -60,7 +58,6 @@ def facts(found: Collection) -> dict[int, tuple[Any, Any]]:
 
 
 def scored(dump: Any, scores: dict[int, float | str]) -> None:
-    """Put the scorer's output beside the dump."""
     folder = dump.write()
     rows = [f"{note}\t0.5\t{score}\tx" for note, score in scores.items()]
     head = "noteId\tcoreNoteFactor1\tcoreNoteIntercept\tmore"
@@ -77,8 +74,7 @@ def test_by_status_a_post_needs_a_helpful_note_and_one_that_is_not(dump: Any) ->
     noted(dump, 7, HELPFUL, NOT_HELPFUL, note_at="2023-07-03T12:00:00")  # noted after the quarter
     found = run(dump)
     assert facts(found) == {1: ("100", "101"), 2: ("201", "200"), 7: ("700", "701")}
-    dropped = {drop.reason: drop.count for drop in found.funnel.drops if drop.count}
-    assert dropped == {"one-note": 2, "no-pair": 1}
+    assert dropped(found) == {"one-note": 2, "no-pair": 1}
     assert found.funnel.rows_in == 6
     assert {item.label.facts["chosen_by"] for item in found.candidates} == {"status"}
     assert {item.label.label for item in found.candidates} == {0}
@@ -139,10 +135,7 @@ def test_posts_with_and_without_pictures_stand_side_by_side_with_what_they_show(
     shown = {item.sample.modality: item.sample.media for item in found.candidates if isinstance(item.sample, NotedPost)}
     media = (Media("photo", "https://pbs.example/1.jpg", description="A bridge"),)
     assert shown == {"unimodal": (), "multimodal": media}
-    assert {drop.reason: drop.count for drop in found.funnel.drops if drop.count} == {
-        "quoted-media": 1,
-        "not-english": 1,
-    }
+    assert dropped(found) == {"quoted-media": 1, "not-english": 1}
 
 
 def test_notes_of_machines_are_no_references(dump: Any) -> None:
@@ -165,17 +158,14 @@ def test_candidates_read_back_the_same_and_do_not_hang_on_the_order_of_rows(dump
 
 
 def test_a_quarter_from_its_opening_to_its_reveal_shows_the_notes_to_nobody(
-    dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    dump: Any, place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     for number in range(1, 8):
         noted(dump, number, HELPFUL, NOT_HELPFUL, at=APRIL + number * 86_400_000)
-    folder, data = dump.write(), tmp_path / "data"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(data))
+    where, release = ("--quarter", "2023Q2", "--dump", dump.write()), place / "data" / "releases" / "2023Q2" / "x-posts"
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
-    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", str(folder)]) == 0
-    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
-    release = data / "releases" / "2023Q2" / "x-posts"
+    cli("collect", "x-posts", *where)
+    cli("release", "build", *where[:2])
     rows = list(read_jsonl(release / "samples.jsonl"))
     assert len(rows) == 7
     notes = [str(100 * number + place) for number in range(1, 8) for place in (0, 1)]
@@ -183,23 +173,21 @@ def test_a_quarter_from_its_opening_to_its_reveal_shows_the_notes_to_nobody(
     assert "refutes" not in public and "bridge" not in public
     values = {value for row in rows for value in row.values() if isinstance(value, str)}
     assert not {note for note in notes if note in values or f'"{note}"' in public}
-    assert main(["release", "verify", str(release.parent)]) == 0
-    assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-posts"]) == 0
-    private = data / "private" / "2023Q2" / "x-posts" / "samples.jsonl"
-    assert (data / "hydrated" / "2023Q2" / "x-posts" / "samples.jsonl").read_bytes() == private.read_bytes()
+    cli("release", "verify", release.parent)
+    cli("hydrate", *where, "--task", "x-posts")
+    private, hydrated = (place / "data" / side / "2023Q2/x-posts/samples.jsonl" for side in ("private", "hydrated"))
+    assert hydrated.read_bytes() == private.read_bytes()
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
-    assert reveal(Workspace(data), QUARTER, TASK, now())
-    assert main(["release", "verify", str(release.parent)]) == 0
-    assert main(["release", "publish"]) == 0
-    published = [path.read_bytes() for path in (data / "published").rglob("*") if path.is_file()]
+    assert reveal(Workspace(place / "data"), QUARTER, TASK, now())
+    cli("release", "verify", release.parent)
+    cli("release", "publish")
+    published = [path.read_bytes() for path in (place / "data" / "published").rglob("*") if path.is_file()]
     assert not [content for content in published if b"refutes" in content or b"old bridge" in content]
     labels = list(read_jsonl(release / "labels.jsonl"))
     assert {row["high_note"] for row in labels} == {str(100 * number) for number in range(1, 8)}
     assert "refutes" not in (release / "labels.jsonl").read_text()
-    capsys.readouterr()
 
 
-def test_undecided_posts_are_refused_in_words(dump: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = str(dump.write())
-    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", folder, "--pending"]) == 2
-    assert "no undecided samples" in capsys.readouterr().err
+def test_undecided_posts_are_refused_in_words(dump: Any, place: Path, cli: Cli) -> None:
+    asked = ("collect", "x-posts", "--quarter", "2023Q2", "--dump", dump.write(), "--pending")
+    assert "no undecided samples" in cli(*asked, code=2)

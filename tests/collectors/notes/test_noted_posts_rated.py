@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from hellofresh.cli import main
 from hellofresh.cli._output import CommandOutput
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
@@ -27,44 +23,32 @@ from hellofresh.releases.erasure import Erasure, find_files
 from hellofresh.releases.life.state import reveal
 from hellofresh.submissions.format import Prediction
 from hellofresh.tasks import get_task
+from tests.collectors.notes.test_noted_posts import APRIL, HELPFUL, NOT_HELPFUL, noted
+from tests.conftest import Cli
+from tests.ratings import rating
 
 QUARTER, TASK = Quarter(2023, 2), get_task("x-posts")
-TESTS = Path(__file__).parents[2]
-
-
-def helper(path: str) -> ModuleType:
-    """A module of another folder of tests."""
-    name = Path(path).stem
-    spec = importlib.util.spec_from_file_location(name, TESTS / path)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
-def released(dump: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def released(dump: Any, place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Workspace:
     """A workspace with an open quarter of six posts."""
-    posts = helper("collectors/notes/test_noted_posts.py")
     for number in range(1, 7):
-        posts.noted(dump, number, posts.HELPFUL, posts.NOT_HELPFUL, at=posts.APRIL + number * 86_400_000)
+        noted(dump, number, HELPFUL, NOT_HELPFUL, at=APRIL + number * 86_400_000)
     for row in dump.rows["notes"]:
         row["summary"] = f"In note {row['noteId']} the office says otherwise: https://office.example/{row['noteId']}."
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("HELLOFRESH_NOW", "2023-07-25T00:00:00Z")
-    assert main(["collect", "x-posts", "--quarter", "2023Q2", "--dump", str(dump.write())]) == 0
-    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
-    return Workspace(tmp_path / "data")
+    cli("collect", "x-posts", "--quarter", "2023Q2", "--dump", dump.write())
+    cli("release", "build", "--quarter", "2023Q2")
+    return Workspace(place / "data")
 
 
 @pytest.fixture
-def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> Workspace:
     """The same after people rated a run beside the notes, and the quarter was revealed and scored."""
-    rating = helper("ratings/rating.py")
     edition = ["--edition", "2023Q2", "--task", "x-posts"]
     evaluated = [*edition, "--model", "scripted", "--regime", "correction", "--set", "retrieval=false"]
-    assert main(["evaluate", *evaluated, "--set", "vision=false"]) == 0
+    cli("evaluate", *evaluated, "--set", "vision=false")
     (run,) = released.runs.iterdir()
     said = [
         {**row, "text": f"The office denies this, {row['id']}.", "status": "answered"}  # the script itself says nothing
@@ -72,13 +56,13 @@ def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ]
     (run / "predictions.jsonl").write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in said))
     folder = tmp_path / "study"
-    assert main(["rate", "assign", *edition, "--run", run.name, "--prepare", str(folder)]) == 0
+    cli("rate", "assign", *edition, "--run", run.name, "--prepare", str(folder))
     rows = list(read_jsonl(folder / "responses.jsonl"))
     assert {row["system"] for row in rows} == {"human-high", "human-low", "scripted correction"} and len(rows) == 18
     assert rows[0]["sources"] == ["https://office.example/100"]
     assert {(path.stat().st_mode & 0o777) for path in folder.iterdir()} == {0o600}
     files = [f"--samples={folder}/samples.jsonl", f"--responses={folder}/responses.jsonl"]
-    assert main(["rate", "assign", *edition, *files, "--rater", "A", "--rater", "B"]) == 0
+    cli("rate", "assign", *edition, *files, "--rater", "A", "--rater", "B")
     study_files = StudyFiles(released, QUARTER, "x-posts")
     study = open_study(page_folder(study_files))
     texts = {row["text"]: row["system"] for row in rows}
@@ -91,18 +75,20 @@ def scored(released: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     close_study(study_files, secret=labels_are_secret(study_files))
     monkeypatch.setenv("HELLOFRESH_NOW", "2024-06-01T00:00:00Z")
     assert reveal(released, QUARTER, TASK, now())
-    assert main(["score", "--edition", "2023Q2"]) == 0
+    cli("score", "--edition", "2023Q2")
     return released
 
 
-def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored: Workspace) -> None:
+def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored: Workspace, cli: Cli) -> None:
     released = scored
     scores = list(read_jsonl(released.release(QUARTER, "x-posts") / "scores.jsonl"))
     overall = {row["system"]: row["value"] for row in scores if (row["metric"], row["period"]) == ("overall", "all")}
-    assert main(["release", "verify", str(released.release(QUARTER, "x-posts").parent)]) == 0
+    cli("release", "verify", str(released.release(QUARTER, "x-posts").parent))
     assert overall == {"human-high": 9.0, "scripted": 5.0, "human-low": 2.0}
     # The release withholds texts: no response is published, the notes least of all.
-    assert main(["board", "build"]) == main(["release", "publish"]) == main(["board", "export", "site"]) == 0
+    cli("board", "build")
+    cli("release", "publish")
+    cli("board", "export", "site")
     said = Erasure(tuple(str(row["text"]) for row in read_jsonl(StudyFiles(released, QUARTER, "x-posts").responses)))
     assert [
         path for path in find_files([released.board, released.published, Path("site")]) if said.is_held_by(path)
@@ -110,16 +96,15 @@ def test_people_and_runs_are_rated_side_by_side_and_scored_at_the_reveal(scored:
 
 
 @pytest.mark.parametrize("everywhere", [False, True])
-def test_after_a_rated_post_was_taken_down_everything_goes_on(
-    scored: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str], everywhere: bool
-) -> None:
+def test_after_a_rated_post_was_taken_down_everything_goes_on(scored: Workspace, cli: Cli, everywhere: bool) -> None:
     folder = scored.release(QUARTER, "x-posts")
-    assert main(["board", "build"]) == main(["release", "publish"]) == 0
+    cli("board", "build")
+    cli("release", "publish")
     key = str(next(iter(read_jsonl(folder / "samples.jsonl")))["id"])
     said = [row["text"] for row in read_jsonl(StudyFiles(scored, QUARTER, "x-posts").responses) if row["sample"] == key]
     assert len(said) == 3
     more = ["--everywhere"] if everywhere else []
-    assert main(["release", "takedown", key, "--reason", "asked by its author", *more]) == 0
+    cli("release", "takedown", key, "--reason", "asked by its author", *more)
     for command in (
         ["score", "--edition", "2023Q2"],
         ["board", "build"],
@@ -127,22 +112,21 @@ def test_after_a_rated_post_was_taken_down_everything_goes_on(
         ["release", "verify"],
         ["release", "verify", str(scored.published)],
     ):
-        assert main(command) == 0, command
+        cli(*command)
     searched = [scored.root] if everywhere else [scored.board, scored.published]
     erasure = Erasure(tuple(map(str, said)))
     assert [path for path in find_files(searched) if erasure.is_held_by(path)] == []
-    assert main(["quarter", "run"]) == 0
+    cli("quarter", "run")
 
 
 def test_where_scoring_cannot_run_a_text_that_is_taken_down_leaves_board_and_publication_all_the_same(
-    scored: Workspace, capsys: pytest.CaptureFixture[str]
+    scored: Workspace, cli: Cli
 ) -> None:
-    assert main(["board", "build"]) == main(["release", "publish"]) == 0
+    cli("board", "build")
+    cli("release", "publish")
     row = next(iter(read_jsonl(StudyFiles(scored, QUARTER, "x-posts").responses)))
     StudyFiles(scored, QUARTER, "x-posts").ratings.with_name("x-posts.rubric.toml").write_text("damaged")
-    capsys.readouterr()
-    assert main(["release", "takedown", str(row["sample"]), "--reason", "asked", "--everywhere"]) == 1
-    said = " ".join(capsys.readouterr().err.split())
+    said = cli("release", "takedown", row["sample"], "--reason", "asked", "--everywhere", code=1)
     assert "2023Q2 is not scored again" in said and f"{scored.board} is removed" in said
     assert [path for path in find_files([scored.root]) if Erasure((str(row["text"]),)).is_held_by(path)] == []
 

@@ -1,4 +1,4 @@
-"""A dump that is not what it claims to be is refused with the place, the reason and what to do."""
+"""A dump that is not what it claims to be is refused with the place, the reason and what to do; see tests/corpus."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ import pytest
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.tables import HISTORY, NOTES
 from hellofresh.core.errors import HelloFreshError, SourceError
-from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection
+from tests.collectors.notes.conftest import QUARTER, run
 
 Change = Callable[[bytes], bytes]
 
 
-def run(folder: Path, settings: NotesSettings | None = None) -> Collection:
-    return collect(Quarter(2023, 2), NotesSource(folder), settings or NotesSettings(), workdir=folder.parent / "work")
-
-
-def refusal(folder: Path, settings: NotesSettings | None = None) -> HelloFreshError:
+def refusal(folder: Path, **settings: Any) -> HelloFreshError:
     begin = time.process_time()
     with pytest.raises(HelloFreshError) as caught:
-        run(folder, settings)
+        run(folder, **settings)
     assert time.process_time() - begin < 2
     assert caught.value.code != "error"
     assert "Traceback" not in str(caught.value)
@@ -35,8 +30,6 @@ def refusal(folder: Path, settings: NotesSettings | None = None) -> HelloFreshEr
 
 
 def cell(column: str, value: bytes, row: int = 3) -> Change:
-    """Put a value into one cell of the notes."""
-
     def change(content: bytes) -> bytes:
         lines = content.split(b"\n")
         cells = lines[row].split(b"\t")
@@ -47,47 +40,25 @@ def cell(column: str, value: bytes, row: int = 3) -> Change:
     return change
 
 
+def swap(old: bytes, new: bytes) -> Change:
+    return lambda content: content.replace(old, new, 1)
+
+
+TWICE = "is there twice"
 BAD_NOTES: dict[str, tuple[Change, str, str]] = {
     "empty": (lambda content: b"", "empty-file", "the file is empty"),
     "utf-16": (lambda content: content.decode().encode("utf-16"), "not-utf-8", "UTF-16"),
     "utf-16-without-mark": (lambda content: content.decode().encode("utf-16-le"), "not-utf-8", "UTF-16"),
     "gzip-named-tsv": (lambda content: b"\x1f\x8b\x08\0\0\0\0\0" + content, "not-utf-8", "binary"),
-    "no-header": (lambda content: content.split(b"\n", 1)[1], "no-header", "no names of columns"),
-    "commas": (lambda content: content.replace(b"\t", b","), "no-header", "no names of columns"),
-    "header-column-twice": (
-        lambda content: content.replace(b"believable", b"harmful", 1),
-        "duplicate-column",
-        "harmful is there twice",
-    ),
-    "header-of-tabs": (
-        lambda content: content.replace(b"\n", b"\t" * 300_000 + b"\n", 1),
-        "duplicate-column",
-        "is there twice",
-    ),
-    "column-twice-under-two-names": (
-        lambda content: content.replace(b"believable", b"participantId", 1),
-        "duplicate-column",
-        "noteAuthorParticipantId is there twice",
-    ),
-    "column-renamed": (
-        lambda content: content.replace(b"summary", b"text", 1),
-        "missing-columns",
-        "24 columns, summary missing",
-    ),
-    "short-line": (
-        lambda content: content.replace(b"\t0\n", b"\n", 1) if b"\t0\n" in content else content[:-2] + b"\n",
-        "ragged-lines",
-        "23 columns, expected 24",
-    ),
+    "column-twice": (swap(b"believable", b"harmful"), "duplicate-column", f"harmful {TWICE}"),
+    "header-of-tabs": (swap(b"\n", b"\t" * 300_000 + b"\n"), "duplicate-column", TWICE),
+    "two-names": (swap(b"believable", b"participantId"), "duplicate-column", f"noteAuthorParticipantId {TWICE}"),
+    "column-renamed": (swap(b"summary", b"text"), "missing-columns", "24 columns, summary missing"),
+    "short-line": (swap(b"\t\n", b"\n"), "ragged-lines", "23 columns, expected 24"),
     "long-line": (lambda content: content[:-1] + b"\tmore\n", "ragged-lines", "line 13: 25 columns, expected 24"),
     "nul": (cell("summary", b"a\0b"), "ragged-lines", "line 4: a NUL byte"),
     "no-utf-8": (cell("summary", b"a\xffb"), "ragged-lines", "line 4: bytes that are not UTF-8"),
-    "float-id": (cell("noteId", b"1.5760643150687150E18"), "ragged-lines", "no integer in noteId"),
     "float-post-id": (cell("tweetId", b"1.5760643150687150E18"), "ragged-lines", "no integer in tweetId"),
-    "empty-id": (cell("noteId", b""), "ragged-lines", "no integer in noteId"),
-    "foreign-digits": (cell("noteId", "١٢".encode()), "ragged-lines", "no integer in noteId"),
-    "underscored-digits": (cell("noteId", b"1_0"), "ragged-lines", "no integer in noteId"),
-    "id-over-64-bits": (cell("noteId", b"9223372036854775808"), "ragged-lines", "no integer in noteId"),
     "time-as-text": (cell("createdAtMillis", b"2023-05-01"), "ragged-lines", "no integer in createdAtMillis"),
     "conflict": (cell("noteId", b"1"), "conflicting-rows", "note 1 has rows that differ"),
 }
@@ -112,7 +83,7 @@ def test_a_quote_swallows_no_rows(twelve: Any) -> None:
 def test_a_line_like_a_comment_or_a_formula_is_a_row(twelve: Any) -> None:
     twelve.rows[NOTES.stem][0]["summary"] = "=HYPERLINK(1)"
     twelve.rows[NOTES.stem][1]["summary"] = "x" * 200_000
-    assert len(run(twelve.write(), NotesSettings(max_characters=10**6)).candidates) == 12
+    assert len(run(twelve.write(), max_characters=10**6).candidates) == 12
 
 
 def many(dump: Any, bad: int, good: int) -> Path:
@@ -153,13 +124,6 @@ def test_rejects_of_an_earlier_run_go_away(dump: Any) -> None:
     assert not (folder.parent / "work" / "rejects-notes.tsv").exists()
 
 
-def test_a_line_without_end_is_refused(twelve: Any) -> None:
-    path = twelve.write() / "notes-00000.tsv"
-    with path.open("ab") as file:
-        file.write(b"x" * (17 * 2**20))
-    assert refusal(twelve.folder).code == "endless-line"
-
-
 def test_a_header_alone_is_an_empty_table_with_a_warning(dump: Any) -> None:
     collection = run(dump.write())
     assert collection.funnel.rows_in == 0
@@ -175,13 +139,6 @@ class TestZips:
                 archive.writestr(name, content)
         return path
 
-    def test_no_table_or_two_are_refused(self, twelve: Any) -> None:
-        folder = twelve.write()
-        content = (folder / "notes-00000.tsv").read_bytes()
-        for members in ({}, {"readme.txt": b"x"}, {"a.tsv": content, "b.tsv": content}):
-            self.rezip(folder, members)
-            assert refusal(folder).code == "zip-without-one-tsv"
-
     def test_a_name_that_climbs_out_is_harmless(self, twelve: Any) -> None:
         folder = twelve.write()
         self.rezip(folder, {"../../evil.tsv": (folder / "notes-00000.tsv").read_bytes()})
@@ -189,14 +146,11 @@ class TestZips:
         assert len(run(folder).candidates) == 12
         assert sorted(folder.parent.rglob("*")) == before
 
-    @pytest.mark.parametrize("fault", ["cut", "damaged", "no zip"])
-    def test_a_broken_zip_is_refused(self, twelve: Any, fault: str) -> None:
+    def test_a_damaged_zip_is_refused(self, twelve: Any) -> None:
         folder = twelve.write()
-        content = (folder / "notes-00000.tsv").read_bytes()
-        path = self.rezip(folder, {"notes-00000.tsv": content})
+        path = self.rezip(folder, {"notes-00000.tsv": (folder / "notes-00000.tsv").read_bytes()})
         packed = path.read_bytes()
-        damaged = packed[:200] + bytes([packed[200] ^ 0xFF]) + packed[201:]
-        path.write_bytes({"cut": packed[:-30], "damaged": damaged, "no zip": content}[fault])
+        path.write_bytes(packed[:200] + bytes([packed[200] ^ 0xFF]) + packed[201:])
         assert refusal(folder).code == "bad-zip"
 
     def test_a_bomb_is_refused_unopened_and_one_that_lies_about_its_size_too(self, twelve: Any) -> None:
@@ -211,13 +165,9 @@ class TestZips:
 class TestFolders:
     def test_a_folder_that_is_not_there(self, twelve: Any, tmp_path: Path) -> None:
         folder = twelve.write()
+        source = NotesSource(tmp_path / "nowhere", folder / "posts.jsonl")
         with pytest.raises(HelloFreshError) as caught:
-            collect(
-                Quarter(2023, 2),
-                NotesSource(tmp_path / "nowhere", folder / "posts.jsonl"),
-                NotesSettings(),
-                workdir=tmp_path,
-            )
+            collect(QUARTER, source, NotesSettings(), workdir=tmp_path)
         assert (caught.value.code, caught.value.exit_code) == ("unreadable-dump", 2)
 
     @pytest.mark.parametrize("table", [NOTES, HISTORY])
@@ -258,16 +208,16 @@ class TestColumns:
         folder = twelve.write()
         self.without(folder, "noteStatusHistory", {"timestampMillisOfStatusLock"})
         assert "--allow-missing-columns" in str(refusal(folder))
-        candidates = run(folder, NotesSettings(allow_missing_columns=True)).candidates
+        candidates = run(folder, allow_missing_columns=True).candidates
         assert {item.label.facts["status_locked_at"] for item in candidates} == {None}
 
     def test_nothing_can_stand_in_for_a_status_or_an_id(self, twelve: Any) -> None:
         folder = twelve.write()
         self.without(folder, "noteStatusHistory", {"lockedStatus"})
-        error = refusal(folder, NotesSettings(allow_missing_columns=True))
+        error = refusal(folder, allow_missing_columns=True)
         assert "--label-source current" in str(error)
         self.without(folder, "notes", {"tweetId"})
-        assert "tweetId missing" in str(refusal(folder, NotesSettings(allow_missing_columns=True)))
+        assert "tweetId missing" in str(refusal(folder, allow_missing_columns=True))
 
     def test_the_columns_of_2021_read_with_current_labels(self, twelve: Any) -> None:
         folder = twelve.write()
@@ -281,14 +231,8 @@ class TestColumns:
         ):
             path = folder / f"{stem}-00000.tsv"
             path.write_bytes(path.read_bytes().replace(name, b"participantId", 1))
-        settings = NotesSettings(label_source=LabelSource.CURRENT, min_age_days=0, allow_missing_columns=True)
-        collection = run(folder, settings)
+        collection = run(folder, label_source=LabelSource.CURRENT, min_age_days=0, allow_missing_columns=True)
         assert [item.label.facts["ratings"] for item in collection.candidates] == list(range(1, 13))
-
-
-def test_an_unknown_status_is_refused(twelve: Any) -> None:
-    twelve.rows[HISTORY.stem][3]["lockedStatus"] = "CURRENTLY_RATED_GREAT"
-    assert "CURRENTLY_RATED_GREAT" in str(refusal(twelve.write()))
 
 
 def test_an_unwritable_work_folder_is_a_wrong_use(dump: Any) -> None:

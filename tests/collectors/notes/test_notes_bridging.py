@@ -32,20 +32,13 @@ from collectors.notes.bridging import (
     collect_bridging,
     voter_facts,
 )
-from collectors.notes.ratings import (
-    DUPLICATE,
-    EARLY_CLOCK,
-    NO_RATER,
-    UNKNOWN_NOTE,
-    UNKNOWN_VALUE,
-    DumpRatings,
-)
-from hellofresh.cli import main
-from hellofresh.core.errors import DataError, HelloFreshError, SourceError
+from collectors.notes.ratings import DUPLICATE, EARLY_CLOCK, NO_RATER, UNKNOWN_NOTE, UNKNOWN_VALUE, DumpRatings
+from hellofresh.core.errors import DataError, SourceError
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
+from tests.conftest import Cli
 
 QUARTER, KEY = Quarter(2026, 2), b"a secret"
 VOTERS = draw_voters(VotersWorld.make(120, 3), 300, 6_000, 3)
@@ -54,7 +47,6 @@ RATINGS = "ratings-00000.tsv"
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A small dump in three shards."""
     return write_dump(tmp_path / "dump", VOTERS, shards=3)
 
 
@@ -193,6 +185,7 @@ def test_a_writer_who_lists_its_notes_has_its_claimed_name_and_who_lists_another
         ("like it, is claimed twice", {"ours": own[:2], "0urs": others[:2]}),
         ("1 notes", {"ours": own[:1]}),
         ("not a number", {"ours": ["x", "1"]}),
+        ("not a number", {"ours": [str(2**63), "1"]}),
         ("must not have '<'", {"<b>": own[:2]}),
         ("no file of claimed notes", {}),
     ):
@@ -343,33 +336,21 @@ def test_both_spellings_of_columns_are_read(made: Path, tmp_path: Path) -> None:
     assert not report.warnings
 
 
-def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    command = ["collect", "ratings", "--quarter", "2026Q2", "--dump", str(made), "--jobs", "1"]
-    assert main(command) == 0
-    shown = capsys.readouterr().out
-    assert "Agreement with X's own statuses" in shown
-    assert "CoreModel (v1.1)" in shown
-    assert main([*command, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["notes"] == 120
-    assert (tmp_path / "data/bridging/2026Q2.parquet").is_file()
-    page = tmp_path / "writers.html"
-    assert main([*command, "--page", str(page)]) == 0
-    written = page.read_text()
+def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made: Path, place: Path, cli: Cli) -> None:
+    command = ["collect", "ratings", "--quarter", "2026Q2", "--dump", made, "--jobs", "1"]
+    shown = cli(*command)
+    assert "Agreement with X's own statuses" in shown and "CoreModel (v1.1)" in shown
+    assert cli.json(*command)["notes"] == 120
+    assert (place / "data/bridging/2026Q2.parquet").is_file()
+    cli(*command, "--page", "writers.html")
+    written = Path("writers.html").read_text()
     assert "default-src" in written and "Note writers, 2026Q2" in written and "People" in written
     assert not re.search(r"""(src|href)=["'](?!data:)""", written) and "<script" not in written
-    capsys.readouterr()
-    assert main([*command, "--page", str(tmp_path / "writers.txt")]) == 2
-    other = [*command[:3], "2027Q1", *command[4:]]
-    assert main([*other, "--page", str(tmp_path / "no.html")]) == HelloFreshError.exit_code
-    assert "no note of 2027Q1 is in the dump" in capsys.readouterr().err and not (tmp_path / "no.html").exists()
-    with pytest.raises(SystemExit):
-        main([*command, "--pending"])
-    assert "--pending goes with x-notes" in capsys.readouterr().err
-    assert main(command[:4]) == HelloFreshError.exit_code + 1
+    cli(*command, "--page", "writers.txt", code=2)
+    said = cli(*command[:3], "2027Q1", *command[4:], "--page", "no.html", code=1)
+    assert "no note of 2027Q1 is in the dump" in said and not Path("no.html").exists()
+    assert "--pending goes with x-notes" in cli(*command, "--pending", code=2)
+    cli(*command[:4], code=2)
 
 
 PROGRAM = """
@@ -386,7 +367,6 @@ for module, names in (
             time.sleep(0.1)
             return found
         setattr(module, name, slowly)
-from hellofresh.cli import main
 sys.exit(main())
 """
 
@@ -446,15 +426,10 @@ def test_a_note_of_2255_a_rating_of_2255_and_groups_of_nan_are_named_and_change_
         return [*lines[:9], "\t".join(cells), *lines[10:], "\t".join(unknown)]
 
     rewrite(made / RATINGS, late)
-    without = 0
-
-    def nan(line: str) -> str:
-        nonlocal without
-        cells = line.split("\t")
-        without += not cells[6]
-        return "\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]])
-
-    rewrite(made / "userEnrollment-00000.tsv", lambda lines: list(map(nan, lines)))
+    people = made / "userEnrollment-00000.tsv"
+    rows = [line.split("\t") for line in people.read_text("utf-8").splitlines()]
+    without = sum(not cells[6] for cells in rows)
+    rewrite(people, lambda _: ["\t".join([*cells[:6], cells[6] or "NaN", *cells[7:]]) for cells in rows])
     report = collected(made, tmp_path)
     assert (report.helpful_raters, pl.read_parquet(tmp_path / "b.parquet")["intercept"].to_list()) == before
     assert "1 ratings of a clock that is ahead do not say when the dump ends." in report.warnings

@@ -9,18 +9,18 @@ from importlib.resources import files
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS, REQUESTS
 from hellofresh.core.errors import SourceError
 from hellofresh.core.quarters import Quarter
+from tests.collectors.notes.conftest import UNDECIDED
+from tests.collectors.notes.conftest import run as collected
 
 QUARTER = Quarter(2026, 4)
-UNDECIDED = "NEEDS_MORE_RATINGS"
 DAY = 1_795_000_000_000  # in ms, in November 2026
 
 
 def run(folder, **more):
-    return collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=folder.parent / "work", **more)
+    return collected(folder, QUARTER, **more)
 
 
 def test_every_published_column_is_known_and_there_is_no_warning(dump):
@@ -118,8 +118,7 @@ def test_a_dump_without_a_list_of_files_that_seems_to_lack_a_shard_is_refused(du
     folder = dump.write()
     with pytest.raises(SourceError, match=error) if error else nullcontext():
         assert len(run(folder).candidates) == 500 - notes_gone - rows_gone
-    accepted = NotesSettings(accept_partial=True)
-    found = collect(QUARTER, NotesSource(folder), accepted, workdir=folder.parent / "work")
+    found = run(folder, accept_partial=True)
     assert len(found.candidates) == 500 - notes_gone - rows_gone
     assert found.parameters["accept_partial"] is True
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 import json
 import re
-import time
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from collectors.notes.dump_files import find_shards
 from collectors.notes.snapshot import DownloadPolicy, DumpRequest, DumpSnapshot, download
-from hellofresh.core.errors import HelloFreshError, SourceError, UsageError, WorkspaceError
+from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.files import sha256_file
+from hellofresh.core.net.lock import locked
+from tests.fakes import fails_with
+from tests.loopback import Reply
 
 DAY = date(2026, 7, 23)
 BASE = "2026/07/23"
@@ -33,21 +35,17 @@ def zipped(stem: str, size: int = 300_000) -> bytes:
     return content.getvalue()
 
 
-class Source(ThreadingHTTPServer):
+class Source:
     """The published layout on this machine; a script says what goes wrong at which request of a path."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, chat: Any) -> None:
+        self.chat, self.url, chat.behave = chat, chat.base_url, self.answer
         self.files: dict[str, bytes] = {}
         self.script: dict[str, list[str]] = defaultdict(list)
         self.always: dict[str, str] = {}
         self.asked: list[tuple[str, str, str]] = []
         self.sent: dict[str, int] = defaultdict(int)
         self.validator: tuple[str, str] | None = ("ETag", '"one"')
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def put(self, stem: str, shards: int = 1, day: str = BASE) -> None:
         for number in range(shards):
@@ -58,80 +56,46 @@ class Source(ThreadingHTTPServer):
         """Range and If-Range of the requests for a file, probes left out."""
         return [(span, rule) for path, span, rule in self.asked if path.endswith(name) and span != "bytes=0-0"]
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Source
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as the base class calls it
-        """Nothing: the tests look at `asked`."""
-
-    def do_GET(self) -> None:
-        span, rule = self.headers.get("Range", ""), self.headers.get("If-Range", "")
-        self.server.asked.append((self.path, span, rule))
-        probe = span == "bytes=0-0"
-        queue = self.server.script[self.path]
-        fault = "" if probe else queue.pop(0) if queue else self.server.always.get(self.path, "")
-        content = self.server.files.get(self.path)
-        if content is None or fault[:3].isdigit():
-            self.status(404 if content is None else int(fault[:3]), fault)
-            return
+    def answer(self, *_: Any) -> Reply:
+        path, headers = self.chat.paths[-1].removeprefix("/v1"), self.chat.headers[-1]
+        span, rule = headers.get("range", ""), headers.get("if-range", "")
+        self.asked.append((path, span, rule))
+        probe, queue, content = span == "bytes=0-0", self.script[path], self.files.get(path)
+        fault = "" if probe else queue.pop(0) if queue else self.always.get(path, "")
+        code, _, wait = fault.partition(":")
+        if content is None or code.isdigit():
+            return Reply(b"", 404 if content is None else int(code), {"Retry-After": wait} if wait else {})
         start = self.start(span, rule, fault)
         if start >= len(content):
-            self.status(416, "", f"bytes */{len(content)}")
-            return
-        self.send_response(206 if start or probe else 200)
-        if start or probe:
-            wrong = 7 if fault == "other-part" else 0
-            self.send_header("Content-Range", f"bytes {start + wrong}-{len(content) - 1}/{len(content)}")
-        self.body(content[start : 1 if probe else None], fault)
+            return Reply(b"", 416, {"Content-Range": f"bytes */{len(content)}"})
+        reply = self.part(content[start : 1 if probe else None], fault)
+        self.sent[path] += len(reply.body) if reply.cut_at is None else reply.cut_at
+        wrong = 7 if fault == "other-part" else 0
+        shown = {"Content-Range": f"bytes {start + wrong}-{len(content) - 1}/{len(content)}"} if start or probe else {}
+        return replace(reply, status=206 if shown else 200, headers=shown | dict([self.validator or ("X", "x")]))
 
     def start(self, span: str, rule: str, fault: str) -> int:
         match = re.fullmatch(r"bytes=([0-9]+)-[0-9]*", span)
-        same = not rule or (self.server.validator is not None and rule == self.server.validator[1])
+        same = not rule or (self.validator is not None and rule == self.validator[1])
         return int(match[1]) if match and same and fault != "ignore-range" else 0
 
-    def body(self, part: bytes, fault: str) -> None:
-        if self.server.validator:
-            self.send_header(*self.server.validator)
+    def part(self, part: bytes, fault: str) -> Reply:
         if fault == "short-length":
-            part = part[: len(part) // 2]
-        self.send_header("Content-Length", str(len(part) + (1000 if fault == "long-length" else 0)))
-        self.end_headers()
+            return Reply(part[: len(part) // 2])
+        if fault == "long-length":
+            return Reply(part + bytes(1000), cut_at=len(part))
         if fault == "damage":
-            part = part[:5000] + bytes([part[5000] ^ 255]) + part[5001:]
-        if fault.startswith("cut:"):
-            part = part[: int(fault[4:])]
-        pieces = [part[at : at + 2000] for at in range(0, len(part), 2000)] if fault == "slow" else [part]
-        for piece in pieces:
-            try:
-                self.wfile.write(piece)
-                self.server.sent[self.path] += len(piece)
-            except OSError:
-                break
-            if fault == "slow":
-                time.sleep(0.005)
-        self.close_connection = True
-
-    def status(self, code: int, fault: str, span: str = "") -> None:
-        self.send_response(code)
-        if ":" in fault:
-            self.send_header("Retry-After", fault.split(":", 1)[1])
-        if span:
-            self.send_header("Content-Range", span)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+            return Reply(part[:5000] + bytes([part[5000] ^ 255]) + part[5001:])
+        return Reply(part, cut_at=int(fault[4:]) if fault.startswith("cut:") else None)
 
 
 @pytest.fixture
-def source(serve: Callable[..., str]) -> Source:
-    """A source with a dump of one day."""
-    server = Source()
-    serve(server)
-    server.put("notes/notes", 3)
-    server.put("noteStatusHistory/noteStatusHistory")
-    server.put("noteRatings/ratings", 2)
-    server.put("userEnrollment/userEnrollment")
-    return server
+def source(chat: Any) -> Source:
+    found = Source(chat)
+    for stem, shards in (("notes/notes", 3), ("noteStatusHistory/noteStatusHistory", 1), ("noteRatings/ratings", 2)):
+        found.put(stem, shards)
+    found.put("userEnrollment/userEnrollment")
+    return found
 
 
 class Fetch:
@@ -160,7 +124,6 @@ class Fetch:
 
 @pytest.fixture
 def fetch(source: Source, tmp_path: Path) -> Fetch:
-    """The function that downloads."""
     return Fetch(source, tmp_path / "raw")
 
 
@@ -201,21 +164,18 @@ def test_a_table_that_is_smaller_than_in_the_dump_before_is_not_whole(
     for path in [path for path in source.files if gone and f"{BASE}/{gone}" in path]:
         del source.files[path]
     if missing is not None:
-        with pytest.raises(SourceError, match=f"the {missing}.* in the dump of 2026-07-22") as caught:
+        with fails_with("missing-shard", f"the {missing}.* in the dump of 2026-07-22"):
             fetch(ratings=True)
-        assert caught.value.code == "missing-shard"
         assert not (fetch.folder / str(DAY) / "manifest.json").exists()
     assert len(fetch(ratings=True, partial=missing is not None).files) == (7 if missing is None else 6)
     assert fetch(day=older, ratings=True).skipped
 
 
 def test_a_second_run_asks_for_nothing(fetch: Fetch, source: Source) -> None:
-    first = fetch()
-    asked = len(source.asked)
+    first, asked = fetch(), len(source.asked)
     second = fetch()
     assert second.skipped and not first.skipped
-    assert second.files == first.files
-    assert len(source.asked) == asked
+    assert (second.files, len(source.asked)) == (first.files, asked)
 
 
 def test_ratings_asked_for_later_are_added(fetch: Fetch, source: Source) -> None:
@@ -229,20 +189,12 @@ def test_ratings_asked_for_later_are_added(fetch: Fetch, source: Source) -> None
     assert fetch(ratings=False).skipped
 
 
-def test_the_newest_day_is_found_walking_back(fetch: Fetch, source: Source) -> None:
+def test_the_newest_day_is_found_walking_back_and_a_named_one_must_be_there(fetch: Fetch, source: Source) -> None:
     assert fetch(day=None, today=date(2026, 8, 6)).day == DAY
-    with pytest.raises(SourceError) as caught:
+    with fails_with("no-dump", "2026-08-07 nor of the 14 days before"):
         fetch(day=None, today=date(2026, 8, 7))
-    assert "2026-08-07 nor of the 14 days before" in str(caught.value)
-    assert caught.value.code == "no-dump"
-
-
-def test_a_day_that_has_only_begun_to_appear_is_passed_over(fetch: Fetch, source: Source) -> None:
-    source.put("notes/notes", 1, day="2026/07/24")
+    source.put("notes/notes", 1, day="2026/07/24")  # it has only begun to appear
     assert fetch(day=None, today=date(2026, 7, 24)).day == DAY
-
-
-def test_a_named_day_must_be_there(fetch: Fetch) -> None:
     with pytest.raises(SourceError, match="2026-07-22"):
         fetch(day=date(2026, 7, 22))
 
@@ -292,16 +244,17 @@ def test_another_version_of_the_file_is_fetched_from_its_beginning(fetch: Fetch,
     assert_whole(fetch(), source)
 
 
-def test_the_wait_is_what_the_server_asks_for_and_grows_where_it_does_not(fetch: Fetch, source: Source) -> None:
-    source.script[f"/{BASE}/notes/notes-00000.zip"] = ["429:7", "503", "503", "503:1"]
-    fetch()
-    assert fetch.waits == [7, 2, 4, 8]
-
-
-def test_a_wait_longer_than_allowed_ends_the_download_and_says_so(fetch: Fetch, source: Source) -> None:
-    source.script[f"/{BASE}/notes/notes-00000.zip"] = ["429:3600"]
+def test_the_wait_is_what_the_server_asks_for_up_to_a_limit_and_grows_where_it_does_not(
+    fetch: Fetch, source: Source
+) -> None:
+    path = f"/{BASE}/notes/notes-00000.zip"
+    source.script[path] = ["429:3600"]
     with pytest.raises(SourceError, match="asks to wait 3600 s"):
         fetch(longest_wait_s=60)
+    fetch.waits.clear()
+    source.script[path] = ["429:7", "503", "503", "503:1"]
+    fetch()
+    assert fetch.waits == [7, 2, 4, 8]
 
 
 @pytest.mark.parametrize(
@@ -311,6 +264,7 @@ def test_a_wait_longer_than_allowed_ends_the_download_and_says_so(fetch: Fetch, 
         ("short-length", 2, "bad-zip"),
         ("damage", 2, "bad-zip"),
         ("cut:0", 6, "download-failed"),
+        ("403", 1, "download-refused"),
     ],
 )
 def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
@@ -318,7 +272,7 @@ def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
 ) -> None:
     path = f"/{BASE}/notes/notes-00001.zip"
     source.always[path] = fault
-    with pytest.raises(SourceError, check=lambda error: error.code == code):
+    with fails_with(code):
         fetch()
     assert len(source.requests("notes-00001.zip")) == times
     place = fetch.folder / str(DAY)
@@ -328,16 +282,9 @@ def test_a_server_that_never_gets_better_is_given_up_and_nothing_looks_whole(
     assert_whole(fetch(), source)
 
 
-def test_a_refusal_is_not_asked_again(fetch: Fetch, source: Source) -> None:
-    source.always[f"/{BASE}/notes/notes-00000.zip"] = "403"
-    with pytest.raises(SourceError) as caught:
-        fetch()
-    assert (caught.value.code, len(source.requests("notes-00000.zip"))) == ("download-refused", 1)
-
-
 def test_a_gap_in_the_shards_stops_and_loses_nothing_in_silence(fetch: Fetch, source: Source) -> None:
     del source.files[f"/{BASE}/notes/notes-00001.zip"]
-    with pytest.raises(SourceError, check=lambda error: error.code == "missing-shard"):
+    with fails_with("missing-shard"):
         fetch()
 
 
@@ -348,7 +295,7 @@ def test_ratings_that_came_in_part_are_neither_read_nor_listed(fetch: Fetch, sou
     snapshot = fetch()
     assert not any("noteRatings" in item.name for item in snapshot.files)
     assert (snapshot.folder / "noteRatings" / "ratings-00000.zip").is_file()
-    with pytest.raises(SourceError, check=lambda error: error.code == "unfinished-download"):
+    with fails_with("unfinished-download"):
         find_shards(snapshot.folder, "ratings", "noteRatings")
     source.always.clear()
     assert_whole(fetch(ratings=True), source, ratings=True)
@@ -362,15 +309,8 @@ def test_a_file_that_changed_its_size_is_noticed_and_fetched_again(fetch: Fetch,
 
 
 def test_two_processes_do_not_fetch_the_same_dump_at_once(fetch: Fetch) -> None:
-    import fcntl
-
-    place = fetch.folder / str(DAY)
-    place.mkdir(parents=True)
-    with (place / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(WorkspaceError) as caught:
-            fetch()
-    assert caught.value.code == "busy"
+    with locked(fetch.folder / str(DAY) / ".lock", what="fetching this dump"), fails_with("busy"):
+        fetch()
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x/y", "x.org", "https://x y"])
@@ -381,5 +321,5 @@ def test_a_base_url_must_be_one(url: str) -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_message(source: Source, tmp_path: Path) -> None:
     (tmp_path / "raw").write_text("a file")
-    with pytest.raises(HelloFreshError, check=lambda error: error.code == "unwritable"):
+    with fails_with("unwritable"):
         Fetch(source, tmp_path / "raw")()

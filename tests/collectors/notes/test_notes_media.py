@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect, with_pictures
+from collectors.notes import with_pictures
 from collectors.notes.posts.base import ServiceReply
 from collectors.notes.posts.local import LocalPosts
 from collectors.notes.posts.services import SERVICES
-from hellofresh.cli import main
 from hellofresh.core.files import read_jsonl, sha256_text
-from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache
-from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
+from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
 from hellofresh.tasks.x_notes import IllustratedNote
+from tests.collectors.notes.conftest import run
+from tests.conftest import Cli
+from tests.fakes import dropped
 
-QUARTER = Quarter(2023, 2)
 TASK = get_task("x-notes-media")
 PHOTO = {"type": "photo", "media_url_https": "https://pbs.example/1.jpg", "ext_alt_text": "A tower &amp; a bird"}
 FILM = {
@@ -58,14 +58,6 @@ def mixed(dump: Any) -> Any:
     return dump
 
 
-def run(dump: Any, *, illustrated: bool, **more: Any) -> Collection:
-    folder = dump.write()
-    settings = NotesSettings()
-    return collect(
-        QUARTER, NotesSource(folder), settings, workdir=folder.parent / "work", illustrated=illustrated, **more
-    )
-
-
 def notes(samples: list[Sample]) -> list[int]:
     return sorted(int(sample.id.partition("-")[2]) for sample in samples)
 
@@ -77,8 +69,7 @@ def test_every_note_is_of_one_task_or_none_and_both_count_all_of_them(mixed: Any
     for found in (plain, illustrated):
         assert found.funnel.rows_in == 12
         assert sum(drop.count for drop in found.funnel.drops) + found.funnel.total_kept == 12
-    dropped = {drop.reason: drop.count for drop in illustrated.funnel.drops if drop.count}
-    assert dropped == {"not-english": 1, "no-media": 5, "unknown-media": 1, "quoted-media": 1}
+    assert dropped(illustrated) == {"not-english": 1, "no-media": 5, "unknown-media": 1, "quoted-media": 1}
     assert {"no-media", "unknown-media"}.isdisjoint(drop.reason for drop in plain.funnel.drops)
 
 
@@ -120,36 +111,19 @@ def test_a_model_that_does_not_see_reads_what_is_shown_and_the_prompts_are_those
     assert load_prompt_set("x-notes-media", "zero-shot").prompts == load_prompt_set("x-notes", "zero-shot").prompts
 
 
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [
-        (
-            "api-v2",
-            {
-                "data": [{"id": "20", "text": "T", "created_at": "2022-12-06T05:31:41Z",
-                          "attachments": {"media_keys": ["3_1", "7_2", "16_3"]}}],
-                "includes": {"media": [
-                    {"media_key": "16_3", "type": "animated_gif", "preview_image_url": "https://pbs.example/3.jpg"},
-                    {"media_key": "3_1", "type": "photo", "url": "https://pbs.example/1.jpg",
-                     "alt_text": "A tower & a bird"},
-                    {"media_key": "7_2", "type": "video", "preview_image_url": "https://pbs.example/2.jpg"},
-                    {"media_key": "3_9", "type": "photo", "url": "https://pbs.example/of-another-post.jpg"},
-                ]},
-            },
-        ),
-    ],
-)  # fmt: skip
-def test_every_service_names_the_same_pictures_and_its_stored_answer_does_too(service: str, body: Any) -> None:
-    answer = SERVICES[service].read(["20"], ServiceReply(200, json.dumps(body).encode()))["20"]
+def test_the_api_names_the_pictures_of_a_post_and_its_stored_answer_does_too() -> None:
+    media = [
+        {"media_key": "16_3", "type": "animated_gif", "preview_image_url": "https://pbs.example/3.jpg"},
+        {"media_key": "3_1", "type": "photo", "url": "https://pbs.example/1.jpg", "alt_text": "A tower & a bird"},
+        {"media_key": "7_2", "type": "video", "preview_image_url": "https://pbs.example/2.jpg"},
+        {"media_key": "3_9", "type": "photo", "url": "https://pbs.example/of-another-post.jpg"},
+    ]
+    row = {"id": "20", "text": "T", "created_at": "2022-12-06T05:31:41Z"}
+    row["attachments"] = {"media_keys": ["3_1", "7_2", "16_3"]}  # type: ignore[assignment]
+    reply = ServiceReply(200, json.dumps({"data": [row], "includes": {"media": media}}).encode())
+    answer = SERVICES["api-v2"].read(["20"], reply)["20"]
     assert answer.post.pictures == MEDIA and answer.post.media
-    assert SERVICES[service].read(["20"], answer.kept)["20"].post.pictures == MEDIA
-
-
-def test_a_file_names_pictures_too(tmp_path: Path) -> None:
-    post = {"id_str": "22", "text": "T", "created_at": "2022-12-06T05:31:41Z", "mediaDetails": [PHOTO, FILM, GIF]}
-    path = tmp_path / "posts.jsonl"
-    path.write_text(json.dumps(post) + "\n")
-    assert LocalPosts(path).find({"22"})["22"].pictures == MEDIA
+    assert SERVICES["api-v2"].read(["20"], answer.kept)["20"].post.pictures == MEDIA
 
 
 @pytest.mark.parametrize(
@@ -166,11 +140,16 @@ def test_a_file_names_pictures_too(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_media_that_are_not_understood_are_left_out_and_never_break_a_post(tmp_path: Path, entry: Any) -> None:
-    post = {"id_str": "22", "text": "T", "created_at": "2022-12-06T05:31:41Z", "mediaDetails": [entry, PHOTO]}
+    post = {
+        "id_str": "22",
+        "text": "T",
+        "created_at": "2022-12-06T05:31:41Z",
+        "mediaDetails": [entry, PHOTO, FILM, GIF],
+    }
     path = tmp_path / "posts.jsonl"
     path.write_text(json.dumps(post) + "\n")
     found = LocalPosts(path).find({"22"})["22"]
-    assert found.media and found.pictures == MEDIA[:1]
+    assert found.media and found.pictures == MEDIA
 
 
 def test_fetched_pictures_are_named_by_hash_and_the_account_says_how_many(mixed: Any, tmp_path: Path) -> None:
@@ -187,36 +166,32 @@ def test_fetched_pictures_are_named_by_hash_and_the_account_says_how_many(mixed:
 
 
 def test_a_release_publishes_hashes_only_and_who_has_the_posts_has_the_samples_again(
-    mixed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    mixed: Any, place: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     pillow = pytest.importorskip("PIL.Image")
-    folder, owner, reader = mixed.write(), tmp_path / "owner", tmp_path / "reader"
+    where, owner, reader = ("--quarter", "2023Q2", "--dump", mixed.write()), place / "data", place / "reader"
     sink = BytesIO()
     pillow.new("RGB", (8, 8), (9, 8, 7)).save(sink, "PNG")
     with PictureCache(owner / "pictures") as cache:
         cache.add(MEDIA[0].address, sink.getvalue(), Image("image/jpeg", sha256_text("x"), 1, 1, b"x"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
-    assert main(["collect", "x-notes-media", "--quarter", "2023Q2", "--dump", str(folder)]) == 0
-    assert main(["release", "build", "--quarter", "2023Q2"]) == 0
-    place = owner / "releases" / "2023Q2" / "x-notes-media"
-    public = (place / "samples.jsonl").read_text()
-    assert not any(part in public for part in ("pbs.example", "tower", "bird", "metres"))
-    row = next(iter(read_jsonl(place / "samples.jsonl")))
+    cli("collect", "x-notes-media", *where)
+    cli("release", "build", *where[:2])
+    samples = owner / "releases" / "2023Q2" / "x-notes-media" / "samples.jsonl"
+    assert not any(part in samples.read_text() for part in ("pbs.example", "tower", "bird", "metres"))
+    row = next(iter(read_jsonl(samples)))
     assert row["media"][0] == {  # type: ignore[index]
         "kind": "photo", "address_sha256": sha256_text(MEDIA[0].address),
         "description_sha256": sha256_text("A tower & a bird"), "sha256": "", "bytes": 0,
     }  # fmt: skip
     files = [path for path in owner.rglob("*") if path.is_file() and "pictures" not in path.parts]
     assert not [path for path in files if sink.getvalue() in path.read_bytes()]
-    assert main(["release", "publish"]) == 0
+    cli("release", "publish")
     shutil.copytree(owner / "releases", reader / "releases")
     monkeypatch.setenv("HELLOFRESH_DATA", str(reader))
-    assert main(["hydrate", "--quarter", "2023Q2", "--dump", str(folder), "--task", "x-notes-media"]) == 0
-    private = owner / "private" / "2023Q2" / "x-notes-media" / "samples.jsonl"
-    assert (reader / "hydrated" / "2023Q2" / "x-notes-media" / "samples.jsonl").read_bytes() == private.read_bytes()
+    cli("hydrate", *where, "--task", "x-notes-media")
+    path = "2023Q2/x-notes-media/samples.jsonl"
+    assert (reader / "hydrated" / path).read_bytes() == (owner / "private" / path).read_bytes()
     monkeypatch.setenv("HELLOFRESH_DATA", str(owner))
-    assert main(["release", "takedown", str(row["id"]), "--reason", "The post is gone."]) == 0
+    cli("release", "takedown", row["id"], "--reason", "The post is gone.")
     with PictureCache(owner / "pictures") as cache:
         assert cache.find(MEDIA[0]) is None
-    capsys.readouterr()

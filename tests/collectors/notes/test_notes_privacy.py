@@ -7,13 +7,10 @@ from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.tables import ENROLLMENT, HISTORY, NOTES, RATINGS
-from hellofresh.cli import main
 from hellofresh.core.errors import SourceError
-from hellofresh.core.quarters import Quarter
+from tests.collectors.notes.conftest import run
 
-QUARTER = Quarter(2023, 2)
 PLANT = "F00DCAFE" * 8
 MEANT = {"noteId", "createdAtMillis", "tweetId", "summary", "currentStatus", "lockedStatus"}
 """Columns whose content is checked or is the sample itself; every other one may hold anything."""
@@ -35,27 +32,20 @@ def planted(dump: Any) -> Path:
 
 
 def test_planted_participants_are_in_no_file_of_a_release_its_private_side_or_a_filled_in_copy(
-    twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    twelve: Any, place: Path, cli: Any
 ) -> None:
-    folder = planted(twelve)
-    data = tmp_path / "data"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(data))
-    for command in (
-        ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder)],
-        ["release", "build", "--quarter", "2023Q2"],
-        ["hydrate", "--quarter", "2023Q2", "--dump", str(folder)],
-        ["evaluate", "--quarter", "2023Q2", "--task", "x-notes", "--model", "always-yes"],
-        ["score", "--quarter", "2023Q2"],
-        ["board", "build"],
-    ):
-        assert main(command) == 0
+    folder, data, quarter = planted(twelve), place / "data", ("--quarter", "2023Q2")
+    cli.secrets.add(PLANT)
+    cli("collect", "x-notes", *quarter, "--dump", folder)
+    cli("release", "build", *quarter)
+    cli("hydrate", *quarter, "--dump", folder)
+    cli("evaluate", *quarter, "--task", "x-notes", "--model", "always-yes")
+    cli("score", *quarter)
+    cli("board", "build")
     files = {path.relative_to(data).as_posix(): path.read_bytes() for path in data.rglob("*") if path.is_file()}
     stages = {"candidates", "releases", "private", "hydrated", "runs", "board"}
     assert {name.split("/")[0] for name in files} >= stages
     assert [name for name, content in files.items() if PLANT.encode() in content] == []
-    assert PLANT not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("column", ["noteId", "createdAtMillis", "tweetId", "lockedStatus"])
@@ -64,18 +54,17 @@ def test_planted_participants_are_in_no_message_and_in_no_rejected_line(
 ) -> None:
     stem = HISTORY.stem if column == "lockedStatus" else NOTES.stem
     twelve.rows[stem][4][column] = PLANT
-    work = tmp_path / "work"
     with pytest.raises(SourceError) as caught:
-        collect(QUARTER, NotesSource(planted(twelve)), NotesSettings(), workdir=work)
+        run(planted(twelve))
     assert PLANT not in str(caught.value)
-    assert not any(PLANT.encode() in path.read_bytes() for path in work.rglob("*") if path.is_file())
+    assert not any(PLANT.encode() in path.read_bytes() for path in (tmp_path / "work").rglob("*") if path.is_file())
 
 
 def test_short_participant_ids_are_masked_by_their_column(twelve: Any, tmp_path: Path) -> None:
     row = twelve.rows[NOTES.stem][4]
     row |= {"noteAuthorParticipantId": "short-name", "noteId": "x", "believable": "kept"}
     with pytest.raises(SourceError):
-        collect(QUARTER, NotesSource(twelve.write()), NotesSettings(), workdir=tmp_path / "work")
+        run(twelve)
     written = (tmp_path / "work" / "rejects-notes.tsv").read_text(encoding="utf-8")
     assert "short-name" not in written
     assert "kept" in written

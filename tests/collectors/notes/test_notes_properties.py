@@ -12,17 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.lines import check_lines, line_blocks
 from collectors.notes.tables import HISTORY, NOTES, RATINGS, TableReader, WantedColumns
-from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
 from hellofresh.tasks.samples import to_json
-
-
-def run(folder: Path) -> Collection:
-    with tempfile.TemporaryDirectory() as work:
-        return collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(), workdir=Path(work))
+from tests.collectors.notes.conftest import run
 
 
 def outcome(collection: Collection) -> Any:

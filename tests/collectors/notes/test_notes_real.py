@@ -15,7 +15,7 @@ import pytest
 from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
 from collectors.notes.texts import is_foreign
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.candidates import Collection
+from tests.fakes import dropped
 
 pytestmark = pytest.mark.integration
 
@@ -33,10 +33,6 @@ def old(shared_data: Path) -> Path:
 @pytest.fixture(scope="module")
 def recent(shared_data: Path) -> Path:
     return shared_data / "x" / "dump-2024-11-06"
-
-
-def drops(collection: Collection) -> dict[str, int]:
-    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
 
 
 FUNNELS = {
@@ -61,7 +57,7 @@ FOREIGN_LETTERS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\u00c0-\u00ff]")
 @pytest.mark.parametrize("name", FUNNELS)
 def test_the_funnel_of_a_real_quarter(old: Path, tmp_path: Path, name: str) -> None:
     collection = collect(Quarter.parse(name), NotesSource(old), NotesSettings(), workdir=tmp_path)
-    assert (collection.funnel.rows_in, drops(collection)) == (2249, FUNNELS[name])
+    assert (collection.funnel.rows_in, dropped(collection)) == (2249, FUNNELS[name])
     assert collection.funnel.kept == KEPT[name]
     assert collection.warnings == []
 
@@ -92,7 +88,7 @@ def test_three_quarters_are_what_plain_python_finds(old: Path, tmp_path: Path) -
 def test_no_note_of_2024_is_locked_yet(recent: Path, old: Path, tmp_path: Path) -> None:
     source = NotesSource(recent, old / "posts.jsonl")
     collection = collect(Quarter(2024, 4), source, NotesSettings(), workdir=tmp_path)
-    assert drops(collection) == {"not-locked": 3637}
+    assert dropped(collection) == {"not-locked": 3637}
     assert collection.warnings == [
         "notes-00000.tsv: without the columns isCollaborativeNote.",
         "ratings-00000.tsv: without the columns ratingSourceBucketed, suggestion, suggestionId.",
@@ -121,7 +117,7 @@ def test_current_labels_and_votes_of_2024_are_what_plain_python_finds(recent: Pa
         item.sample.id: (item.label.label, item.label.facts["ratings"]) for item in collection.candidates
     } == expected
     unnamed = sum(current[note].startswith("CURRENTLY") and row["tweetId"] == "NA" for note, row in notes.items())
-    assert drops(collection).get("no-post", 0) == unnamed
+    assert dropped(collection).get("no-post", 0) == unnamed
 
 
 def test_notes_in_many_languages_are_told_from_english_ones(recent: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.sample import write_notes_dump
 from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.releases.candidates import Collection
+from tests.fakes import dropped
 
 QUARTERS = ("2026Q2", "2026Q3")
 CLASSES = {"helpful": 1, "not-helpful": 0}
@@ -44,22 +45,16 @@ def collected(request: Any, rendered: Path, tmp_path_factory: pytest.TempPathFac
 
 def reason(post: AuthoredPost, note: AuthoredNote, quarter: str) -> str:
     """Why the note should be dropped, from what is written; empty if it should be kept."""
-    media = {"none": "", "quoted-photo": "quoted-media"}.get(post.media, "media")
-    return next(
-        filter(
-            None,
-            (
-                "" if parse_utc(note.at) in Quarter.parse(quarter) else "other-quarter",
-                "" if note.locked else "not-locked",
-                "" if note.status in CLASSES else "needs-more-ratings",
-                post.state if post.state not in ("ok", "truncated") else "",
-                "" if post.lang == "en" else "not-english",
-                media,
-                "truncated" if post.state == "truncated" else "",
-            ),
-        ),
-        "",
+    found = (
+        "" if parse_utc(note.at) in Quarter.parse(quarter) else "other-quarter",
+        "" if note.locked else "not-locked",
+        "" if note.status in CLASSES else "needs-more-ratings",
+        post.state if post.state not in ("ok", "truncated") else "",
+        "" if post.lang == "en" else "not-english",
+        {"none": "", "quoted-photo": "quoted-media"}.get(post.media, "media"),
+        "truncated" if post.state == "truncated" else "",
     )
+    return next(filter(None, found), "")
 
 
 def one_line(text: str) -> str:
@@ -94,5 +89,5 @@ def test_what_is_dropped_is_dropped_for_the_written_reason(
 ) -> None:
     quarter, collection = collected
     expected = Counter(why for post, note in written if (why := reason(post, note, quarter)))
-    assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == expected
+    assert dropped(collection) == expected
     assert collection.warnings == []

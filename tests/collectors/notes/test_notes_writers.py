@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.labels import AI_STATES
 from collectors.notes.tables import ENROLLMENT, NOTES
 from hellofresh.core.errors import SourceError
-from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
+from tests.collectors.notes.conftest import run
+from tests.fakes import dropped
 
 STATES = {"person": "earnedIn", "newcomer": "newUser", **{state: state for state in AI_STATES}}
-
-
-def run(folder: Path, **settings: Any) -> Collection:
-    return collect(Quarter(2023, 2), NotesSource(folder), NotesSettings(**settings), workdir=folder.parent / "work")
 
 
 def enrolled(dump: Any, states: dict[str, str]) -> Path:
@@ -61,7 +56,7 @@ def test_every_note_says_whether_a_machine_wrote_it(written: Any) -> None:
 def test_human_only_leaves_out_what_machines_had_a_part_in_and_counts_it(written: Any) -> None:
     collection = run(enrolled(written, STATES), human_only=True)
     assert sorted(flags(collection)) == ["1", "2", "6"]
-    assert Counter({drop.reason: drop.count for drop in collection.funnel.drops})["ai-writer"] == 4
+    assert dropped(collection) == {"ai-writer": 4}
     assert collection.parameters["human_only"] is True
 
 

@@ -17,7 +17,7 @@ from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostSta
 from collectors.notes.posts.local import LocalPosts
 from collectors.notes.posts.services import SERVICES
 
-ID = "1600000000000000000"
+API_V2, ID = SERVICES["api-v2"], "1600000000000000000"
 QUOTED = "1500000000000000000"
 DATE = datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC)
 NOTE_WORDS = "Readers added this context"
@@ -25,115 +25,69 @@ NOTE_WORDS = "Readers added this context"
 API = {"id": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
 
 
-def read(service: str, body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, PostAnswer]:
+def read(body: Any, status: int = 200, ids: Sequence[str] = (ID,)) -> dict[str, PostAnswer]:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return dict(SERVICES[service].read(ids, ServiceReply(status, content)))
-
-
-def post(service: str, body: Any, status: int = 200) -> FoundPost:
-    return read(service, body, status)[ID].post
+    return dict(API_V2.read(ids, ServiceReply(status, content)))
 
 
 def api(**changes: Any) -> dict[str, Any]:
     return {"data": [API | changes]}
 
 
-WHOLE = FoundPost(ID, text="Ice & water.", language="en", date=DATE)
-
-
-@pytest.mark.parametrize(("service", "body"), [("api-v2", api())])
-def test_a_service_tells_a_plain_post(service: str, body: Any) -> None:
-    found = post(service, body)
-    assert found.date is not None and found.date.replace(microsecond=0) == DATE
-    assert (found.text, found.language, found.status(("en",))) == (WHOLE.text, WHOLE.language, PostStatus.OK)
-
-
-MEDIA = {
-    "api-v2": (
-        api(attachments={"media_keys": ["3_1"]}),
-        api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
-        | {"includes": {"tweets": [{"id": QUOTED, "text": "x", "attachments": {"media_keys": ["16_1"]}}]}},
-    ),
-}
+def gone(kind: str, detail: str = "", key: str = "value") -> dict[str, Any]:
+    return {"errors": [{key: ID, "parameter": "ids", "type": f"https://x/{kind}", "detail": detail}]}
 
 
 QUOTES = api(referenced_tweets=[{"type": "quoted", "id": QUOTED}])
+SHOWN = {"id": QUOTED, "text": "x", "attachments": {"media_keys": ["16_1"]}}
 GONE_QUOTE = {"resource_id": QUOTED, "parameter": "referenced_tweets.id", "type": "https://x/resource-not-found"}
-CARD = {"name": "summary", "binding_values": {"thumbnail_image": {"type": "IMAGE"}}}
-
-
-@pytest.mark.parametrize(
-    ("service", "body", "status"),
-    [
-        *((service, own, PostStatus.MEDIA) for service, (own, _) in MEDIA.items()),
-        *((service, quoted, PostStatus.QUOTED_MEDIA) for service, (_, quoted) in MEDIA.items()),
-        ("api-v2", api(attachments={"poll_ids": ["1"]}), PostStatus.OK),
-        ("api-v2", QUOTES, PostStatus.TRUNCATED),  # the quoted post is not shown
-        ("api-v2", QUOTES | {"errors": [GONE_QUOTE]}, PostStatus.OK),  # one that is gone shows no media
-        (
-            "api-v2",
-            api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}]),
-            PostStatus.TRUNCATED,
-        ),
-    ],
-)
-def test_an_answer_tells_media_and_what_is_missing(service: str, body: Any, status: PostStatus) -> None:
-    assert post(service, body).status(("en",)) is status
-
-
-@pytest.mark.parametrize(
-    ("service", "body"),
-    [
-        ("api-v2", api(text="Ice ...", note_tweet={"text": "Ice &amp; water."})),
-    ],
-)
-def test_the_whole_text_is_taken_where_it_is_given(service: str, body: Any) -> None:
-    found = post(service, body)
-    assert (found.text, found.truncated) == ("Ice & water.", False)
-
-
-GONE = [
-    ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/resource-not-found"}]}, PostStatus.DELETED),
-    (
-        "api-v2",
-        200,
-        {"errors": [{"resource_id": ID, "parameter": "ids", "type": "https://x/not-authorized-for-resource"}]},
-        PostStatus.PROTECTED,
-    ),
-    (
-        "api-v2",
-        200,
-        {"errors": [{"value": ID, "type": "https://x/resource-not-found", "detail": "User has been suspended: [1]."}]},
-        PostStatus.SUSPENDED,
-    ),
+RETWEET = api(text="RT @a: Ice …", referenced_tweets=[{"type": "retweeted", "id": QUOTED}])
+ANSWERS = [
+    (api(), PostStatus.OK),
+    (api(text="Ice ...", note_tweet={"text": "Ice &amp; water."}), PostStatus.OK),
+    (api(attachments={"media_keys": ["3_1"]}), PostStatus.MEDIA),
+    (QUOTES | {"includes": {"tweets": [SHOWN]}}, PostStatus.QUOTED_MEDIA),
+    (api(attachments={"poll_ids": ["1"]}), PostStatus.OK),
+    (QUOTES, PostStatus.TRUNCATED),  # the quoted post is not shown
+    (QUOTES | {"errors": [GONE_QUOTE]}, PostStatus.OK),  # one that is gone shows no media
+    (RETWEET, PostStatus.TRUNCATED),
+    (gone("resource-not-found"), PostStatus.DELETED),
+    (gone("not-authorized-for-resource", key="resource_id"), PostStatus.PROTECTED),
+    (gone("resource-not-found", "User has been suspended: [1]."), PostStatus.SUSPENDED),
 ]
 
 
-@pytest.mark.parametrize(("service", "status", "body", "expected"), GONE)
-def test_a_post_that_is_gone_says_why(service: str, status: int, body: Any, expected: PostStatus) -> None:
-    assert post(service, body, status) == FoundPost(ID, expected)
+@pytest.mark.parametrize(("body", "status"), ANSWERS)
+def test_an_answer_says_what_is_there_or_why_it_is_gone_and_what_is_kept_of_it_reads_the_same(
+    body: Any, status: PostStatus
+) -> None:
+    answer = read(body)[ID]
+    assert answer.post.status(("en",)) is status
+    if body is not RETWEET and "data" in body:
+        assert (answer.post.text, answer.post.language, answer.post.date) == ("Ice & water.", "en", DATE)
+    if "data" not in body:
+        assert answer.post == FoundPost(ID, status)
+    assert API_V2.read([ID], answer.kept)[ID] == answer
 
 
 BAD = [
-    ("api-v2", 200, b"<html>"), ("api-v2", 200, b"[]"), ("api-v2", 200, b""), ("api-v2", 200, b"[" * 100_000),
-    ("api-v2", 200, api(text=1)), ("api-v2", 200, api(created_at="yesterday")), ("api-v2", 301, {}),
-    ("api-v2", 200, b'{"a":NaN}'), ("api-v2", 200, {}),
-    ("api-v2", 400, {"errors": [{"message": "Invalid"}]}), ("api-v2", 200, {"data": {}}),
-    ("api-v2", 200, {"data": []}), ("api-v2", 200, {"errors": [{"value": ID, "type": "https://x/something-new"}]}),
-    ("api-v2", 200, {"errors": [{"value": ID, "parameter": "referenced_tweets.id", "type": "/resource-not-found"}]}),
+    (200, b"<html>"), (200, b"[]"), (200, b""), (200, b"[" * 100_000), (200, api(text=1)), (301, {}), (200, {}),
+    (200, api(created_at="yesterday")), (200, b'{"a":NaN}'), (400, {"errors": [{"message": "Invalid"}]}),
+    (200, {"data": {}}), (200, {"data": []}), (200, gone("something-new")),
+    (200, {"errors": [{"value": ID, "parameter": "referenced_tweets.id", "type": "/resource-not-found"}]}),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("service", "status", "body"), BAD)
-def test_an_answer_that_says_nothing_is_a_failure_and_no_fact(service: str, status: int, body: Any) -> None:
+@pytest.mark.parametrize(("status", "body"), BAD)
+def test_an_answer_that_says_nothing_is_a_failure_and_no_fact(status: int, body: Any) -> None:
     with pytest.raises(BadReply) as caught:
-        read(service, body, status)
+        read(body, status)
     assert "somebody" not in str(caught.value)
 
 
 def test_one_bad_post_does_not_cost_the_others_of_its_batch() -> None:
     body = {"data": [API, {"id": QUOTED, "text": 7}, {"id": "30", "text": "older than ids with times"}]}
-    assert read("api-v2", body, ids=(ID, QUOTED, "30")).keys() == {ID}
+    assert read(body, ids=(ID, QUOTED, "30")).keys() == {ID}
 
 
 def noted(value: dict[str, Any]) -> dict[str, Any]:
@@ -148,23 +102,11 @@ def noted(value: dict[str, Any]) -> dict[str, Any]:
     return {key: noted(item) if isinstance(item, dict) else item for key, item in value.items()} | planted
 
 
-@pytest.mark.parametrize(("service", "body"), [("api-v2", {"data": [noted(API)]})])
-def test_the_shown_note_is_neither_read_nor_kept(service: str, body: dict[str, Any]) -> None:
-    answer = read(service, noted(body))[ID]
+def test_the_shown_note_is_neither_read_nor_kept() -> None:
+    answer = read(noted({"data": [noted(API)]}))[ID]
     assert NOTE_WORDS not in str(answer.post)
     assert NOTE_WORDS.encode() not in answer.kept.body
     assert b"irdwatch" not in answer.kept.body
-
-
-@pytest.mark.parametrize(
-    ("service", "status", "body"),
-    [(service, 200, body) for service, pair in MEDIA.items() for body in pair]
-    + [(service, status, body) for service, status, body, _ in GONE],
-)
-def test_what_is_kept_of_an_answer_reads_the_same_again(service: str, status: int, body: Any) -> None:
-    answer = read(service, body, status)[ID]
-    again = SERVICES[service].read([ID], answer.kept)[ID]
-    assert again == answer
 
 
 @given(st.sets(st.sampled_from([str(1_600_000_000_000_000_000 + k) for k in range(8)]), min_size=1))
@@ -174,10 +116,10 @@ def test_a_batch_is_what_its_posts_are_one_by_one(ids: set[str]) -> None:
         {"value": key, "parameter": "ids", "type": "/resource-not-found"} for key in sorted(ids) if not int(key) % 2
     ]
     body = {"data": rows, "errors": errors}
-    together = read("api-v2", body, ids=sorted(ids))
+    together = read(body, ids=sorted(ids))
     assert together.keys() == ids
     for key, answer in together.items():
-        assert SERVICES["api-v2"].read([key], answer.kept)[key] == answer
+        assert API_V2.read([key], answer.kept)[key] == answer
         assert all(other.encode() not in answer.kept.body for other in ids - {key})
 
 
@@ -189,7 +131,7 @@ def test_both_spellings_of_a_date_are_the_same_time() -> None:
 
 
 def test_requests_ask_for_what_the_reader_needs() -> None:
-    _, query = SERVICES["api-v2"].request([ID, QUOTED])
+    _, query = API_V2.request([ID, QUOTED])
     assert query["ids"] == f"{ID},{QUOTED}"
     assert {"lang", "note_tweet", "attachments", "created_at"} <= set(query["tweet.fields"].split(","))
     assert "author" not in str(query)
@@ -231,26 +173,24 @@ class TestRealAnswers:
         name = "xapi_v2_tweets_errors_not-authorized-for-resource_resource-not-found.json"
         content = (shared_data / "x" / "responses" / name).read_bytes()
         with pytest.raises(BadReply):  # the record ends in the middle of a post
-            read("api-v2", content, ids=("1403864655550951424",))
+            read(content, ids=("1403864655550951424",))
         body = json.loads(content[: content.rindex(b"\n  },\n")] + b"}]}")
         shown = {row["id"]: row for row in body["data"]}
-        found = read("api-v2", body, ids=list(shown))
+        found = read(body, ids=list(shown))
         assert len(found) == len(shown) > 90
         for post_id, answer in found.items():
             kinds = {item["type"] for item in shown[post_id].get("referenced_tweets", [])}
             assert answer.post.media == bool(shown[post_id].get("attachments", {}).get("media_keys"))
             # Without the posts referred to, whether a quoted one has media is not known.
             assert answer.post.truncated == bool(kinds & {"quoted", "retweeted"})
-            assert SERVICES["api-v2"].read([post_id], answer.kept)[post_id] == answer
+            assert API_V2.read([post_id], answer.kept)[post_id] == answer
 
-    def test_api_of_posts_that_are_not_there(self, shared_data: Path) -> None:
+    def test_api_of_posts_that_are_not_there_and_of_a_wrong_request(self, shared_data: Path) -> None:
         body = self.load(shared_data, "xapi_v2_tweets_errors_resource-not-found.json")
         ids = [error["value"] for error in body["errors"]]
-        assert {answer.post.gone for answer in read("api-v2", body, ids=ids).values()} == {PostStatus.DELETED}
-
-    def test_api_of_a_wrong_request(self, shared_data: Path) -> None:
+        assert {answer.post.gone for answer in read(body, ids=ids).values()} == {PostStatus.DELETED}
         with pytest.raises(BadReply):
-            read("api-v2", self.load(shared_data, "xapi_v2_tweets_errors_.json"))
+            read(self.load(shared_data, "xapi_v2_tweets_errors_.json"))
 
     @pytest.mark.parametrize(
         ("name", "expected"),
@@ -260,7 +200,7 @@ class TestRealAnswers:
         self, shared_data: Path, tmp_path: Path, name: str, expected: PostStatus
     ) -> None:
         row = self.load(shared_data, name)
-        from_api = read("api-v2", {"data": [row]}, ids=(row["id"],))[row["id"]].post
+        from_api = read({"data": [row]}, ids=(row["id"],))[row["id"]].post
         from_file = local(tmp_path, row).find([row["id"]])[row["id"]]
         assert from_file == replace(from_api, silent="attachments" not in row)
         assert (from_api.status(("en",)), from_api.status(("de",))) == (PostStatus.NOT_ENGLISH, expected)

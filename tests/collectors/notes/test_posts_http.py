@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 import stat
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -25,9 +23,11 @@ from collectors.notes.posts.base import FoundPost, Manners, PostStatus
 from collectors.notes.posts.local import LocalPosts
 from collectors.notes.posts.online import ChainedPosts, Online
 from collectors.notes.posts.services import SERVICES
-from hellofresh.cli import main
 from hellofresh.core.errors import ConfigError, SourceError
 from hellofresh.core.quarters import Quarter
+from tests.conftest import Cli
+from tests.fakes import dropped, fails_with
+from tests.loopback import Reply
 
 START = 1_600_000_000_000_000_000
 ONE = replace(SERVICES["api-v2"], name="one", batch=1, token_variable="")
@@ -35,81 +35,37 @@ KNOWN = {**SERVICES, "one": ONE, "other": replace(ONE, name="other")}
 QUICK = Manners(per_second=1000, at_once=4, attempts=3, timeout_s=2, deadline_s=3, first_s=0.01, largest_body=100_000)
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Notes what is asked and lets the test answer."""
-
-    protocol_version = "HTTP/1.1"
-    site: Site
-
-    def do_GET(self) -> None:
-        with suppress(ConnectionError):
-            self.site.answer(self)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-    def send(self, status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def tell(self, body: Any, status: int = 200) -> None:
-        self.send(status, json.dumps(body).encode(), {"Content-Type": "application/json"})
-
-
-Behaviour = Callable[[Handler, str, int], None]
+Behaviour = Callable[[str, int], Reply]
 """Answers on a post; the number says how often it was asked for before."""
 
 
-@dataclass
 class Site:
-    """A server in a thread: how it behaves by service, and what it was asked."""
+    """How an endpoint behaves by service, and what it was asked."""
 
-    behaviours: dict[str, Behaviour]
-    server: ThreadingHTTPServer
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, chat: Any) -> None:
+        self.chat, self.url = chat, chat.base_url
+        self.behaviours: dict[str, Behaviour] = {"one": plain, "other": plain, "api-v2": api_plain}
+        self.asked: list[tuple[str, str]] = []
+        chat.behave = self.answer
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server.server_port}"
-
-    def answer(self, handler: Handler) -> None:
-        parts = urlsplit(handler.path)
-        service, *_ = parts.path.strip("/").split("/")
-        query = parse_qs(parts.query)
-        post_id = query["ids"][0]
-        with self.lock:
-            before = self.count(service)[post_id]
-            self.asked.append((service, post_id))
-            self.times.append(time.monotonic())
-            self.headers.append(dict(handler.headers.items()))
-        self.behaviours[service](handler, post_id, before)
+    def answer(self, *_: Any) -> Reply:
+        parts = urlsplit(self.chat.paths[-1])
+        service, (post_id,) = parts.path.split("/")[2], parse_qs(parts.query)["ids"]
+        before = self.count(service)[post_id]
+        self.asked.append((service, post_id))
+        return self.behaviours[service](post_id, before)
 
     def count(self, service: str) -> Counter[str]:
         return Counter(post_id for name, post_id in self.asked if name == service)
 
 
-class QuietServer(ThreadingHTTPServer):
-    """Takes clients that go away without a word of it."""
-
-    def handle_error(self, *_: Any) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def site(serve: Callable[..., str]) -> Site:
-    handler = type("OwnHandler", (Handler,), {})
-    server = QuietServer(("127.0.0.1", 0), handler)
-    found = Site({"one": plain, "other": plain, "api-v2": api_plain}, server)
-    handler.site = found
-    serve(server)
-    return found
+def site(chat: Any) -> Site:
+    return Site(chat)
+
+
+def told(body: Any) -> Reply:
+    return Reply(json.dumps(body).encode())
 
 
 def tweet(post_id: str, **changes: Any) -> dict[str, Any]:
@@ -125,14 +81,14 @@ CUT = {"referenced_tweets": [{"type": "quoted", "id": "7"}]}
 """What makes a post one of which something is not shown."""
 
 
-def plain(handler: Handler, post_id: str, _: int) -> None:
-    handler.tell(tweet(post_id))
+def plain(post_id: str, _: int) -> Reply:
+    return told(tweet(post_id))
 
 
-def api_plain(handler: Handler, ids: str, _: int) -> None:
+def api_plain(ids: str, _: int) -> Reply:
     rows = [{"id": key, "lang": "en", "text": f"Text {key}"} for key in ids.split(",") if int(key) % 10]
     errors = [{"value": key, "type": "/resource-not-found"} for key in ids.split(",") if not int(key) % 10]
-    handler.tell({"data": rows, "errors": errors})
+    return told({"data": rows, "errors": errors})
 
 
 def ids(count: int) -> list[str]:
@@ -168,8 +124,8 @@ def test_every_service_is_asked_once_for_each_post(
     assert statuses(found) == {PostStatus.OK: 9}
     assert {post.text for post in found.values()} == {f"Text {key}" for key in ids(9)}
     assert set(site.count(name).values()) == {1}
-    assert all(headers["User-Agent"].startswith("hellofresh/") for headers in site.headers)
-    tokens = {headers.get("Authorization") for headers in site.headers}
+    assert all(headers["user-agent"].startswith("hellofresh/") for headers in site.chat.headers)
+    tokens = {headers.get("authorization") for headers in site.chat.headers}
     assert tokens == ({"Bearer secret-token"} if name == "api-v2" else {None})
 
 
@@ -181,10 +137,7 @@ def test_the_api_is_asked_for_a_hundred_at_once(site: Site, chain: Any, monkeypa
 
 
 def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
-    def some_gone(handler: Handler, post_id: str, before: int) -> None:
-        handler.tell(gone(post_id) if int(post_id) % 3 == 0 else tweet(post_id))
-
-    site.behaviours["one"] = some_gone
+    site.behaviours["one"] = lambda key, _: told(tweet(key) if int(key) % 3 else gone(key))
     first = chain("one").find(ids(12))
     again = chain("one", "other").find(ids(14))
     assert {key: again[key] for key in first} == first
@@ -195,10 +148,10 @@ def test_what_was_answered_is_never_asked_again(site: Site, chain: Any) -> None:
 def test_an_answer_is_on_the_disk_before_the_next_post_is_asked_for(site: Site, chain: Any, tmp_path: Path) -> None:
     kept: list[int] = []
 
-    def looking(handler: Handler, post_id: str, before: int) -> None:
+    def looking(post_id: str, before: int) -> Reply:
         with closing(sqlite3.connect(tmp_path / "answers.sqlite")) as other:  # as a process after a kill would find it
             kept.extend(other.execute("SELECT count(*) FROM answers").fetchone())
-        plain(handler, post_id, before)
+        return plain(post_id, before)
 
     site.behaviours["one"] = looking
     chain("one", at_once=1).find(ids(5))
@@ -206,11 +159,9 @@ def test_an_answer_is_on_the_disk_before_the_next_post_is_asked_for(site: Site, 
 
 
 def test_a_gone_post_is_asked_for_again_after_the_set_time_and_a_whole_one_is_not(site: Site, chain: Any) -> None:
-    def back_later(handler: Handler, post_id: str, before: int) -> None:
-        away = post_id == ids(1)[0] and not before
-        handler.tell(gone(post_id, "suspended") if away else tweet(post_id))
-
-    site.behaviours["one"] = back_later
+    site.behaviours["one"] = lambda key, before: told(
+        gone(key, "suspended") if key == ids(1)[0] and not before else tweet(key)
+    )
     now = datetime(2026, 1, 1, tzinfo=UTC)
     for days, expected, asked in ((0, 1, 1), (30, 1, 1), (31, 0, 2), (400, 0, 2)):
         found = chain("one", clock=lambda days=days: now + timedelta(days=days)).find(ids(3))
@@ -222,7 +173,7 @@ def test_a_gone_post_is_asked_for_again_after_the_set_time_and_a_whole_one_is_no
 def test_only_open_posts_go_on_to_the_next_source(site: Site, chain: Any) -> None:
     whole, cut, deleted, broken = ids(4)
     bodies = {whole: tweet(whole), cut: tweet(cut, **CUT), deleted: gone(deleted), broken: tweet(broken, text=1)}
-    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(bodies[post_id])
+    site.behaviours["one"] = lambda key, _: told(bodies[key])
     chained = chain("one", "other")
     found = chained.find(ids(4))
     assert site.count("other").keys() == {cut, broken}
@@ -233,7 +184,7 @@ def test_only_open_posts_go_on_to_the_next_source(site: Site, chain: Any) -> Non
 
 def test_a_post_that_nobody_gives_whole_keeps_the_best_that_is_known(site: Site, chain: Any) -> None:
     for name in ("one", "other"):
-        site.behaviours[name] = lambda handler, post_id, _: handler.tell(tweet(post_id, **CUT))
+        site.behaviours[name] = lambda key, _: told(tweet(key, **CUT))
     assert chain("one", "other").find(ids(1))[ids(1)[0]].status(("en",)) is PostStatus.TRUNCATED
 
 
@@ -245,94 +196,58 @@ def test_a_local_file_comes_first(site: Site, tmp_path: Path) -> None:
     assert site.count("one").keys() == set(ids(3)[1:])
 
 
-def after(date: bool) -> str:
-    return format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True) if date else "1"
-
-
-def slow(handler: Handler, post_id: str, _: int) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", "1000")
-    handler.end_headers()
-    for _ in range(60):
-        handler.wfile.write(b" ")
-        handler.wfile.flush()
-        time.sleep(0.1)
-
-
-def cut(handler: Handler, post_id: str, _: int) -> None:
-    body = json.dumps(tweet(post_id)).encode()
-    handler.send(200, body[:-20], length=len(body))
-    handler.close_connection = True
-
-
-def cut_in_silence(handler: Handler, post_id: str, _: int) -> None:
-    handler.send(200, json.dumps(tweet(post_id)).encode()[:-20])
-
-
-def packed(handler: Handler, post_id: str, _: int) -> None:
-    handler.send(200, b"\x1f\x8b" + b"\0" * 100, {"Content-Encoding": "gzip"})
-
-
-def garbled(handler: Handler, post_id: str, _: int) -> None:
-    handler.wfile.write(b"hello\r\n\r\n")
-    handler.close_connection = True
-
-
-FAULTS: dict[str, Behaviour] = {
-    "429": lambda handler, *_: handler.send(429, b"slow down"),
-    "429 with seconds": lambda handler, *_: handler.send(429, b"", {"Retry-After": after(False)}),
-    "503 with a date": lambda handler, *_: handler.send(503, b"", {"Retry-After": after(True)}),
-    "429 with a wrong wait": lambda handler, *_: handler.send(429, b"", {"Retry-After": "soon"}),
-    "500": lambda handler, *_: handler.send(500, b"<html>"),
-    "cut": cut,
-    "cut in silence": cut_in_silence,
-    "no JSON": lambda handler, *_: handler.send(200, b"<html>Hello", {"Content-Type": "text/html"}),
-    "empty": lambda handler, *_: handler.send(200, b""),
-    "packed unasked": packed,
-    "no HTTP": garbled,
+WHOLE = plain(ids(1)[0], 0)
+FAULTS: dict[str, Callable[[], Reply]] = {
+    "429": lambda: Reply(b"slow down", 429),
+    "429 with seconds": lambda: Reply(b"", 429, {"Retry-After": "1"}),
+    "503 with a date": lambda: Reply(
+        b"", 503, {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=1), usegmt=True)}
+    ),
+    "429 with a wrong wait": lambda: Reply(b"", 429, {"Retry-After": "soon"}),
+    "500": lambda: Reply(b"<html>", 500),
+    "cut": lambda: replace(WHOLE, cut_at=40),
+    "cut in silence": lambda: Reply(WHOLE.body[:-20]),
+    "no JSON": lambda: Reply(b"<html>Hello", 200, {"Content-Type": "text/html"}),
+    "empty": lambda: Reply(b""),
+    "packed unasked": lambda: Reply(b"\x1f\x8b" + b"\0" * 100, 200, {"Content-Encoding": "gzip"}),
+    "no HTTP": lambda: Reply(b"", -1),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_passing_fault_is_waited_out(site: Site, chain: Any, name: str) -> None:
-    def first_wrong(handler: Handler, post_id: str, before: int) -> None:
-        (plain if before else FAULTS[name])(handler, post_id, before)
-
-    site.behaviours["one"] = first_wrong
+    site.behaviours["one"] = lambda key, before: plain(key, before) if before else FAULTS[name]()
     chained = chain("one")
     assert statuses(chained.find(ids(3))) == {PostStatus.OK: 3}
     assert set(site.count("one").values()) == {2}
     assert not chained.warnings
 
 
-LASTING = FAULTS | {
-    "too large": lambda handler, *_: handler.send(200, b" " * 1_000_000),
-    "bad request": lambda handler, *_: handler.send(400, b"{}"),
-    "elsewhere": lambda handler, *_: handler.send(302, b"", {"Location": "http://127.0.0.1:9/"}),
+LASTING = {name: fault for name, fault in FAULTS.items() if "with" not in name} | {
+    "too large": lambda: Reply(b" " * 1_000_000),
+    "bad request": lambda: Reply(b"{}", 400),
+    "elsewhere": lambda: Reply(b"", 302, {"Location": "http://127.0.0.1:9/"}),
 }
-LASTING = {name: fault for name, fault in LASTING.items() if "with" not in name}
 
 
 @pytest.mark.parametrize("name", LASTING)
 def test_a_lasting_fault_is_no_fact_and_stops_with_what_to_do(site: Site, chain: Any, name: str) -> None:
-    site.behaviours["one"] = LASTING[name]
-    with pytest.raises(SourceError, match="not requested again") as caught:
+    site.behaviours["one"] = lambda *_: LASTING[name]()
+    with fails_with("posts-incomplete", "not requested again"):
         chain("one").find(ids(3))
-    assert caught.value.code == "posts-incomplete"
     assert set(site.count("one").values()) <= {1, QUICK.attempts}
     site.behaviours["one"] = plain
     assert statuses(chain("one").find(ids(3))) == {PostStatus.OK: 3}
 
 
 def test_a_right_answer_under_a_wrong_content_type_is_taken(site: Site, chain: Any) -> None:
-    site.behaviours["one"] = lambda handler, post_id, _: handler.send(
-        200, json.dumps(tweet(post_id)).encode(), {"Content-Type": "text/html; charset=utf-7"}
-    )
+    headers = {"Content-Type": "text/html; charset=utf-7"}
+    site.behaviours["one"] = lambda key, _: replace(plain(key, 0), headers=headers)
     assert statuses(chain("one").find(ids(2))) == {PostStatus.OK: 2}
 
 
 def test_a_service_that_trickles_is_left_in_time(site: Site, chain: Any) -> None:
-    site.behaviours["one"] = slow
+    site.behaviours["one"] = lambda *_: Reply(b" " * 1000, trickle_s=0.1)
     start = time.monotonic()
     found = chain("one", "other", timeout_s=0.3, attempts=2).find(ids(4))
     assert time.monotonic() - start < 60
@@ -346,7 +261,7 @@ def test_a_service_that_asks_for_a_wait_beyond_the_deadline_is_set_aside_at_once
 ) -> None:
     wait = "3600" if header == "Retry-After" else str(int(time.time()) + 3600)
     headers = {header: wait, "x-rate-limit-remaining": "0"}
-    site.behaviours["one"] = lambda handler, *_: handler.send(429, b"", headers)
+    site.behaviours["one"] = lambda *_: Reply(b"", 429, headers)
     start = time.monotonic()
     assert statuses(chain("one", "other").find(ids(40))) == {PostStatus.OK: 40}
     assert time.monotonic() - start < 60
@@ -354,34 +269,28 @@ def test_a_service_that_asks_for_a_wait_beyond_the_deadline_is_set_aside_at_once
 
 
 def test_a_service_that_fails_on_and_on_is_not_asked_for_everything(site: Site, chain: Any) -> None:
-    site.behaviours["one"] = lambda handler, *_: handler.send(500, b"")
+    site.behaviours["one"] = lambda *_: Reply(b"", 500)
     chain("one", "other").find(ids(100))
     assert len(site.count("one")) < 20
 
 
 def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Path) -> None:
-    def first_of_all(handler: Handler, post_id: str, _: int) -> None:
-        if len(site.asked) == 1:
-            handler.send(429, b"", {"Retry-After": "1"})
-        else:
-            plain(handler, post_id, 0)
-
-    site.behaviours["one"] = first_of_all
+    site.behaviours["one"] = lambda key, _: (
+        Reply(b"", 429, {"Retry-After": "1"}) if len(site.asked) == 1 else plain(key, 0)
+    )
     said: list[str] = []
     ChainedPosts(online(site, tmp_path / "c.sqlite", "one", at_once=1), progress=said.append).find(ids(5))
     assert "one: HTTP status 429, asks to wait 1 s" in said
-    assert site.times[1] - site.times[0] >= 0.95
+    assert site.chat.times[1] - site.chat.times[0] >= 0.95
 
 
 def test_requests_keep_the_pace(site: Site, chain: Any) -> None:
     chain("one", per_second=20).find(ids(10))
-    assert site.times[-1] - site.times[0] >= 0.8 * 9 / 20  # the first one may come in late on a busy machine
+    assert site.chat.times[-1] - site.chat.times[0] >= 0.8 * 9 / 20  # the first one may come in late on a busy machine
 
 
 def test_few_failures_are_told_and_many_stop(site: Site, chain: Any) -> None:
-    site.behaviours["one"] = lambda handler, post_id, _: (
-        handler.send(400, b"{}") if int(post_id) == START + 7 else plain(handler, post_id, 0)
-    )
+    site.behaviours["one"] = lambda key, _: Reply(b"{}", 400) if int(key) == START + 7 else plain(key, 0)
     chained = chain("one")
     assert statuses(chained.find(ids(120))) == {PostStatus.OK: 119, PostStatus.ERROR: 1}
     assert "1 posts could not be asked for" in " ".join(chained.warnings)
@@ -393,10 +302,9 @@ def test_a_refused_token_stops_everything_and_is_not_shown(
     site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("X_BEARER_TOKEN", "secret-token")
-    site.behaviours["api-v2"] = lambda handler, *_: handler.send(401, b"{}")
-    with pytest.raises(SourceError, match="X_BEARER_TOKEN") as caught:
+    site.behaviours["api-v2"] = lambda *_: Reply(b"{}", 401)
+    with fails_with("token-refused", "X_BEARER_TOKEN") as caught:
         chain("api-v2").find(ids(3))
-    assert caught.value.code == "token-refused"
     assert "secret-token" not in str(caught.value)
 
 
@@ -418,9 +326,8 @@ def test_a_token_is_not_sent_in_the_clear(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_cache_is_for_its_owner_only_and_knows_no_shown_note(site: Site, chain: Any, tmp_path: Path) -> None:
-    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(
-        tweet(post_id, birdwatch_pivot={"note": "THE NOTE"}, quoted={"community_note": "THE NOTE"})
-    )
+    note = {"birdwatch_pivot": {"note": "THE NOTE"}, "quoted": {"community_note": "THE NOTE"}}
+    site.behaviours["one"] = lambda key, _: told(tweet(key, **note))
     chain("one").find(ids(3))
     files = sorted(tmp_path.glob("answers.sqlite*"))
     assert files
@@ -432,9 +339,8 @@ def test_the_cache_is_for_its_owner_only_and_knows_no_shown_note(site: Site, cha
 @pytest.mark.parametrize("content", [b"no database at all, but text" * 100, b"SQLite format 3\0" + b"x" * 5000])
 def test_a_damaged_cache_is_named(site: Site, chain: Any, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "answers.sqlite").write_bytes(content)
-    with pytest.raises(SourceError, match="Move the file away") as caught:
+    with fails_with("bad-cache", "Move the file away"):
         chain("one").find(ids(2))
-    assert caught.value.code == "bad-cache"
 
 
 CONFIG = """
@@ -445,91 +351,75 @@ at_once = 2
 """
 
 
-def test_explaining_asks_nobody_and_counts_what_it_would_ask_for(
-    site: Site, dump: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(1, 9):
-        dump.note(number, post=START + number)
-    folder = dump.write()
-    (folder / "posts.jsonl").unlink()
-    (tmp_path / "data.toml").write_text(CONFIG.format(url=site.url))
-    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "data.toml"))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
+@pytest.fixture
+def asking(site: Site, place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Options of commands that ask the loopback for the posts of a dump that has none."""
+    (place / "hellofresh.toml").write_text(CONFIG.format(url=site.url))
     monkeypatch.setenv("X_BEARER_TOKEN", "t")
-    ask = ["collect", "x-notes", "--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "api-v2", "--json"]
+    return ("--quarter", "2023Q2", "--dump", "dump", "--posts-from", "api-v2")
 
+
+def without_posts(dump: Any) -> Path:
+    folder: Path = dump.write()
+    (folder / "posts.jsonl").unlink()
+    return folder
+
+
+def test_explaining_asks_nobody_and_counts_what_it_would_ask_for(
+    site: Site, dump: Any, place: Path, asking: tuple[str, ...], cli: Cli
+) -> None:
     def explained() -> dict[str, int]:
-        assert main([*ask, "--explain"]) == 0
-        funnel = json.loads(capsys.readouterr().out)["funnel"]
+        without_posts(dump)
+        funnel = cli.json("collect", "x-notes", *asking, "--explain")["funnel"]
         return {drop["reason"]: drop["count"] for drop in funnel["drops"] if drop["count"]}
 
+    for number in range(1, 9):
+        dump.note(number, post=START + number)
     assert explained() == {"not-asked": 8}
-    assert (site.asked, (tmp_path / "data").exists()) == ([], False)
-    assert main(ask) == 0
-    assert "not-asked" not in capsys.readouterr().out
+    assert (site.asked, (place / "data").exists()) == ([], False)
+    assert "not-asked" not in cli("collect", "x-notes", *asking, "--json")
     assert explained() == {}
     dump.note(9, post=START + 9)
-    dump.write()
-    (folder / "posts.jsonl").unlink()
     asked = len(site.asked)
     assert explained() == {"not-asked": 1}
     assert len(site.asked) == asked == 1
 
 
 def test_a_collection_says_whom_it_asked_and_which_posts_failed(site: Site, twelve: Any, tmp_path: Path) -> None:
-    site.behaviours["one"] = lambda handler, post_id, _: handler.tell(
-        tweet(post_id, lang="xx") if int(post_id) % 2 else gone(post_id)
-    )
-    folder = twelve.write()
-    (folder / "posts.jsonl").unlink()
-    source = NotesSource(folder, None, online(site, tmp_path / "c.sqlite", "one"))
+    site.behaviours["one"] = lambda key, _: told(tweet(key, lang="xx") if int(key) % 2 else gone(key))
+    source = NotesSource(without_posts(twelve), None, online(site, tmp_path / "c.sqlite", "one"))
     collection = collect(Quarter(2023, 2), source, NotesSettings(languages=("xx",)), workdir=tmp_path)
     assert collection.parameters["posts_from"] == ["one"]
     assert len(collection.candidates) == 6
-    assert {drop.reason: drop.count for drop in collection.funnel.drops if drop.count} == {"deleted": 6}
+    assert dropped(collection) == {"deleted": 6}
     assert all(not file.name.startswith("posts") for file in collection.sources)
 
 
-def test_user_names_stay_in_the_cache(
-    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_user_names_stay_in_the_cache(site: Site, twelve: Any, place: Path, asking: tuple[str, ...], cli: Cli) -> None:
     plant = "F00DCAFE" * 8
     user = {"name": plant, "screen_name": plant, "id_str": plant}
     more = {"author": user, "in_reply_to_screen_name": plant, "entities": {"mentions": [user]}}
-    site.behaviours["api-v2"] = lambda handler, asked, _: handler.tell(
+    site.behaviours["api-v2"] = lambda asked, _: told(
         {"data": [row for key in asked.split(",") for row in tweet(key, **more)["data"]]}
     )
-    folder = twelve.write()
-    (folder / "posts.jsonl").unlink()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("X_BEARER_TOKEN", "t")
-    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
-    (tmp_path / "own.toml").write_text(CONFIG.format(url=site.url))
-    where = ["--quarter", "2023Q2", "--dump", str(folder), "--posts-from", "api-v2"]
-    for command in (["collect", "x-notes", *where], ["release", "build", "--quarter", "2023Q2"], ["hydrate", *where]):
-        assert main(command) == 0
+    without_posts(twelve)
+    cli.secrets.add(plant)
+    for command in (["collect", "x-notes", *asking], ["release", "build", *asking[:2]], ["hydrate", *asking]):
+        cli(*command)
     assert site.count("api-v2").total() == 1
-    found = [path for path in (tmp_path / "data").rglob("*") if path.is_file() and plant.encode() in path.read_bytes()]
+    found = [path for path in (place / "data").rglob("*") if path.is_file() and plant.encode() in path.read_bytes()]
     assert [path.name.split(".")[0] for path in found] == ["answers"] * len(found) != []
-    assert (tmp_path / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
-    assert plant not in "".join(capsys.readouterr())
+    assert (place / "data" / "hydrated" / "2023Q2" / "x-notes" / "samples.jsonl").stat().st_size
 
 
 def test_configured_services_are_asked_by_the_whole_path(
-    site: Site, twelve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, twelve: Any, place: Path, asking: tuple[str, ...], cli: Cli
 ) -> None:
-    folder = twelve.write()
-    (folder / "posts.jsonl").unlink()
-    settings = f'[sources.x-notes]\ndump = "{folder}"\nposts_from = ["api-v2"]\n' + CONFIG.format(url=site.url)
-    (tmp_path / "own.toml").write_text(settings)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("X_BEARER_TOKEN", "t")
-    monkeypatch.setenv("HELLOFRESH_CONFIG", str(tmp_path / "own.toml"))
+    sources = f'[sources.x-notes]\ndump = "{without_posts(twelve)}"\nposts_from = ["api-v2"]\n'
+    (place / "hellofresh.toml").write_text(sources + CONFIG.format(url=site.url))
     for _ in range(2):
-        assert main(["release", "run", "--quarter", "2023Q2", "--models", "always-yes"]) == 0
+        cli("release", "run", *asking[:2], "--models", "always-yes")
         assert site.count("api-v2").total() == 1
-    manifest = json.loads((tmp_path / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
+    manifest = json.loads((place / "data" / "releases" / "2023Q2" / "x-notes" / "manifest.json").read_text())
     assert manifest["collection"]["parameters"]["posts_from"] == ["api-v2"]
     assert manifest["texts"] == "withheld"

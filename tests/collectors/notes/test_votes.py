@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from collectors.notes.votes import fit_votes, read_votes
-from hellofresh.cli import main
 from hellofresh.core.errors import SourceError
+from tests.conftest import Cli
 
 
 def table(path: Path, rows: int = 900, seed: int = 0) -> Path:
@@ -65,13 +65,12 @@ def test_bad_tables_are_named(tmp_path: Path, content: str, fault: str) -> None:
         fit_votes(path)
 
 
-def test_the_command_writes_the_items_beside_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = table(tmp_path / "votes.csv")
-    assert main(["collect", "ratings", "--table", str(path)]) == 0
-    assert "i00" in capsys.readouterr().out
+def test_the_command_writes_the_items_beside_the_table(tmp_path: Path, cli: Cli) -> None:
+    command = ("collect", "ratings", "--table", table(tmp_path / "votes.csv"))
+    assert "i00" in cli(*command)
     assert pl.read_csv(tmp_path / "votes.fitted.csv").height == 24
-    assert main(["collect", "ratings", "--table", str(path), "--quarter", "2026Q2"]) == 2
-    assert main(["collect", "ratings"]) == 2
+    cli(*command, "--quarter", "2026Q2", code=2)
+    cli("collect", "ratings", code=2)
 
 
 def test_real_votes_are_fitted(shared_data: Path, tmp_path: Path, needed: Callable[[bool, str], None]) -> None:

@@ -17,8 +17,6 @@ EPOCH = datetime(2026, 4, 2, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Wiki:
-    """Makes histories and exports."""
-
     epoch: datetime = EPOCH
 
     def history(self, texts: Iterable[str | None], users: Sequence[str | None] | None = None) -> list[Revision]:
@@ -31,7 +29,6 @@ class Wiki:
         ]
 
     def revision_xml(self, revision: Revision) -> str:
-        """One revision as the export writes it."""
         who = "<contributor deleted='deleted' />"
         if revision.user is not None:
             who = f"<contributor><username>{escape(revision.user)}</username><id>7</id></contributor>"
@@ -46,12 +43,10 @@ class Wiki:
         )
 
     def page_xml(self, title: str, revisions: Iterable[Revision], *, id_: int = 5, ns: str = "<ns>0</ns>") -> str:
-        """One page."""
         body = "\n".join(self.revision_xml(revision) for revision in revisions)
         return f"<page><title>{escape(title)}</title>{ns}<id>{id_}</id>{body}</page>\n"
 
     def export(self, *pages: str, schema: str = "0.11") -> str:
-        """A whole export."""
         names = "".join(
             f'<namespace key="{key}">{name}</namespace>' for key, name in ((0, ""), (1, "Talk"), (6, "Image"))
         )
@@ -61,12 +56,10 @@ class Wiki:
         )
 
     def write(self, path: Path, *pages: str, schema: str = "0.11") -> Path:
-        """A whole export in a file."""
         path.write_text(self.export(*pages, schema=schema), encoding="utf-8")
         return path
 
 
 @pytest.fixture(scope="session")
 def wiki() -> Wiki:
-    """Makes histories and exports."""
     return Wiki()

@@ -16,17 +16,15 @@ import pytest
 from collectors.wikipedia.archive import ExportRequest, download_export
 from collectors.wikipedia.collect import collect
 from collectors.wikipedia.stability import EditsSettings
-from hellofresh.cli import main
-from hellofresh.core.errors import SourceError, UsageError, WorkspaceError
+from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.net.transfer import DownloadPolicy
 from hellofresh.core.quarters import Quarter
+from tests.fakes import fails_with
 
 NEW, OLD = "2026-11-01", "2026-10-01"
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Notes what is asked."""
-
     def do_GET(self):
         self.server.asked[self.path.rpartition("/")[2]] += 1
         self.server.agents.add(self.headers["User-Agent"])
@@ -37,8 +35,6 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Exports in a folder of this machine."""
-
     def __init__(self, folder):
         super().__init__(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
         self.folder, self.asked, self.agents = folder / "simplewiki", Counter(), set()
@@ -105,9 +101,8 @@ def test_too_small_a_disk_is_reported_before_anything_is_fetched(server, pages, 
     full = shutil.disk_usage(tmp_path)._replace(free=100)
     monkeypatch.setattr("collectors.wikipedia.archive.shutil.disk_usage", lambda _: full)
     monkeypatch.setattr("hellofresh.core.net.transfer._require_space", lambda *_: None)
-    with pytest.raises(WorkspaceError, match="3 of 3 files to come") as caught:
+    with fails_with("disk-full", "3 of 3 files to come"):
         fetch(tmp_path, server)
-    assert caught.value.code == "disk-full"
     assert not any(name.endswith(".bz2") for name in server.asked)
 
 
@@ -159,10 +154,9 @@ def test_senseless_requests_are_refused(given):
         ExportRequest(**given)
 
 
-def test_the_command_says_how_to_go_on(server, pages, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("HELLOFRESH_DATA", str(tmp_path))
+def test_the_command_says_how_to_go_on(server, pages, place, cli):
     server.put(OLD, pages)
-    assert main(["archive", "wikipedia-edits", "--wiki", "simplewiki", "--url", server.url]) == 0
-    folder = tmp_path / "raw" / "wikipedia-edits" / f"simplewiki-{OLD}"
-    assert f"--dump {folder}" in capsys.readouterr().out
+    folder = place / "data" / "raw" / "wikipedia-edits" / f"simplewiki-{OLD}"
+    cli("archive", "wikipedia-edits", "--wiki", "simplewiki", "--url", server.url)
+    assert f"--dump {folder}" in cli.out
     assert (folder / "SHA256SUMS").is_file()

@@ -13,6 +13,7 @@ from collectors.wikipedia.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json
+from tests.fakes import dropped, fails_with
 
 QUARTER = Quarter(2026, 2)
 LEAD = "The '''mill''' stands on the [[river]] and was built in 1780.<ref>Book, p. 1.</ref>"
@@ -38,10 +39,6 @@ def as_bytes(collection) -> bytes:
     return json.dumps(to_json(collection), sort_keys=True).encode()
 
 
-def reasons(collection):
-    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
-
-
 def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     found = collect(QUARTER, [dump()], EditsSettings())
     good, bad = (candidate.sample for candidate in found.candidates)
@@ -64,7 +61,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
 def test_the_funnel_counts_every_change_once_and_names_every_reason(dump):
     found = collect(QUARTER, [dump()], EditsSettings())
     assert found.funnel.rows_in == found.funnel.dropped + 2
-    assert reasons(found) == {"too-short": 2, "restores-old-text": 1}
+    assert dropped(found) == {"too-short": 2, "restores-old-text": 1}
     assert [drop.reason for drop in found.funnel.drops] == [fate.value for fate in MEANINGS]
     assert found.funnel.context["revisions"] == len(TEXTS)
 
@@ -128,7 +125,7 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
 )
 def test_changes_without_a_word_are_no_candidates(dump, after, reason):
     found = collect(QUARTER, [dump(texts=[LEAD, *[after] * 4])], EditsSettings())
-    assert (list(found.candidates), reasons(found)) == ([], {reason: 1})
+    assert (list(found.candidates), dropped(found)) == ([], {reason: 1})
 
 
 def test_several_paragraphs_are_numbered_in_the_order_of_the_article(dump):
@@ -140,7 +137,7 @@ def test_several_paragraphs_are_numbered_in_the_order_of_the_article(dump):
 def test_one_user_in_a_row_can_count_as_one(wiki, tmp_path):
     path = wiki.write(tmp_path / "a.xml", wiki.page_xml("Mill", wiki.history([LEAD, GOOD, GOOD, GOOD], ["A", *"BBB"])))
     assert len(collect(QUARTER, [path], EditsSettings()).candidates) == 1
-    assert reasons(collect(QUARTER, [path], EditsSettings(collapse_runs=True))) == {"too-recent": 1}
+    assert dropped(collect(QUARTER, [path], EditsSettings(collapse_runs=True))) == {"too-recent": 1}
 
 
 def test_a_broken_dump_stops_all_with_its_name(dump):
@@ -156,14 +153,10 @@ def test_the_same_page_in_two_dumps_is_refused(dump):
         collect(QUARTER, [dump("a.xml"), dump("b.xml")], EditsSettings())
 
 
-@pytest.mark.parametrize("jobs", [0, -1])
-def test_senseless_requests_are_refused(dump, jobs):
+@pytest.mark.parametrize(("count", "jobs"), [(1, 0), (1, -1), (0, 1), (2, 1)])
+def test_senseless_requests_are_refused(dump, count, jobs):
     with pytest.raises(UsageError):
-        collect(QUARTER, [dump()], EditsSettings(), jobs=jobs)
-    with pytest.raises(UsageError):
-        collect(QUARTER, [], EditsSettings())
-    with pytest.raises(UsageError):
-        collect(QUARTER, [dump(), dump()], EditsSettings())
+        collect(QUARTER, [dump()] * count, EditsSettings(), jobs=jobs)
 
 
 @pytest.mark.parametrize("name", ["max_paragraphs", "base_revisions", "paragraphs_per_revision"])
@@ -188,9 +181,8 @@ def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path)
     history = wiki.history(TEXTS)
     for second in (wiki.page_xml("Mill", history), wiki.page_xml("Mill renamed", history[:1])):
         path = wiki.write(tmp_path / "twice.xml", wiki.page_xml("Mill", history), second)
-        with pytest.raises(SourceError) as caught:
+        with fails_with("duplicate-page") as caught:
             collect(QUARTER, [path], EditsSettings())
-        assert caught.value.code == "duplicate-page"
         assert caught.value.where.startswith(f"{path} (page 'Mill")
         assert caught.value.what == "page 5 is there twice"
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.wikipedia.corpus import chunks
-from hellofresh.cli import main
 
 DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/" version="0.11" xml:lang="en">
 <siteinfo><sitename>W</sitename><dbname>w</dbname></siteinfo>
@@ -26,19 +23,17 @@ def page(number: int, title: str, *texts: str) -> str:
     return f"<page><title>{title}</title><ns>0</ns><id>{number}</id>{revisions}</page>\n"
 
 
-def test_the_newest_text_is_there_without_markup_and_redirects_are_not(capsys, make, monkeypatch, tmp_path) -> None:
+def test_the_newest_text_is_there_without_markup_and_redirects_are_not(cli, place) -> None:
     old = "The ''kite'' is a bird of long ago that nobody has seen since the hill was a hill."
     new = "The '''kite''' is a [[bird]] of the hill{{citation needed}}.\n\n== Life ==\n\nIt sings, and it rests."
-    dump = tmp_path / "dump.xml"
+    dump = place / "dump.xml"
     dump.write_text(DUMP.format(pages=page(1, "Kite", old, new) + page(2, "Kites", "#REDIRECT [[Kite]]")))
-    monkeypatch.setenv("HELLOFRESH_DATA", str(make.workspace().root))
-    for chunk, count in ((0, 1), (8, 2)):
-        assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", str(chunk), "--json"]) == 0
-        assert json.loads(capsys.readouterr().out)["documents"] == count
-    assert main(["corpus", "show", "wiki", "1-1", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)
+    imported = ("corpus", "import", "wiki", dump, "--name", "wiki", "--chunk")
+    for chunk, count in (("0", 1), ("8", 2)):
+        assert cli.json(*imported, chunk)["documents"] == count
+    shown = cli.json("corpus", "show", "wiki", "1-1")
     assert (shown["text"], shown["date"]) == ("The kite is a bird of the hill.", "2024-02-03")
-    assert main(["corpus", "import", "wiki", str(dump), "--name", "wiki", "--chunk", "-1"]) == 2
+    cli(*imported, "-1", code=2)
 
 
 @given(st.lists(st.text(st.sampled_from("ab "), max_size=40), max_size=8), st.integers(1, 9))

@@ -10,14 +10,14 @@ import lzma
 import sys
 import threading
 import tracemalloc
-import zipfile
-from datetime import timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import py7zr
 import pytest
 
 from collectors.wikipedia.export import THREAD, ExportReader, read_pages
+from collectors.wikipedia.wikitext import Revision
 from hellofresh.core.errors import SourceError, UsageError
 
 
@@ -83,27 +83,16 @@ def test_hidden_parts_are_none_and_the_rest_is_read(wiki, tmp_path):
     assert read(path)[0][2] == history
 
 
-def test_addresses_are_users_and_missing_parents_are_none(tmp_path, wiki):
-    xml = wiki.export(
-        "<page><title>T</title><id>1</id><revision><id>9</id><timestamp>2005-01-01T00:00:00Z</timestamp>"
-        "<contributor><ip>192.0.2.1</ip></contributor><text>x</text></revision></page>",
-        schema="0.3",
-    )
-    path = tmp_path / "d.xml"
-    path.write_text(xml)
-    [revision] = read(path)[0][2]
-    assert (revision.user, revision.parent, revision.text) == ("192.0.2.1", None, "x")
-
-
-def test_texts_of_other_slots_are_not_the_articles_text(tmp_path, wiki):
-    xml = wiki.export(
-        "<page><title>T</title><ns>0</ns><id>1</id><revision><id>9</id><timestamp>2026-01-01T00:00:00Z</timestamp>"
-        "<contributor><ip>192.0.2.1</ip></contributor><text>main</text><content><role>mediainfo</role>"
-        "<text>other</text></content></revision></page>"
-    )
-    path = tmp_path / "d.xml"
-    path.write_text(xml)
-    assert read(path)[0][2][0].text == "main"
+@pytest.mark.parametrize(
+    ("schema", "slot"), [("0.3", ""), ("0.11", "<content><role>mediainfo</role><text>other</text></content>")]
+)
+def test_addresses_are_users_missing_parents_none_times_utc_and_other_slots_not_the_text(tmp_path, wiki, schema, slot):
+    path, time = tmp_path / "d.xml", "<timestamp>2005-01-01T02:00:00+02:00</timestamp>"
+    revision = f"<id>9</id>{time}<contributor><ip>192.0.2.1</ip></contributor><text>x</text>{slot}"
+    page = f"<page><title>T</title><id>1</id><revision>{revision}</revision></page>"
+    path.write_text(wiki.export(page, schema=schema))
+    [(_, _, found)] = read(path)
+    assert found == [Revision(9, None, datetime(2005, 1, 1, tzinfo=UTC), "192.0.2.1", "x")]
 
 
 def test_a_page_without_revisions_is_counted_and_harmless(wiki, tmp_path):
@@ -148,24 +137,17 @@ def test_memory_does_not_grow_with_the_number_of_revisions(wiki, tmp_path):
 
 
 @pytest.mark.parametrize("packing", ["gz", "bz2", "xz", "7z"])
-def test_a_cut_archive_is_refused_with_how_far_it_came(wiki, tmp_path, packing):
+def test_a_cut_or_damaged_archive_is_refused_with_how_far_it_came(wiki, tmp_path, packing):
     history = wiki.history([f"text {n} {hash((n, 1))}" * 50 for n in range(200)])
     whole = PACKINGS[packing](wiki.export(wiki.page_xml("Tea", history)).encode())
-    path = tmp_path / f"cut.xml.{packing}"
+    path = tmp_path / f"bad.xml.{packing}"
     path.write_bytes(whole[: len(whole) * 2 // 3])
     error = refused(path)
     assert error.code in {"bad-archive", "bad-xml"}
     if packing != "7z":  # its table of contents comes last, so that nothing of it can be read
         assert "bytes of XML" in str(error)
-
-
-@pytest.mark.parametrize("packing", ["gz", "bz2", "xz", "7z"])
-def test_a_damaged_archive_is_refused(wiki, tmp_path, packing):
-    raw = wiki.export(wiki.page_xml("Tea", wiki.history([str(n) * 99 for n in range(99)]))).encode()
-    whole = bytearray(PACKINGS[packing](raw))
-    whole[len(whole) // 2] ^= 0xFF
-    path = tmp_path / "bad"
-    path.write_bytes(whole)
+    half = len(whole) // 2
+    path.write_bytes(whole[:half] + bytes([whole[half] ^ 0xFF]) + whole[half + 1 :])
     assert refused(path).code in {"bad-archive", "bad-xml"}
 
 
@@ -205,52 +187,17 @@ def test_xml_cut_anywhere_is_refused(wiki, tmp_path, share):
     assert "bytes of XML" in str(error)
 
 
-def _zip() -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr("d.xml", "<mediawiki/>")
-    return target.getvalue()
-
-
-BOMB = (
-    '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
-    '<mediawiki version="0.11"><page><title>&b;</title></page></mediawiki>'
-)
 PAGE = '<mediawiki version="0.11"><page><title>T</title><ns>0</ns><id>1</id><revision><id>{}</id>{}</revision></page>'
 TIME = "<timestamp>2026-01-01T00:00:00Z</timestamp>"
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    [
-        "cp037",
-        "utf-7",
-        "utf-32",
-        "utf-16-le",
-        "shift_jis",
-        "euc-jp",
-        "gb2312",
-        "gb18030",
-        "big5",
-        "hex",
-        "base64",
-        "rot13",
-        "idna",
-        "punycode",
-        "zlib",
-        "bz2",
-        "uu",
-        "quopri",
-        "undefined",
-        "unicode_escape",
-        "none",
-        "x",
-        "latin-2",
-        "mbcs",
-        "koi8-r",
-        "windows-1252",
-    ],
+ENCODINGS = (
+    "cp037 utf-7 utf-32 utf-16-le shift_jis euc-jp gb2312 gb18030 big5 hex base64 rot13 idna punycode zlib bz2 uu "
+    "quopri undefined unicode_escape none x latin-2 mbcs koi8-r windows-1252"
 )
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS.split())
 def test_only_an_encoding_that_the_parser_itself_reads_is_taken(tmp_path, encoding):
     path = tmp_path / "other.xml"
     page = f"{PAGE.format('1', TIME)}</mediawiki>"
@@ -263,29 +210,16 @@ def test_only_an_encoding_that_the_parser_itself_reads_is_taken(tmp_path, encodi
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (b"", "empty-file"),
-        (_zip(), "unknown-packing"),
-        (b"7z\xbc\xaf\x27\x1c\x00\x00", "bad-archive"),
         (b"\x28\xb5\x2f\xfd\x00", "unknown-packing"),
-        (b"not XML at all", "bad-xml"),
-        (b"\x00\x01\x02", "bad-xml"),
         (gzip.compress(b""), "bad-xml"),
-        (BOMB.encode(), "doctype-refused"),
-        (b"<!DOCTYPE m SYSTEM 'file:///etc/passwd'><mediawiki version='0.11'/>", "doctype-refused"),
         (b"<mediawiki version='0.11'>&unknown;</mediawiki>", "bad-xml"),
-        (b"<html></html>", "not-a-dump"),
         (b"<mediawiki version='0.99'/>", "unknown-schema"),
         (b"<mediawiki/>", "unknown-schema"),
-        (PAGE.format("1e3", TIME).encode(), "bad-number"),
-        (PAGE.format("", TIME).encode(), "bad-number"),
         (PAGE.format("9" * 5000, TIME).encode(), "bad-number"),
-        (PAGE.format("\u0661", TIME).encode(), "bad-number"),
-        (PAGE.format("1", "").encode(), "bad-timestamp"),
-        (PAGE.format("1", "<timestamp>2026-13-01T00:00:00Z</timestamp>").encode(), "bad-timestamp"),
         (PAGE.format("1", "<timestamp>2026-01-01T00:00:00</timestamp>").encode(), "bad-timestamp"),
     ],
 )
-def test_what_is_no_export_is_refused_by_name(tmp_path, content, code):
+def test_what_is_no_export_is_refused_by_name_as_are_those_of_the_corpus(tmp_path, content, code):
     path = tmp_path / "bad.xml"
     path.write_bytes(content)
     assert refused(path).code == code
@@ -306,14 +240,6 @@ def test_a_text_without_end_is_refused_before_it_fills_the_memory(tmp_path):
         for _ in range(90):
             file.write(b"a" * (1 << 20))
     assert refused(path).code == "text-too-long"
-
-
-def test_a_time_with_an_offset_is_taken_to_utc(wiki, tmp_path):
-    path = tmp_path / "d.xml"
-    path.write_text(PAGE.format("1", "<timestamp>2026-01-01T02:00:00+02:00</timestamp><text/>") + "</mediawiki>")
-    [(_, _, [revision])] = read(path)
-    assert revision.timestamp.utcoffset() == timedelta(0)
-    assert revision.timestamp.hour == 0
 
 
 @pytest.mark.integration

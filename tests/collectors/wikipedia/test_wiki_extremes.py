@@ -90,7 +90,9 @@ def test_a_page_of_two_megabytes_is_collected_in_seconds(wiki, tmp_path):
 @pytest.mark.parametrize("name", ["rio_grande_247revs.xml.xz", "amen_49revs.xml.gz"])
 def test_text_of_an_accepted_edit_persists_at_least_as_long_by_an_independent_measure(shared_data, name):
     [history] = [list(page.revisions) for page in read_pages(shared_data / "wikipedia" / name)]
-    recorded = json.loads((Path(__file__).parent / "data" / "persistence.json").read_text())[name]  # by data/record.py
+    recorded = json.loads((Path(__file__).parent / "data" / "persistence.json").read_text())[
+        name
+    ]  # by benchmarks/record_histories.py
     place = {r.id: n for n, r in enumerate(history)}
     checked = 0
     for decision in decide(history, EditsSettings()):

@@ -29,7 +29,7 @@ from collectors.wikipedia.stability import Fate
 from collectors.wikipedia.wikitext import Kind
 from hellofresh.cli import main
 from hellofresh.core.quarters import Quarter
-from tests.fakes import fails_with, refused
+from tests.fakes import dropped, fails_with, refused
 
 pytestmark = pytest.mark.integration
 CONTACT = "tests@example.org"
@@ -39,8 +39,6 @@ FIRST_REVISIONS = 200
 
 @dataclass(frozen=True)
 class Client:
-    """Somebody who edits the wiki."""
-
     api: str
     session: requests.Session
     name: str
@@ -148,10 +146,6 @@ def unnamed(found):
     return {key: replace(one, sample=replace(one.sample, lineage=())) for key, one in found.items()}
 
 
-def drops(collection):
-    return {drop.reason: drop.count for drop in collection.funnel.drops if drop.count}
-
-
 @pytest.mark.parametrize("collapse", [False, True])
 def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quarters, live, collapse):
     settings = EditsSettings(collapse_runs=collapse, min_changed_characters=20)
@@ -159,7 +153,7 @@ def test_both_routes_give_the_same_candidates_item_by_item(mediawiki, dump, quar
     for quarter in quarters:
         by_api, by_dump = live(quarter, settings), collect(quarter, [dump], settings)
         assert by_id(by_api) == by_id(by_dump)
-        assert drops(by_api) == drops(by_dump)
+        assert dropped(by_api) == dropped(by_dump)
         labels |= {(c.sample.article, c.label.label) for c in by_api.candidates}
     assert labels >= {("Rio Grande", 0), ("Rio Grande", 1), ("Anarchism", 0), ("Anarchism", 1)}
 
@@ -304,66 +298,41 @@ def story(mediawiki, dump):
     admin, anna, ben, cleo = (client(mediawiki, name) for name in ("Admin", "Anna", "Ben", "Cleo"))
     edits = {}
 
-    def later(title, lead=LEAD, second=SECOND, heading="Wheel"):
+    def told(key, title, changed, then=lambda: None, *, later="", **after):
+        cleo.edit(title, article())
+        edits[key] = anna.edit(title, changed)
+        then()
         for number in range(3):
-            ben.edit(title, article(lead, second, heading, f"It is museum number {number}."))
+            ben.edit(later or title, article(**after, tail=f"It is museum number {number}."))
 
-    def begin(title):
-        return cleo.edit(title, article())
+    def undo():
+        edits["the undo"] = ben.post("edit", title="Undone", undo=str(edits["undone"]))["edit"]["newrevid"]
 
-    begin("Good")
-    edits["good"] = anna.edit("Good", article(GOOD))
-    later("Good", GOOD)
+    def hide(key, **more):
+        admin.post("revisiondelete", type="revision", ids=str(edits[key]), hide="content|user", **more)
 
-    begin("Undone")
-    edits["undone"] = anna.edit("Undone", article(second=BAD))
-    edits["the undo"] = ben.post("edit", title="Undone", undo=str(edits["undone"]))["edit"]["newrevid"]
-    later("Undone")
+    bad, wheel = article(second=BAD), {"second": BAD, "heading": "Water wheel"}
+    told("good", "Good", article(GOOD), lead=GOOD)
+    told("undone", "Undone", bad, undo)
+    told("rolled back", "Rolled back", bad, lambda: admin.post("rollback", title="Rolled back", user="Anna"))
+    told("partly", "Partly", article(WORSE, BAD), lambda: ben.edit("Partly", article(WORSE, SECOND)), lead=WORSE)
+    told("regretted", "Regretted", bad, lambda: anna.edit("Regretted", article()))
+    told("renamed", "Renamed section", bad, lambda: ben.edit("Renamed section", article(**wheel)), **wheel)
+    names = {"from": "Old name", "to": "New name", "reason": "x"}
+    told("page moved", "Old name", article(GOOD), lambda: admin.post("move", **names), later="New name", lead=GOOD)
+    told("hidden", "Hidden", bad, lambda: ben.edit("Hidden", article()))
+    hide("hidden")
+    told("suppressed", "Suppressed", bad, lambda: ben.edit("Suppressed", article()))
+    hide("suppressed", suppress="yes")
 
-    begin("Rolled back")
-    edits["rolled back"] = anna.edit("Rolled back", article(second=BAD))
-    admin.post("rollback", title="Rolled back", user="Anna")
-    later("Rolled back")
-
-    begin("Partly")
-    edits["partly"] = anna.edit("Partly", article(WORSE, BAD))
-    ben.edit("Partly", article(WORSE, SECOND))
-    later("Partly", WORSE)
-
-    begin("Regretted")
-    edits["regretted"] = anna.edit("Regretted", article(second=BAD))
-    anna.edit("Regretted", article())
-    later("Regretted")
-
-    begin("Renamed section")
-    edits["renamed"] = anna.edit("Renamed section", article(second=BAD))
-    ben.edit("Renamed section", article(second=BAD, heading="Water wheel"))
-    later("Renamed section", second=BAD, heading="Water wheel")
-
-    begin("Old name")
-    edits["page moved"] = anna.edit("Old name", article(GOOD))
-    admin.post("move", **{"from": "Old name", "to": "New name", "reason": "x"})
-    later("New name", GOOD)
-
-    begin("Hidden")
-    edits["hidden"] = anna.edit("Hidden", article(second=BAD))
-    ben.edit("Hidden", article())
-    later("Hidden")
-    admin.post("revisiondelete", type="revision", ids=str(edits["hidden"]), hide="content|user")
-
-    begin("Suppressed")
-    edits["suppressed"] = anna.edit("Suppressed", article(second=BAD))
-    ben.edit("Suppressed", article())
-    later("Suppressed")
-    admin.post("revisiondelete", type="revision", ids=str(edits["suppressed"]), hide="content|user", suppress="yes")
-
-    begin("Temporary")
+    cleo.edit("Temporary", article())
     someone = client(mediawiki, "~2026-12345-67")  # as the wiki names somebody without an account
-    edits["temporary"] = someone.edit("Temporary", article(second=BAD))
+    edits["temporary"] = someone.edit("Temporary", bad)
     someone.edit("Temporary", article())
-    later("Temporary")
+    for number in range(3):
+        ben.edit("Temporary", article(tail=f"It is museum number {number}."))
 
-    begin("Fresh")
+    cleo.edit("Fresh", article())
     edits["too recent"] = anna.edit("Fresh", article(GOOD))
     mediawiki.run("jobs")
     moments = admin.get(action="query", prop="revisions", revids=str(edits["good"]), rvprop="timestamp")
@@ -379,7 +348,7 @@ def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tm
     by_api = live(story.quarter, titles=TITLES)
     by_dump = collect(story.quarter, [mediawiki.dump()], EditsSettings())
     assert by_id(by_api) == by_id(by_dump)
-    assert drops(by_api) == drops(by_dump)
+    assert dropped(by_api) == dropped(by_dump)
     e = story.edits
     labels = {id_: candidate.label.label for id_, candidate in by_id(by_api).items()}
     assert labels == {
@@ -390,7 +359,7 @@ def test_fresh_edits_meet_their_fates_by_either_route(mediawiki, story, live, tm
         f"we-{e['partly']}-2": 0,
         f"we-{e['page moved']}-1": 1,
     }
-    found = drops(by_api)
+    found = dropped(by_api)
     assert found[Fate.SELF_REVERT] == 2  # one of them by a temporary account
     assert found[Fate.MOVED] == 1  # as a reader would say: it now stands under another heading
     assert found[Fate.TOO_RECENT] == 1

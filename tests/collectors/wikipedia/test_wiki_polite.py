@@ -7,9 +7,9 @@ import threading
 import time
 from collections import deque
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,9 +19,10 @@ from collectors.wikipedia.site import WikiAnswers, WikiSite
 from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
 from tests.fakes import fails_with, refused
+from tests.loopback import Reply
 
 CONTACT = "someone@example.org"
-FINE = (200, {}, b'{"batchcomplete":true}')
+FINE = Reply(b'{"batchcomplete":true}')
 
 
 class FakeClock:
@@ -41,57 +42,16 @@ class FakeClock:
         pass
 
 
-class Server:
-    """Answers as told, one after the other, and keeps what it was asked."""
-
-    def __init__(self):
-        self.script, self.seen, self.now, self.most = deque(), [], 0, 0
-        self.lock = threading.Lock()
-        self.delay_s = 0.0
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                server.answer(self)
-
-            do_POST = do_GET
-
-            def log_message(self, *_):
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/w/api.php"
-
-    def answer(self, handler):
-        with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-            body = handler.rfile.read(int(handler.headers.get("Content-Length", 0))).decode()
-            self.seen.append((parse_qs(urlsplit(handler.path).query or body), dict(handler.headers)))
-            step = self.script.popleft() if self.script else FINE
-        time.sleep(self.delay_s)
-        with self.lock:
-            # Before the answer goes out: once the client has it, it may ask again sooner than this thread goes on.
-            self.now -= 1
-        try:
-            if callable(step):
-                step(handler)
-            else:
-                status, headers, body = step
-                handler.send_response(status)
-                for name, value in {"Content-Length": str(len(body)), **headers}.items():
-                    handler.send_header(name, value)
-                handler.end_headers()
-                handler.wfile.write(body)
-        except OSError:
-            pass  # the client has had enough
-
-
 @pytest.fixture
-def server(serve):
-    made = Server()
-    serve(made.http)
-    return made
+def server(chat):
+    """Answers as a test says, one after the other, and then that all is fine."""
+    chat.script, chat.url = deque(), chat.base_url.replace("/v1", "/w/api.php")
+    chat.behave = lambda *_: chat.script.popleft() if chat.script else FINE
+    return chat
+
+
+def queries(server):
+    return [parse_qs(urlsplit(path).query) | body for path, body in zip(server.paths, server.bodies, strict=True)]
 
 
 @contextmanager
@@ -108,10 +68,9 @@ def test_every_request_says_who_asks_and_sends_maxlag(server):
     with asking() as session:
         get(session, server)
         get(session, server)
-    for query, headers in server.seen:
+    for query, headers in zip(queries(server), server.headers, strict=True):
         assert query["maxlag"] == ["5"]
-        assert CONTACT in headers["User-Agent"]
-        assert headers["User-Agent"].startswith("HelloFresh/")
+        assert CONTACT in headers["user-agent"] and headers["user-agent"].startswith("HelloFresh/")
 
 
 @pytest.mark.parametrize("status", [429, 503])
@@ -119,10 +78,10 @@ def test_every_request_says_who_asks_and_sends_maxlag(server):
 def test_retry_after_is_waited_for_in_both_forms(server, status, form):
     clock = FakeClock()
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
-    server.script.append((status, {"Retry-After": "37" if form == "seconds" else later}, b""))
+    server.script.append(Reply(b"", status, {"Retry-After": "37" if form == "seconds" else later}))
     with asking(clock) as session:
         assert get(session, server).status_code == 200
-    assert len(server.seen) == 2
+    assert len(server.paths) == 2
     assert sum(clock.sleeps) == pytest.approx(37, abs=3.1)
 
 
@@ -147,7 +106,7 @@ LAG = b'{"error":{"code":"maxlag","info":"Waiting for db1: 7 seconds lagged.","l
 )
 def test_a_lagging_wiki_is_left_alone_for_as_long_as_it_says(server, headers, waited):
     clock = FakeClock()
-    server.script.append((200, headers, LAG))
+    server.script.append(Reply(LAG, 200, headers))
     with asking(clock) as session:
         assert get(session, server).json() == {"batchcomplete": True}
     assert sum(clock.sleeps) == pytest.approx(waited)
@@ -155,15 +114,15 @@ def test_a_lagging_wiki_is_left_alone_for_as_long_as_it_says(server, headers, wa
 
 def test_an_article_about_maxlag_is_an_answer(server):
     body = json.dumps({"query": {"text": '{"error":{"code":"maxlag"}}'}}).encode()
-    server.script.append((200, {}, body))
+    server.script.append(Reply(body))
     with asking(FakeClock()) as session:
         assert get(session, server).content == body
-    assert len(server.seen) == 1
+    assert len(server.paths) == 1
 
 
 def test_faults_of_the_server_are_repeated_with_longer_and_longer_waits(server):
     clock = FakeClock()
-    server.script += [(500, {}, b""), (502, {}, b""), (504, {}, b""), (503, {}, b"")]
+    server.script += [Reply(b"", status) for status in (500, 502, 504, 503)]
     with asking(clock) as session:
         get(session, server)
     assert clock.sleeps == [1, 2, 4, 8]
@@ -171,12 +130,12 @@ def test_faults_of_the_server_are_repeated_with_longer_and_longer_waits(server):
 
 def test_a_server_that_is_always_busy_is_given_up_at_the_deadline(server):
     clock = FakeClock()
-    server.script += [(429, {"Retry-After": "60"}, b"")] * 100
+    server.script += [Reply(b"", 429, {"Retry-After": "60"})] * 100
     with asking(clock, request_s=200) as session, fails_with("api-deadline") as info:
         get(session, server)
     assert "429" in str(info.value)
     assert sum(clock.sleeps) <= 200
-    assert len(server.seen) <= 4
+    assert len(server.paths) <= 4
 
 
 def test_the_whole_run_has_a_deadline(server):
@@ -190,34 +149,13 @@ def test_the_whole_run_has_a_deadline(server):
 
 def test_a_wait_beyond_the_deadline_is_not_begun(server):
     clock = FakeClock()
-    server.script.append((503, {"Retry-After": "999999999999999999999999"}, b""))
+    server.script.append(Reply(b"", 503, {"Retry-After": "9" * 24}))
     with asking(clock) as session, pytest.raises(SourceError):
         get(session, server)
     assert clock.sleeps == []
 
 
-def drip(handler):
-    handler.send_response(200)
-    handler.send_header("Content-Length", "100000")
-    handler.end_headers()
-    for _ in range(200):
-        handler.wfile.write(b" ")
-        time.sleep(0.02)
-
-
-def cut(handler):
-    handler.send_response(200)
-    handler.send_header("Content-Length", "1000")
-    handler.end_headers()
-    handler.wfile.write(b"{")
-    handler.close_connection = True
-
-
-def silent(_):
-    time.sleep(0.6)
-
-
-@pytest.mark.parametrize("fault", [drip, silent])
+@pytest.mark.parametrize("fault", [Reply(b" " * 300, trickle_s=0.02), Reply(delay_s=0.6)], ids=["drip", "silent"])
 def test_a_server_that_will_not_finish_is_left_in_time(server, fault):
     server.script += [fault] * 5
     start = time.monotonic()
@@ -228,10 +166,10 @@ def test_a_server_that_will_not_finish_is_left_in_time(server, fault):
 
 def test_an_answer_that_breaks_off_is_asked_for_again(server):
     clock = FakeClock()
-    server.script += [cut, cut]
+    server.script += [Reply(b"{" * 1000, cut_at=1)] * 2
     with asking(clock) as session:
-        assert get(session, server).content == FINE[2]
-    assert len(server.seen) == 3
+        assert get(session, server).content == FINE.body
+    assert len(server.paths) == 3
 
 
 def test_nobody_there():
@@ -241,25 +179,25 @@ def test_nobody_there():
 
 @pytest.mark.parametrize("status", [301, 302, 400, 401, 403, 404])
 def test_refusals_and_redirects_are_final(server, status):
-    server.script.append((status, {"Location": "http://169.254.169.254/"}, b"no"))
+    server.script.append(Reply(b"no", status, {"Location": "http://169.254.169.254/"}))
     with asking(FakeClock()) as session, fails_with("api-refused"):
         get(session, server)
-    assert len(server.seen) == 1
+    assert len(server.paths) == 1
 
 
 def test_no_more_than_three_at_once(server):
-    server.delay_s = 0.05
+    server.script += [replace(FINE, delay_s=0.05)] * 12
     with asking(per_minute=6000) as session:
         threads = [threading.Thread(target=get, args=(session, server)) for _ in range(12)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert (len(server.seen), server.most) == (12, 3)
+    assert (len(server.paths), server.most_at_once) == (12, 3)
 
 
 def test_stopping_ends_all_waits(server):
-    server.script.append((503, {"Retry-After": "30"}, b""))
+    server.script.append(Reply(b"", 503, {"Retry-After": "30"}))
     errors = []
     with asking() as session:
 
@@ -296,7 +234,7 @@ def test_limits_must_leave_room(name):
      b'{"curtimestamp":"2026-01-01T00:00:00Z","query":{"pages":[{"title":"\\ud800"}]}}'],
 )  # fmt: skip
 def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body):
-    server.script.append((200, {}, body))
+    server.script.append(Reply(body))
     with asking(FakeClock()) as session, WikiAnswers(tmp_path / "a.sqlite") as answers:
         site = WikiSite(server.url, session, answers)
         with pytest.raises(SourceError) as info:
@@ -306,17 +244,12 @@ def test_what_no_wiki_answers_is_refused_and_not_kept(server, tmp_path, body):
 
 
 def body(**content):
-    return 200, {}, json.dumps({"curtimestamp": "2026-01-01T00:00:00Z", **content}).encode()
+    return Reply(json.dumps({"curtimestamp": "2026-01-01T00:00:00Z", **content}).encode())
 
 
+USER_INFO = {"name": "Me", "rights": [], "groups": []}
 TOKENS = body(query={"tokens": {"logintoken": "t+\\"}})
-SITE = body(
-    query={
-        "general": {"generator": "MediaWiki 1.43.0"},
-        "namespaces": {},
-        "userinfo": {"name": "Me", "rights": [], "groups": []},
-    }
-)
+SITE = body(query={"general": {"generator": "MediaWiki 1.43.0"}, "namespaces": {}, "userinfo": USER_INFO})
 PAGE = body(query={"pages": [{"pageid": 5, "ns": 0, "title": "Tea"}]})
 
 
@@ -329,17 +262,17 @@ def test_a_bot_password_logs_in_once_and_every_question_insists_on_it(server, tm
     server.script.extend([TOKENS, body(login={"result": "Success"}), SITE, PAGE])
     account = WikiAccount(user="Me@bot", password="s3cret")
     assert ask_as(server, tmp_path, account) == {"Tea": 5}
-    assert server.seen[1][0]["lgname"] == ["Me@bot"]
-    assert server.seen[-1][0]["assert"] == ["user"]
+    assert queries(server)[1]["lgname"] == ["Me@bot"]
+    assert queries(server)[-1]["assert"] == ["user"]
     assert ask_as(server, tmp_path, account) == {"Tea": 5}  # from disk: nothing is asked
-    assert len(server.seen) == 4
+    assert len(server.paths) == 4
 
 
 def test_a_token_goes_with_every_question(server, tmp_path):
     server.script.append(PAGE)
     assert ask_as(server, tmp_path, WikiAccount(token="abc")) == {"Tea": 5}
-    [(question, headers)] = server.seen
-    assert (question["assert"], headers["Authorization"]) == (["user"], "Bearer abc")
+    [question], [headers] = queries(server), server.headers
+    assert (question["assert"], headers["authorization"]) == (["user"], "Bearer abc")
 
 
 @pytest.mark.parametrize(

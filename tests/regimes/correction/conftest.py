@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 import numpy as np
-import pytest
 
 from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
@@ -20,7 +19,6 @@ from hellofresh.runs.regimes.correction import Correction
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.images import Media
-from hellofresh.tasks.outputs import Response
 
 POSTED = datetime(2023, 5, 10, 12, tzinfo=UTC)
 SITES = {"atlas.example": "high", "herald.example": "medium", "weekly.example": "low"}
@@ -28,8 +26,6 @@ SITES = {"atlas.example": "high", "herald.example": "medium", "weekly.example": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PicturedPost(MisleadingPost):
-    """A post with pictures, and who posted it."""
-
     media: tuple[Media, ...] = ()
     poster: str = ""
 
@@ -71,7 +67,6 @@ class LetterEncoder:
 
 
 def page(url: str, text: str, day: str = "2023-05-01", **more) -> WebPage:
-    """A page that can be read."""
     return WebPage(**{
         "url": url, "final_url": url, "status": PageStatus.OK, "title": "A title", "text": text, "sha256": "0" * 64,
         "date": day, **more,
@@ -119,7 +114,6 @@ class World:
 
 
 def solved(world: World, sample: PicturedPost | None = None, *settings: str, prompts: int = 1, **more) -> Outcome:
-    """What the regime comes to."""
     encoder, publishers = more.pop("encoder", LetterEncoder()), more.pop("publishers", ratings())
     regime = configure(Correction(publishers=publishers, encoder=encoder), settings)
     sample = sample or post()
@@ -127,22 +121,3 @@ def solved(world: World, sample: PicturedPost | None = None, *settings: str, pro
     slots = get_task("corrections").slots(sample)
     case = Case(sample, whole.prompts[:prompts], whole, slots, world.ask, world, **more)
     return asyncio.run(regime.solve(case))
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What tests of corrections need."""
-
-    World: type[World] = World
-    LetterEncoder: type[LetterEncoder] = LetterEncoder
-    post: Callable[..., PicturedPost] = post
-    page: Callable[..., WebPage] = page
-    ratings: Callable[..., Publishers] = ratings
-    solved: Callable[..., Outcome] = solved
-    posted: datetime = POSTED
-    Response: type[Response] = Response
-
-
-@pytest.fixture(scope="session")
-def desk() -> Desk:
-    return Desk()

@@ -14,12 +14,13 @@ from hellofresh.evidence.web import Found, SearchResult
 from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.images import Image
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
+from tests.regimes.correction import conftest as desk
 
 TEXT = "The picture is from a film set, and the bridge stands as it did before."
 PICTURE = "https://pics.example/0.jpg"
 
 
-def world(desk, by_picture: Mapping[str, Sequence[str]], pages: Mapping, **more):
+def world(by_picture: Mapping[str, Sequence[str]], pages: Mapping, **more):
     """A web that finds pages by pictures too; where an address has none, its search breaks."""
 
     @dataclass
@@ -47,14 +48,11 @@ def dropped(outcome) -> dict[str, str]:
     return {event.url: event.dropped for event in outcome.events if isinstance(event, ReadEvent)}
 
 
-def test_publishers_and_bound_hold_for_pages_found_by_a_picture(desk) -> None:
+def test_publishers_and_bound_hold_for_pages_found_by_a_picture() -> None:
     good, late = (f"https://{name}.example/p" for name in ("atlas", "herald"))
     found = [good, late, "https://nobody.example/p", "https://satire.example/p", "https://x.com/p", good]
-    pages = {
-        good: desk.page(good, TEXT),
-        late: desk.page(late, TEXT, "2023-05-11"),
-    }
-    there = world(desk, {PICTURE: found}, pages)
+    pages = {good: desk.page(good, TEXT), late: desk.page(late, TEXT, "2023-05-11")}
+    there = world({PICTURE: found}, pages)
     outcome = desk.solved(there, desk.post("Look!", "a bridge"))
     assert dropped(outcome) == {
         good: "twice", late: "after", "https://nobody.example/p": "unrated",
@@ -65,15 +63,15 @@ def test_publishers_and_bound_hold_for_pages_found_by_a_picture(desk) -> None:
     assert [(event.query, event.results) for event in searches] == [("one query", 0), ("(picture 1)", 6)]
 
 
-def test_one_page_by_words_and_one_by_picture_are_used_of_each_priority(desk) -> None:
+def test_one_page_by_words_and_one_by_picture_are_used_of_each_priority() -> None:
     words = [f"https://atlas.example/w{n}" for n in range(3)]
     pictured = [f"https://atlas.example/p{n}" for n in range(3)]
     pages = {url: desk.page(url, f"{TEXT} {url[-2:]}") for url in words + pictured}
-    there = world(desk, {PICTURE: pictured}, pages, results=words)
+    there = world({PICTURE: pictured}, pages, results=words)
     outcome = desk.solved(there, desk.post("Look!", "a bridge"))
     assert [url for url, why in dropped(outcome).items() if not why] == [words[0], pictured[0]]
     more = desk.solved(
-        world(desk, {PICTURE: pictured}, pages, results=words), desk.post("Look!", "a bridge"), "pages_image=0"
+        world({PICTURE: pictured}, pages, results=words), desk.post("Look!", "a bridge"), "pages_image=0"
     )
     assert [url for url, why in dropped(more).items() if not why] == [words[0]]
 
@@ -89,12 +87,12 @@ class Likeness:
 
 
 @pytest.mark.parametrize("settings", [(), ("image_similarity=0",), ("image_similarity=0.7",)])
-def test_a_page_whose_pictures_are_others_is_left_out(desk, monkeypatch, settings) -> None:
+def test_a_page_whose_pictures_are_others_is_left_out(monkeypatch, settings) -> None:
     monkeypatch.setattr("hellofresh.runs.regimes.correction.PictureMatcher", Likeness)
     shown = {"same": [b"another", b"the same"], "other": [b"another", b""], "blank": [b""], "none": []}
     urls = {name: f"https://atlas.example/{name}" for name in shown}
     there = world(
-        desk, {PICTURE: list(urls.values())}, {url: desk.page(url, f"{TEXT} {url}") for url in urls.values()},
+        {PICTURE: list(urls.values())}, {url: desk.page(url, f"{TEXT} {url}") for url in urls.values()},
         page_pictures={urls[name]: contents for name, contents in shown.items()},
     )  # fmt: skip
     images = [Image("image/jpeg", "0" * 64, 9, 9, b"the post's", PICTURE)]
@@ -106,41 +104,41 @@ def test_a_page_whose_pictures_are_others_is_left_out(desk, monkeypatch, setting
     assert compared == ([{"similarities": [0.6, 0.05]}] if settings != ("image_similarity=0",) else [])
 
 
-def test_no_more_links_of_a_picture_are_looked_at_than_the_setting_says(desk) -> None:
+def test_no_more_links_of_a_picture_are_looked_at_than_the_setting_says() -> None:
     pictured = [f"https://atlas.example/p{n}" for n in range(60)]
-    there = world(desk, {PICTURE: pictured}, {})
+    there = world({PICTURE: pictured}, {})
     outcome = desk.solved(there, desk.post("Look!", "a bridge"), "image_links=7")
     assert len(dropped(outcome)) == 7
 
 
-def test_a_search_that_breaks_or_is_not_configured_changes_nothing_else(desk) -> None:
+def test_a_search_that_breaks_or_is_not_configured_changes_nothing_else() -> None:
     url = "https://atlas.example/w"
     pages = {url: desk.page(url, TEXT)}
     post = desk.post("Look!", "a bridge", "a river")
-    broken = desk.solved(world(desk, {PICTURE: []}, pages, results=[url]), post)
+    broken = desk.solved(world({PICTURE: []}, pages, results=[url]), post)
     problems = [event.problem for event in broken.events if isinstance(event, SearchedEvent)]
     assert problems == ["", "", "the search failed (ValueError)"]
-    without = desk.solved(world(desk, {}, pages, results=[url], searches_images=False), post)
+    without = desk.solved(world({}, pages, results=[url], searches_images=False), post)
     assert [event.query for event in without.events if isinstance(event, SearchedEvent)] == ["one query"]
     assert broken.outputs == without.outputs
 
 
-def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision(desk) -> None:
+def test_only_pictures_with_an_address_are_searched_for_and_only_with_vision() -> None:
     from dataclasses import replace
 
     post = desk.post("Look!", "a", "b")
     local = replace(post, media=(replace(post.media[0], address="attached-1"), post.media[1]))
-    there = world(desk, {}, {}, parameters={"provider": "brave", "images_images": "serpapi"})
+    there = world({}, {}, parameters={"provider": "brave", "images_images": "serpapi"})
     (noted,) = (e.values for e in desk.solved(there, local).events if e.kind == "noted" and e.name == "not-searched")
     assert noted["pictures"] == 1 and noted["problem"].startswith("serpapi takes no upload")
     assert there.searched_pictures == ["https://pics.example/1.jpg"]
-    blind = world(desk, {}, {})
+    blind = world({}, {})
     desk.solved(blind, post, "vision=false")
     assert blind.searched_pictures == []
 
 
-def test_a_search_by_picture_is_narrowed_by_the_first_query_if_asked(desk) -> None:
-    there = world(desk, {}, {})
+def test_a_search_by_picture_is_narrowed_by_the_first_query_if_asked() -> None:
+    there = world({}, {})
     there.search_image = lambda address, query="": there.searched_pictures.append((address, query)) or nothing()
 
     async def nothing() -> Found:
@@ -150,13 +148,13 @@ def test_a_search_by_picture_is_narrowed_by_the_first_query_if_asked(desk) -> No
     assert there.searched_pictures == [(PICTURE, "one query")]
 
 
-def test_each_priority_is_searched_for_within_groups_of_its_domains(desk) -> None:
-    there = world(desk, {}, {})
+def test_each_priority_is_searched_for_within_groups_of_its_domains() -> None:
+    there = world({}, {})
     desk.solved(there, None, "site_groups=1")
     limited = [f"one query (site:{name}.example)" for name in ("atlas", "herald", "weekly")]
     assert [query for query, _ in there.searched] == limited
     with pytest.raises(UsageError, match="searxng takes no queries"):
-        desk.solved(world(desk, {}, {}, parameters={"provider": "searxng"}), None, "site_groups=1")
+        desk.solved(world({}, {}, parameters={"provider": "searxng"}), None, "site_groups=1")
     many = Publishers({f"s{n}.example": Publisher(f"s{n}.example", None, None, None, "", "high") for n in range(100)})
     groups = many.site_groups("high")
     assert sorted(" OR ".join(groups).replace("site:", "").split(" OR ")) == sorted(many.rated)

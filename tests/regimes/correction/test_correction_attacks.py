@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.runs.regimes.correction.post import without_links
 from hellofresh.tasks.transcripts import QuotedEvent
+from tests.regimes.correction import conftest as desk
 
 BAIT = "https://bait.example/cure"
 HONEST = "The dam held through the storm, the water board said on Friday."
@@ -52,7 +53,7 @@ def _parrot(request) -> str:
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_a_hostile_page_adds_no_link_and_no_fact(desk, hostile: str) -> None:
+def test_a_hostile_page_adds_no_link_and_no_fact(hostile: str) -> None:
     urls = ["https://atlas.example/0", "https://herald.example/1"]
     pages = {urls[0]: desk.page(urls[0], hostile), urls[1]: desk.page(urls[1], HONEST)}
     world = desk.World(pages, urls, {"queries": "q", "evidence-": _obedient, "respond": _parrot})
@@ -82,7 +83,7 @@ def _cleaned(text: str) -> str:
     return " ".join(without_links(" ".join(clean(text).split())).text.split())
 
 
-def test_what_one_page_says_is_never_told_of_another(desk) -> None:
+def test_what_one_page_says_is_never_told_of_another() -> None:
     urls = ["https://atlas.example/0", "https://herald.example/1"]
     pages = {urls[0]: desk.page(urls[0], "It says nothing of it."), urls[1]: desk.page(urls[1], HONEST)}
     world = desk.World(pages, urls, {"queries": "q", "evidence-": f"REFUTES: {HONEST}"})

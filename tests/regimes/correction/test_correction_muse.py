@@ -15,6 +15,7 @@ from hellofresh.judging.study import RatingPhase
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.runs.regimes.correction import OPENINGS
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, QuotedEvent, ReadEvent, SearchedEvent
+from tests.regimes.correction import conftest as desk
 
 QUOTE = "Nothing of the kind has been found by anybody."
 URLS = ("https://weekly.example/1", "https://atlas.example/2")
@@ -25,7 +26,7 @@ def _time(text: str) -> datetime | None:
 
 
 @pytest.fixture(scope="module")
-def posts(shared_data: Path, desk) -> list:
+def posts(shared_data: Path) -> list:
     """Which caption is of which post is not known: posts with pictures get the captions in turn."""
     folder = shared_data / "muse"
     rows = [json.loads(line) for line in gzip.decompress((folder / "tweets.jsonl.gz").read_bytes()).splitlines()]
@@ -39,7 +40,7 @@ def posts(shared_data: Path, desk) -> list:
     return found
 
 
-def written_by_hand(desk, sample, bound: str) -> list:
+def written_by_hand(sample, bound: str) -> list:
     """What happens with a post: one query, two pages, the first of the higher priority, one link of the two given."""
     until = {"post": sample.date, "note": sample.note_high, "note-average": sample.note_average}[bound]
     if bound != "post":
@@ -80,7 +81,7 @@ def written_by_hand(desk, sample, bound: str) -> list:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("bound", ["post", "note", "note-average"])
-def test_every_transcript_of_the_shared_posts_is_the_hand_written_one(desk, posts, bound: str) -> None:
+def test_every_transcript_of_the_shared_posts_is_the_hand_written_one(posts, bound: str) -> None:
     assert len(posts) == 148 and sum(bool(post.media) for post in posts) == 55
     pages = {url: desk.page(url, QUOTE, "2018-01-01") for url in URLS}
     answers = {
@@ -93,7 +94,7 @@ def test_every_transcript_of_the_shared_posts_is_the_hand_written_one(desk, post
             continue
         world = desk.World(pages, URLS, answers)
         outcome = desk.solved(world, sample, f"before={bound}")
-        assert list(outcome.events) == written_by_hand(desk, sample, bound)
+        assert list(outcome.events) == written_by_hand(sample, bound)
         told = [request.messages[0].text for *_, request in world.asked]
         assert all(clean(sample.text) in text for text in told)
         assert all(" ".join(media.description.split()) in text for media in sample.media for text in told)

@@ -13,6 +13,7 @@ from hellofresh.runs.regimes import Case, configure
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.tasks import get_task
 from hellofresh.tasks.transcripts import NotedEvent, QuotedEvent, ReadEvent
+from tests.regimes.correction import conftest as desk
 
 WORLDS = 1000
 SITES = (*("atlas", "herald", "weekly") * 3, "satire", "questionable", "conspiracy", "nobody", "x")
@@ -40,7 +41,7 @@ def _was_there(page_date: str, bound: datetime) -> bool:
     return bool(page_date) and date.fromisoformat(page_date) < bound.date()
 
 
-def _world(desk, chance: random.Random, bound: datetime):
+def _world(chance: random.Random, bound: datetime):
     refutes = "The claim is plainly not true at all."
     pages, found = {}, {}
     for name in ("q1", "q2"):
@@ -58,7 +59,7 @@ def _world(desk, chance: random.Random, bound: datetime):
     return desk.World(pages, found, answers), encoder
 
 
-def _judged(desk, seed: int):
+def _judged(seed: int):
     chance = random.Random(seed)
     kind = chance.choice(["post", "note", "note-average"])
     numbers = {
@@ -67,11 +68,11 @@ def _judged(desk, seed: int):
         "refuting_pages": chance.randrange(1, 4),
     }
     settings = [f"before={kind}", *(f"{name}={value}" for name, value in numbers.items())]
-    later = desk.posted + timedelta(minutes=chance.randrange(31, 5000))
+    later = desk.POSTED + timedelta(minutes=chance.randrange(31, 5000))
     sample = desk.post(note_high=later, note_average=later + timedelta(hours=3))
-    bound = {"post": desk.posted, "note": later, "note-average": sample.note_average}[kind]
+    bound = {"post": desk.POSTED, "note": later, "note-average": sample.note_average}[kind]
     bound -= timedelta(minutes=0 if kind == "post" else 30)
-    world, encoder = _world(desk, chance, bound)
+    world, encoder = _world(chance, bound)
     regime = configure(Correction(publishers=desk.ratings(), encoder=_Inline(encoder)), settings)
     return world, regime, sample, bound, numbers
 
@@ -84,7 +85,7 @@ class _Inline:
         self.name, self.dimensions = "letters", 2
 
 
-async def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) -> None:
+async def test_bound_publishers_and_stop_hold_in_every_world(monkeypatch) -> None:
     async def at_once(work, *given):
         return work(*given)
 
@@ -92,7 +93,7 @@ async def test_bound_publishers_and_stop_hold_in_every_world(desk, monkeypatch) 
     prompts = load_prompt_set("corrections", "correction")
     seen: Counter[str] = Counter()
     for seed in range(WORLDS):
-        world, regime, sample, bound, numbers = _judged(desk, seed)
+        world, regime, sample, bound, numbers = _judged(seed)
         slots = get_task("corrections").slots(sample)
         case = Case(sample, prompts.prompts[:1], prompts, slots, world.ask, world)
         outcome = await regime.solve(case)

@@ -1,8 +1,8 @@
-"""Records what two older libraries say of the test histories.
+"""Record what two older libraries say of the test histories.
 
 It was run once, and `reverts.json` and `persistence.json` are what it wrote. It needs mwreverts 0.1.5 (2017) and
 mwpersistence 0.2.4 (2015) with deltas and jsonable, which nothing else here needs any more:
-python tests/collectors/wikipedia/data/record.py FOLDER_OF_HISTORIES
+python benchmarks/record_histories.py FOLDER_OF_HISTORIES
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from collectors.wikipedia.export import read_pages
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "tests" / "collectors" / "wikipedia" / "data"
 REVERTS = ("anarchism_2005_1000revs.xml.xz", "anarchism_2008_1000revs.xml.xz", "rio_grande_247revs.xml.xz")
 PERSISTENCE = ("rio_grande_247revs.xml.xz", "amen_49revs.xml.gz")
 
