@@ -370,26 +370,12 @@ def done(make):
     return stage, output
 
 
-def test_what_was_never_done_is_not_current(make) -> None:
-    assert not Stage(make.workspace(), "a/b", input_key({})).is_current()
-
-
 def test_what_was_done_is_current_until_an_input_changes(done) -> None:
     stage, _ = done
     assert stage.is_current()
     assert Stage(stage.workspace, stage.name, input_key({"a": 1})).is_current()
     assert not Stage(stage.workspace, stage.name, input_key({"a": 2})).is_current()
     assert not Stage(stage.workspace, "collect/x/2023Q3", stage.key).is_current()
-
-
-def test_an_output_changed_by_hand_is_seen_and_seen_to_be_put_back(done) -> None:
-    stage, output = done
-    output.write_text("MADE")
-    assert not stage.is_current()
-    output.write_text("made")
-    assert stage.is_current()
-    output.unlink()
-    assert not stage.is_current()
 
 
 @pytest.mark.parametrize(

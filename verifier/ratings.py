@@ -122,9 +122,7 @@ class StudyCheck(_BesideCheck):
             self.faults += odd
             self.unchecked.append("figures of ratings that cannot be")
             return
-        gone = self.content.tombstones.keys()
-        mine = [row for row in ratings if row["response"] in systems and row["sample"] not in gone]
-        numbers = {name: self._numbers(mine, systems, name, criteria[name]) for name in criteria}
+        numbers = {name: self._numbers(ratings, systems, name, criteria[name]) for name in criteria}
         for (entry, prompt), at in self._entries(systems).items():
             for metric in self.content.metrics[:1]:
                 self.content.numbers[entry, prompt, metric.name] = numbers[overall][at]

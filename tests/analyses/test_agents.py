@@ -84,6 +84,10 @@ def test_help_and_harm_are_told_apart_against_the_agents_own_offline_baseline(gi
     assert found["helped"]["source_bias"] == pytest.approx(-0.5)
     assert found["hurt"]["source_bias"] is None
     assert found["helped"]["against"] == "search-agent"
+    agent, base = given.panel.systems
+    for regime, name in (("zero-shot", "base"), ("placebo", None)):  # without an offline baseline
+        panel = replace(given.panel, systems=(agent, replace(base, settings="", regime=regime)))
+        assert getattr(replace(given, panel=panel).offline(agent), "origin", None) == name
 
 
 def test_searches_are_split_by_right_and_wrong_answers(given) -> None:

@@ -18,7 +18,7 @@ from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_
 from hellofresh.releases.collection import CollectionAccount, read_account_file
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_release
-from hellofresh.releases.life.manifest import amend_manifest, read_manifest, write_manifest
+from hellofresh.releases.life.manifest import LabelCounts, amend_manifest, read_manifest, write_manifest
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
@@ -145,6 +145,12 @@ def test_every_version_is_written_as_it_was_read(make, quarter, notes_task, fold
     said = read_json(folder / "manifest.json")
     assert {name: said[name] for name in more} == more
     assert not {"prospective", "resolved", "split"} & said.keys()
+
+
+@pytest.mark.parametrize("counts", [(3,), (3, 0), (0, 2), (1, 2, 4, 5)])
+def test_counts_stand_in_the_order_of_labels(counts: tuple[int, ...]) -> None:
+    said = dict(zip(("negatives", "positives"), counts, strict=False)) | {"others": counts[2:]}
+    assert LabelCounts.model_validate(said).by_label == counts
 
 
 READERS: dict[str, Any] = {

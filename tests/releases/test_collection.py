@@ -30,6 +30,7 @@ def test_candidates_and_account_are_written_and_read_back(make, quarter, notes_t
     assert read_account(workspace, notes_task, quarter).funnel == collected.funnel
     assert account["sources"] == [{"name": "notes-00000.tsv", "size": 4, "sha256": sha256_file(source)}]
     assert account["source"] == "dump"
+    assert workspace.collection("x-notes", quarter).stat().st_mode & 0o777 == 0o600
     assert str(tmp_path) not in str(account)
 
 

@@ -149,6 +149,7 @@ def test_near_equal_texts_are_one_group(make: Maker) -> None:
     moment = CalendarRule().of(FIRST).opens - 3 * DAY
     shared = " ".join(words[:12])
     forecast(make.workspace(), FIRST, [claim("a", f"{shared} said", FIRST).sample], moment)
+    assert {(row.split, row.group) for row in read_ledger(make.workspace())} == {(PROSPECTIVE, "claim a")}
     main = [claim("b", f"{shared} claimed", FIRST, 0), claim("other", " ".join(words[12:20]), FIRST, 0, "claim b")]
     main += [claim(f"c{n}", f"{words[n]} and {words[n + 1]} are {words[23 - n]}", FIRST, n % 3) for n in range(9)]
     collect(make.workspace(), FIRST, "claims", main, [])

@@ -20,6 +20,7 @@ from hellofresh.stats.metrics import forecast_metrics, mean, rank_correlation
 from verifier.checks import Check, _figure_check, _survive, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
 from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
+from verifier.publication import Part
 from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
 from verifier.reading import MOST_FAULTS, by_id, first_of, strict_json
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
@@ -590,6 +591,28 @@ def test_an_entry_that_is_not_what_was_handed_in_is_named(
     assert check.unchecked == ({"texts that were handed in, which are withheld"} if texts == "withheld" else set())
 
 
+FIGURES = {**dict.fromkeys(("value", "bootstrap_low", "low"), 0.5), "high": 0.8, "bootstrap_high": 0.9, "n": 5}
+
+
+@pytest.mark.parametrize(("changes", "faults"), [
+    ({}, ()), ({"none": 0, "blocked": 2}, ()), ({"none": 1, "blocked": 2}, ("silent are not those",)),
+    ({"n": 4}, ("n are",)), ({"none": 3, "blocked": -1}, ("none and blocked are not those",)),
+    ({"effective_clusters": 3 + 1e-12}, ()), ({"effective_clusters": 3.1}, ("effective_clusters are not those",)),
+    ({"high": 0.81}, ("f1 is",)), ({"value": 0.6}, ("f1 is", "f1 by the bootstrap is")),
+    ({"bootstrap_high": 0.8}, ("f1 by the bootstrap is",)),
+])  # fmt: skip
+def test_a_score_that_is_not_the_recomputed_one_is_named(changes: dict[str, Any], faults: tuple[str, ...]) -> None:
+    row = {**FIGURES, "metric": "f1", "none": 1, "blocked": 1, "effective_clusters": 3.0, **changes}
+    made = {**FIGURES, "silent": 2, "effective_clusters": 3.0}
+    assert named(list(ScoreCheck(Content(Manifest({}, ""), ()))._differences(row, made)), faults)
+
+
+def test_of_a_release_the_main_split_is_published_before_the_prospective_one() -> None:
+    said = {"edition": "2023Q2", "task": "x-notes"}
+    main, other = (Part(Path(), Path(), Manifest({**said, "split": split}, "")) for split in ("main", "prospective"))
+    assert main.order < other.order
+
+
 @pytest.mark.parametrize(("text", "metric", "row", "fits"), [
     ("system=s", "", {}, True), ("system=s", "", {"headline": False}, False), ("system=s", "", {"period": "x"}, False),
     ("system=s,prompt=a", "", {"headline": False, "prompt": "a"}, True),
@@ -748,6 +771,12 @@ def test_the_samples_for_people_are_the_first_by_a_public_order() -> None:
             assert not [*people()._otherwise_drawn(good)]
         for bad in (asked[::-1], [*asked, "xn-9"], asked[1:]):
             assert len([*people()._otherwise_drawn(bad)]) == 1
+    assert [*people()._otherwise_drawn([])] == []
+
+
+def test_too_few_answers_of_people_give_no_figures_and_say_what_is_missing() -> None:
+    (row,) = people()._table([ANSWER])
+    assert row["missing"] == "0 people of at least 5, 0 samples with answers of 3 people, of at least 40"
 
 
 ANSWER = {"judge": "rater-1", "sample": "xn-1", "label": 1, "certainty": 100, "known": False, "asked_label": None}

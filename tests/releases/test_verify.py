@@ -197,8 +197,11 @@ def test_every_release_below_a_folder_is_found_and_a_board_is_none(revealed: Pat
     shutil.copytree(revealed, other)
     write_json(tmp_path / "stranger" / "board" / "manifest.json", {"quarters": [], "files": []})
     assert find_releases(tmp_path / "stranger") == [other, revealed]
+    write_json(other.with_name("x") / "manifest.json", BOARD)  # no board lies in an edition
     (other / "samples.jsonl").unlink()
-    assert find_releases(tmp_path / "stranger") == [other, revealed]
+    (other / "manifest.json").write_text("{")
+    write_json(revealed / "manifests" / "manifest.json", {})  # nor a release among its former versions
+    assert find_releases(tmp_path / "stranger") == [other.with_name("x"), other, revealed]
     with pytest.raises(NoReleaseError):
         find_releases(tmp_path / "stranger" / "board")
 

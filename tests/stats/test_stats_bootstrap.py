@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats as theirs
 
+from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.draws import BOOTSTRAP_RESAMPLES, bootstrap_limits, draw_jointly
-from hellofresh.stats.metrics import macro_f1, mean, two_class_metrics
-from verifier.statistics import Metric, bootstrap_interval
+from hellofresh.stats.intervals import metric_interval
+from hellofresh.stats.metrics import class_metrics, forecast_metrics, macro_f1, mean, two_class_metrics
+from verifier.statistics import Metric, bootstrap_interval, interval
 
 METRICS = two_class_metrics()
 ACCURACY = METRICS[3]
@@ -58,6 +60,24 @@ def test_where_nothing_can_be_drawn(metric, table, expected) -> None:
 def as_verifier(table: np.ndarray) -> np.ndarray:
     """The verifier has the columns of all classes by what they count."""
     return table.reshape(len(table), -1, 3).transpose(0, 2, 1).reshape(len(table), -1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_verifier_has_the_same_intervals_of_its_own(seed: int) -> None:
+    random, n, c = np.random.default_rng(seed), 60 + 40 * seed, 2 + seed % 3
+    labels, groups, names = random.integers(0, c, n), np.sort(random.integers(0, n // 3, n)), "abcd"[:c]
+    said = np.where(random.random(n) < 0.7, labels, random.integers(-1, c, n))
+    chances = random.dirichlet(np.ones(c), n)
+    for metric in class_metrics(names):
+        table = cluster_tables(metric.statistics(labels, said), groups)
+        made = metric_interval(table, metric)
+        _, *limits = interval(as_verifier(table), Metric.of_classes(metric.name, tuple(names)))
+        assert (made.low, made.high) == pytest.approx(limits, abs=1e-9), metric.name
+    for metric in forecast_metrics(c):
+        table = cluster_tables(metric.statistics(labels, chances), groups)
+        made = metric_interval(table, metric)
+        _, *limits = interval(table, Metric.of_classes(metric.name, tuple(names)))
+        assert (made.low, made.high) == pytest.approx(limits, abs=1e-9), metric.name
 
 
 @pytest.mark.parametrize("seed", range(4))

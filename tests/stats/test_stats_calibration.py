@@ -13,7 +13,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from hellofresh.stats.calibration import calibrate, compare_calibrations
-from hellofresh.stats.intervals import Method
+from hellofresh.stats.intervals import Method, t_quantile, wilson_limits
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1]), st.integers(0, 4)),
@@ -103,7 +103,8 @@ def test_what_all_resamples_agree_on_still_has_a_width() -> None:
     labels = np.array([0, 1] * 20, dtype=np.int8)
     found = calibrate(labels, labels * 0.8 + 0.1, np.arange(40) // 2, resamples=100)
     assert (found.auc, found.auc_interval.high) == (1, 1)
-    assert 0.7 < found.auc_interval.low < 0.95
+    wilson, _ = wilson_limits(np.array(1.0), np.array(20.0), np.array(t_quantile(0.975, 19.0)))
+    assert found.auc_interval.low == pytest.approx(float(wilson))
     assert found.auc_interval.method is Method.CLUSTER_WILSON
     alone = calibrate(labels, labels * 0.8 + 0.1, np.zeros(40, dtype=np.int64), resamples=100)
     assert (alone.brier_interval.low, alone.brier_interval.high) == (0, 1)
