@@ -111,6 +111,9 @@ def test_moving_samples_keeps_their_number_and_no_count_below_zero() -> None:
         assert moved.shape == (2 * classes * (classes - 1), 3 * classes)
         np.testing.assert_allclose(counts.size(moved), labels.size, atol=1e-12)
         assert (moved >= -1e-12).all()
+    graded = mean("graded", (1.0, 10.0)).statistics
+    for size, sums in ((2.0, [12.0, 48.0]), (5.0, [8.0, 75.0]), (50.0, [8.0, 80.0])):  # no sum beyond the scale's ends
+        assert graded.moved(np.array([30.0, 8.0]), size).tolist() == [[one, 8.0] for one in sums]
 
 
 def test_a_mean_weighs_its_values_and_counts_no_output_as_the_worst() -> None:

@@ -374,6 +374,8 @@ def test_gains_are_differences_and_flips_are_those_of_all_bins(panel: Panel) -> 
     assert whole["flips_to_wrong"].item() == ((one != labels) & (two == labels)).sum()
     bins = table.filter(table["factor"] == "publisher")
     assert bins["flips_to_right"].sum() <= whole["flips_to_right"].item() and whole["gain"].item() > 0
+    numbers = replace(panel, task=get_task("corrections"))
+    assert run("category-gains", numbers).missing.startswith("The task has no classes")
 
 
 def test_leaving_out_silence_is_told_beside_counting_it_as_wrong(panel: Panel) -> None:

@@ -48,8 +48,10 @@ def test_the_order_of_the_windows_depends_on_the_seed_alone():
 
 @pytest.mark.parametrize("field", ["pages", "window_minutes", "per_window", "lookback"])
 def test_sampling_refuses_what_draws_nothing(field):
+    least = {"pages": 2, "window_minutes": 1, "per_window": 1, "lookback": 0}
+    assert EditSampling(**least)
     with pytest.raises(ConfigError):
-        EditSampling(**{field: -1 if field == "lookback" else 0})
+        EditSampling(**least | {field: least[field] - 1})
 
 
 def test_titles_come_from_files_and_by_name_each_once(tmp_path):
