@@ -98,6 +98,10 @@ def test_both_labels_are_counted_in_every_period(make) -> None:
     candidates = make.notes(2, 0, months=(5,)) + make.notes(1, 3, months=(4,))
     assert Funnel.count_kept(candidates) == {"2023-04": {0: 3, 1: 1}, "2023-05": {0: 0, 1: 2}}
     assert list(Funnel.count_kept(candidates)) == ["2023-04", "2023-05"]
+    meanings = {name: f"is {name}" for name in ("old", "foreign", "rare")}
+    rows = len(candidates) + 5
+    funnel = Funnel.of("rows", rows, {"foreign": 5}, meanings, candidates=candidates, context={}, only_if_any={"rare"})
+    assert funnel.drops == (Drop("old", "is old", 0), Drop("foreign", "is foreign", 5))
 
 
 def test_an_account_that_was_changed_or_has_no_checksum_is_refused(tmp_path: Path) -> None:
