@@ -105,7 +105,7 @@ def test_queries_are_measured_against_the_text(given) -> None:
     panel = replace(given.panel, task=replace(given.panel.task, text=lambda _: "Rivers 0 a"))
     (row,) = rows(
         replace(given, panel=panel), "queries"
-    )  # of "query 0 rivers", half the time with "query 1 rivers" too
+    )  # half the time "query 1 rivers" too
     assert (row["from_text"], row["text_covered"]) == pytest.approx(((2 / 3 + 2 / 4) / 2, 2 / 3))
 
 
