@@ -103,9 +103,7 @@ def test_queries_are_measured_against_the_text(given) -> None:
     assert row["alike"] == pytest.approx(2 / 4)
     assert 0 <= row["from_text"] <= row["from_text_high"] <= 1
     panel = replace(given.panel, task=replace(given.panel.task, text=lambda _: "Rivers 0 a"))
-    (row,) = rows(
-        replace(given, panel=panel), "queries"
-    )  # half the time "query 1 rivers" too
+    (row,) = rows(replace(given, panel=panel), "queries")  # half the time "query 1 rivers" too
     assert (row["from_text"], row["text_covered"]) == pytest.approx(((2 / 3 + 2 / 4) / 2, 2 / 3))
 
 
