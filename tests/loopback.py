@@ -57,6 +57,7 @@ class Chat:
         headers: every request's headers, names in lower case.
         connections: connections ever opened.
         sent: text of each question whose answer was sent whole, and when (`time.monotonic`).
+        most_at_once: most requests under way at once.
     """
 
     def __init__(self, behave: Behaviour | None = None) -> None:
@@ -66,7 +67,7 @@ class Chat:
         self.headers: list[dict[str, str]] = []
         self.times: list[float] = []
         self.sent: list[tuple[str, float]] = []
-        self.connections = 0
+        self.connections = self.most_at_once = self._at_once = 0
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -126,9 +127,14 @@ class Chat:
         self.headers.append(headers)
         self.bodies.append(body)
         self.times.append(self._loop.time())
-        whole = await self._reply(writer, self.behave(len(self.bodies), body))
-        self.sent.append(("\n".join(item["content"] or "" for item in body.get("messages", ())), time.monotonic()))
-        return whole
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            whole = await self._reply(writer, self.behave(len(self.bodies), body))
+            self.sent.append(("\n".join(item["content"] or "" for item in body.get("messages", ())), time.monotonic()))
+            return whole
+        finally:
+            self._at_once -= 1
 
     async def _reply(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
         if reply.delay_s:
