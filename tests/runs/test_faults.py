@@ -241,9 +241,9 @@ def test_kill_9_at_any_instant_pays_for_nothing_twice_and_ends_with_the_same_byt
         finished += 1
         while True:
             kept, before = journalled(place), settled(chat)
-            child = evaluating.start(place, chat.base_url, **order)
+            evaluating.start(place, chat.base_url, **order)
             time.sleep(source.random() * usual_s)
-            os.kill(child, signal.SIGKILL)
+            evaluating.process.kill()
             status = evaluating.end()
             asked = Counter(texts(chat.bodies[before:]))
             assert not kept & asked.keys()
@@ -280,10 +280,10 @@ def test_no_kill_loses_an_answer_that_was_sent_50_ms_before(
         while True:
             settled(chat)
             before, kept = len(chat.sent), journalled(place)
-            child = evaluating.start(place, chat.base_url, in_flight=IN_FLIGHT)
+            evaluating.start(place, chat.base_url, in_flight=IN_FLIGHT)
             time.sleep(source.random() * usual_s)
             killed_at = time.monotonic()
-            os.kill(child, signal.SIGKILL)
+            evaluating.process.kill()
             if evaluating.end() == 0:
                 break
             kills += 1
