@@ -15,9 +15,11 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import chdir
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -74,7 +76,9 @@ class Evaluating:
 
 
 @pytest.fixture
-def evaluating(tmp_path: Path) -> Evaluating:
+def evaluating(tmp_path: Path, root: Path) -> Evaluating:
+    with chdir(root):  # where the server of forks, which starts once, finds the module that it is to import
+        forkserver.ensure_running()
     return Evaluating(tmp_path)
 
 
