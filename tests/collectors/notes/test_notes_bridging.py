@@ -356,6 +356,7 @@ def test_the_command_prints_agreement_and_refuses_what_ratings_do_not_have(made:
 
 PROGRAM = """
 import sys, time
+from hellofresh.cli import main
 import collectors.notes.ratings as ratings
 import collectors.notes.bridging as bridging
 for module, names in (
