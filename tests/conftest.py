@@ -252,7 +252,7 @@ def _silent(_: object) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def stopped_clock() -> Iterator[None]:
-    """The day on which all tests happen; 2026Q2 is revealed then, and 2026Q3 open. Files need outlive no power cut."""
+    """The day on which all tests happen; 2026Q2 is revealed then, 2026Q3 open. No file is flushed to the disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         patch.setenv("HELLOFRESH_NOW", "2026-11-21T12:00:00Z")

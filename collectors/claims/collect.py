@@ -28,7 +28,7 @@ from collectors.claims.reviews import (
 )
 from collectors.claims.verdicts import Reading, VerdictTable
 from collectors.claims.versions import Versions, gone_between
-from collectors.claims.wording import Worded, verdict_chances
+from collectors.claims.wording import Worded, chances_of_true
 from collectors.settings import ClaimsSettings
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
@@ -40,7 +40,7 @@ from hellofresh.tasks.samples import Candidate, Label
 _Key = tuple[str, str]
 """Address of a review, and its claim."""
 _MOST_LISTED = 100
-_LIKELY = 0.9
+_SURELY_TRUE = 0.9
 _FEWEST_OF_PUBLISHER = 5
 """Fewer claims may share one verdict by chance; samples do not name their publisher."""
 _REASONS: Mapping[str, str] = {
@@ -263,10 +263,10 @@ class _Gathering:
     def _not_giving_away(self, found: Sequence[_Read]) -> list[_Read]:
         """Drop texts that reveal their verdict; the classifier learns from all reviews of the feeds."""
         worded = [self._worded(item.review) for item in found]
-        chances = verdict_chances([*self._elsewhere, *worded])
+        chances = chances_of_true([*self._elsewhere, *worded])
         kept = []
         for item, claim in zip(found, worded, strict=True):
-            gives_away = chances.get(claim, 0) > _LIKELY
+            gives_away = chances.get(claim, 0) > _SURELY_TRUE
             self._weighed["claims whose wording was weighed"] += claim in chances
             self._weighed["claims whose wording tells the verdict"] += gives_away
             if gives_away or self._table.begins_or_ends(claim.text, claim.site):

@@ -37,7 +37,7 @@ class Worded(NamedTuple):
     label: int | None
 
 
-def verdict_chances(claims: Sequence[Worded]) -> dict[Worded, float]:
+def chances_of_true(claims: Sequence[Worded]) -> dict[Worded, float]:
     """The probability, predicted from the wording alone, that a claim was found true.
 
     Both classes have equal weight, however rare one is, so that 0.5 means an uninformative wording.

@@ -84,7 +84,7 @@ def vendor_in(name: str) -> str:
     return next((maker for maker in _VENDORS if skeleton(maker) in words or skeleton(maker) == whole), "")
 
 
-@lru_cache(10_000)
+@lru_cache(10_000)  # a submission is compared with all names there are; bounded, since strangers write them
 def skeleton(name: str) -> str:
     """The skeleton of a name, equal for names that look alike."""
     table = _prototypes()

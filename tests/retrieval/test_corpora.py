@@ -36,7 +36,9 @@ from tests.retrieval.conftest import small_documents, small_queries, stored, wri
 QUERY = Query(id="q", text="Do otters sing?", split="dev", group="q")
 
 
-def write(workspace: Workspace, documents: list[CorpusDocument], **more: object) -> RetrievalCorpus:
+def write(
+    workspace: Workspace, documents: list[CorpusDocument] | list[FoundDocument], **more: object
+) -> RetrievalCorpus:
     return stored(workspace.corpora / "made", documents, **more)
 
 
@@ -91,7 +93,7 @@ def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspac
         FoundDocument(document("d"), "5"),
     ]
     judged = [Judgement("q", "b", 1), Judgement("q", "c", 1)]
-    made = write(workspace, found, queries=[QUERY], judgements=judged, drop_duplicates=True)  # type: ignore[arg-type]
+    made = write(workspace, found, queries=[QUERY], judgements=judged, drop_duplicates=True)
     expected = {"read": 5, "kept": 2, "duplicate_doi": 1, "duplicate_text": 1, "duplicate_id": 1}
     assert made.manifest.counts == expected
     # Judgements of what was left out go to what stays.

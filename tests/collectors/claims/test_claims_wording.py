@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from collectors.claims import ClaimsSettings, collect
-from collectors.claims.wording import Worded, verdict_chances
+from collectors.claims.wording import Worded, chances_of_true
 from hellofresh.core.quarters import Quarter
 from tests.fakes import refused
 
@@ -44,7 +44,7 @@ def worded(claims: Sequence[tuple[str, Claim]], language: str = "en") -> list[Wo
 
 def rates(claims: Sequence[tuple[str, Claim]]) -> tuple[float, float]:
     """The share of giveaways that are not told by their wording, and of plain claims that are."""
-    known = verdict_chances(worded(claims))
+    known = chances_of_true(worded(claims))
     found = [(known[claim] > 0.9, around) for claim, (_, (_, _, around)) in zip(worded(claims), claims, strict=True)]
     around = [is_told for is_told, is_around in found if is_around]
     plain = [is_told for is_told, is_around in found if not is_around]
@@ -91,8 +91,8 @@ def test_of_few_claims_or_of_one_side_alone_nothing_is_learnt(monkeypatch: pytes
     chance = random.Random(2)
     one_sided = [(text, int(place < 19)) for place, (text, _) in enumerate(authored(99, chance))]
     for plain in (authored(50, chance), one_sided):
-        assert not verdict_chances(worded(told(plain, chance)))
-    refused("missing-extra", verdict_chances, worded(told(authored(300, chance), chance)))
+        assert not chances_of_true(worded(told(plain, chance)))
+    refused("missing-extra", chances_of_true, worded(told(authored(300, chance), chance)))
 
 
 def test_a_claim_says_nothing_of_itself() -> None:
@@ -102,7 +102,7 @@ def test_a_claim_says_nothing_of_itself() -> None:
         (site, ("The baker of Ulm flew to the moon, said he", 0, False)) for site in map("s{}.example".format, range(9))
     ]
     claims = [*told(authored(300, chance), chance, share=0), *again]
-    known = verdict_chances(worded(claims))
+    known = chances_of_true(worded(claims))
     assert all(known[claim] < 0.9 for claim in worded(again))
 
 

@@ -118,8 +118,8 @@ def test_the_api_names_the_pictures_of_a_post_and_its_stored_answer_does_too() -
         {"media_key": "7_2", "type": "video", "preview_image_url": "https://pbs.example/2.jpg"},
         {"media_key": "3_9", "type": "photo", "url": "https://pbs.example/of-another-post.jpg"},
     ]
-    row = {"id": "20", "text": "T", "created_at": "2022-12-06T05:31:41Z"}
-    row["attachments"] = {"media_keys": ["3_1", "7_2", "16_3"]}  # type: ignore[assignment]
+    attached = {"media_keys": ["3_1", "7_2", "16_3"]}
+    row = {"id": "20", "text": "T", "created_at": "2022-12-06T05:31:41Z", "attachments": attached}
     reply = ServiceReply(200, json.dumps({"data": [row], "includes": {"media": media}}).encode())
     answer = SERVICES["api-v2"].read(["20"], reply)["20"]
     assert answer.post.pictures == MEDIA and answer.post.media

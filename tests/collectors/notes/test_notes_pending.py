@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ def life(dated, place, monkeypatch, cli):
         evaluate = ("evaluate", *OF_IT, "--task", "x-notes", "--model", "always-yes", "--split", "prospective")
         cli(*evaluate)
         cli("release", "publish", "--to", place / f"{name}-open")
-        folder = dated("2026-12-20", lambda two: later(two, turned=turned))
+        folder = dated("2026-12-20", partial(later, turned=turned))
         cli("collect", "x-notes", *OF_IT, "--dump", folder, "--pending")
         cli("release", "prospective", *OF_IT)
         assert hashes(lane) == before
@@ -160,7 +161,7 @@ def reasons(folder: Path) -> dict[str, str]:
 def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(dated, place, cli) -> None:
     """Who looked notes 1 to 3 up in time knew them all: what is scored must be the same without these answers."""
     shown = {1: "2026-11-22T10:00:00", 2: "2026-11-26T11:59:59", 3: "2026-11-20T12:00:00", 4: "2026-11-26T12:00:00"}
-    known = lambda two: later(two, turned=False, shown=shown)  # noqa: E731
+    known = partial(later, turned=False, shown=shown)
     for day, fill, more in (("2026-11-21", first_day, ()), ("2026-12-20", known, ("--resolve",))):
         cli("collect", "x-notes", *OF_IT, "--dump", dated(day, fill), "--pending")
         cli("release", "prospective", *more, *OF_IT)
@@ -175,7 +176,7 @@ def test_a_status_that_showed_before_the_deadline_is_counted_and_never_scored(da
 def test_make_release_draws_asks_resolves_and_scores_where_the_settings_say_so(dated, place, cli) -> None:
     (place / "hellofresh.toml").write_text("[release.prospective]\nenabled = true\ndays = 4\n")
     (place / "submissions").mkdir()
-    for day, fill in (("2026-11-21", first_day), ("2026-12-20", lambda two: later(two, turned=False))):
+    for day, fill in (("2026-11-21", first_day), ("2026-12-20", partial(later, turned=False))):
         run = ("release", "run", *OF_IT, "--notes-dump", dated(day, fill), "--models", "always-yes")
         said = cli(*run)
     assert read_json(place / "data" / LANE / "manifest.json")["calendar"]["deadline"] == "2026-11-25T12:00:00Z"
