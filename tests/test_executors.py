@@ -40,9 +40,11 @@ def nothing(_: object) -> None:
     pass
 
 
-def test_results_come_in_the_order_of_the_tasks():
+def test_results_come_in_the_order_of_the_tasks_and_the_environment_stays():
+    before = dict(os.environ)
     cubes = run_tasks(process_pool(2), partial(pow, exp=3), range(20), done=nothing)
     assert cubes == [number**3 for number in range(20)]
+    assert dict(os.environ) == before
 
 
 @pytest.mark.parametrize(

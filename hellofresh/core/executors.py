@@ -17,6 +17,8 @@ from hellofresh.core.errors import RunError, UsageError, missing_extra
 
 _ATTEMPTS = 3
 _CONNECT_S = 10
+_SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable by which a new Python takes no module from its current folder."""
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -28,8 +30,21 @@ Pool = Callable[[], AbstractContextManager[Executor]]
 
 def process_pool(jobs: int) -> Pool:
     """A pool of `jobs` local processes, which import no module from the current folder."""
-    os.environ.setdefault("PYTHONSAFEPATH", "1")
-    return lambda: ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+
+    @contextmanager
+    def opened() -> Iterator[Executor]:
+        before = os.environ.get(_SAFE_PATH)
+        os.environ[_SAFE_PATH] = before or "1"
+        try:
+            with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as executor:
+                yield executor
+        finally:
+            if before is None:
+                del os.environ[_SAFE_PATH]
+            else:
+                os.environ[_SAFE_PATH] = before
+
+    return opened
 
 
 def cluster_pool(address: str) -> Pool:

@@ -241,8 +241,10 @@ while True:
 
 def killed_while_submitting(path: Path, after: int) -> int:
     """Kill a process that submits without end; returns what it last said was stored."""
-    command, root = [sys.executable, "-c", WRITER, str(path)], Path(__file__).parents[2]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+    found = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True, env=found
+    ) as process:
         said = next(line for line in process.stdout if int(line) >= after)
         os.kill(process.pid, 9)
         return int((said + process.stdout.read()).split()[-1])

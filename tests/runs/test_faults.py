@@ -15,7 +15,6 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import chdir
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
@@ -77,7 +76,8 @@ class Evaluating:
 
 @pytest.fixture
 def evaluating(tmp_path: Path, root: Path) -> Evaluating:
-    with chdir(root):  # where the server of forks, which starts once, finds the module that it is to import
+    with pytest.MonkeyPatch.context() as patch:  # the server of forks starts once, and imports the module only then
+        patch.setenv("PYTHONPATH", str(root))
         forkserver.ensure_running()
     return Evaluating(tmp_path)
 
