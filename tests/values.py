@@ -18,6 +18,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from hellofresh.stats.metrics import Metric
+
 Make = Callable[[], object]
 
 
@@ -54,8 +56,8 @@ def plain(found: object) -> object:
             return plain(found.tolist())
         case pl.DataFrame():
             return _table(found)
-        case Callable():
-            raise TypeError(f"{found} has no values: call it")
+        case Metric():
+            return found.name
         case Mapping():
             return {str(name): plain(value) for name, value in found.items()}
         case _ if is_dataclass(found):

@@ -1,4 +1,4 @@
-"""Every figure made of a panel, as `values.json` has them: any change of a line shows here. See `tests/values.py`."""
+"""Every figure made of a panel, as the file beside has them: any change of a line shows here. See `tests/values.py`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hellofresh.tasks.samples import Label
 from tests.analyses.synthetic import Builder, full_entries
 from tests.values import Cases, digest, plain, refused
 
-case = Cases(Path(__file__).with_name("values.json"))
+case = Cases(Path(__file__).with_suffix(".json"))
 BUILD = Builder()
 BOTH = ("zero-shot", "web-search", "placebo")
 
