@@ -475,7 +475,13 @@ def bootstraps() -> object:
         found += [draws.bootstrap_limits(table, metrics), draws.bootstrap_limits(table[:, :1], metrics)]
         found += [draws.first_place(made, metrics[0]), draws.draw_jointly(table, metrics, resamples=2, n=77).n]
     low = draws.draw_jointly(numbers(ERRORS, 20, 3, 3), [ERRORS], resamples=9)
-    return [*found, draws.first_place(low, ERRORS)]
+    table = tables(F1, 2, 30, 1, 3)[[0, 0, 1, 2]]
+    twins = draws.draw_jointly(table, [F1], resamples=30)
+    with pytest.MonkeyPatch.context() as patch:  # in pieces
+        patch.setattr(clusters, "_CHUNK", 30)
+        patch.setattr(draws, "_AT_ONCE", 4_000)
+        pieces = [draws.draw_jointly(table, [F1], resamples=30).resampled, draws.bootstrap_limits(table, [F1, RIGHT])]
+    return [*found, draws.first_place(low, ERRORS), draws.first_place(twins, F1), pieces]
 
 
 @case
@@ -484,7 +490,10 @@ def corrected_limits() -> object:
     drawn, without = random.normal(0.5, 0.1, (6, 60)).round(2), random.normal(0.5, 0.02, (6, 8))
     drawn[2], without[3] = 0.5, 0.5
     value = np.array([0.5, 0.6, 0.5, 0.5, 0.0, 1.0])
-    return draws.bca_limits(drawn, value, without), draws.bca_limits(drawn, value, without, 0.011)
+    without[4] = 0.5 + 1e-3 * np.arange(8)
+    lowest, second = np.sort(drawn, axis=1)[:, [0, 2]].T
+    values = (value, lowest + 1e-9, second, np.full(6, 0.51))
+    return [draws.bca_limits(drawn, one, without, same) for one in values for same in (0.0, 0.011)]
 
 
 @case
@@ -493,6 +502,8 @@ def periods_and_wordings() -> object:
     found: list[object] = [[draws.kendall_tau_b(one, two), draws.spearman(one, two)] for one in pairs for two in pairs]
     one, two = (draws.draw_jointly(tables(F1, 2, 80, seed, 4), (F1, RIGHT), resamples=20, seed=seed) for seed in (1, 2))
     turned = replace(two, values=-two.values, resampled=-two.resampled)
+    even = [draws.draw_jointly(numbers(RATING, 20, seed, 5), [RATING], resamples=40, seed=seed) for seed in range(5)]
+    found += [draws.compare_periods(even[k], even[k + 1], RATING) for k in range(4)]
     found += [
         draws.compare_periods(one, other, metric)
         for other in (two, turned, replace(one, seed=9))
