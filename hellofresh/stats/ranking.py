@@ -310,9 +310,7 @@ def _step_down(
     return adjusted, float(descending[held - 1]) if held else np.inf
 
 
-def _both(
-    systems: int, above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float
-) -> NDArray[np.float64]:
+def _both(systems: int, above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float) -> NDArray[np.float64]:
     """A matrix of the values of pairs above and below its diagonal, by rows above and by columns below."""
     upper = np.triu_indices(systems, 1)
     found = np.full((systems, systems), diagonal)
