@@ -264,10 +264,7 @@ def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
     name = TASKS[task].headline.name if task in TASKS else "score"
     return {
         "task": task,
-        "system": row.system,
-        "team": row.team,
-        "regime": row.regime,
-        "provenance": row.provenance,
+        **{fact: getattr(row, fact) for fact in ("system", "team", "regime", "provenance")},
         name: row.score,
         f"{name}_low": row.low,
         f"{name}_high": row.high,
