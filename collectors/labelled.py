@@ -129,9 +129,9 @@ def _politeness(path: Path, criterion: str) -> Iterator[LabelledResponse]:
     if not rows:
         return
     text, score = ("text", "score") if rows[0].get("text") is not None else ("Request", "Normalized Score")
-    scores = np.array([_number(row, score) for row in rows])
-    low, high = np.quantile(scores, _QUARTERS)
-    for row, value in zip(rows, scores.tolist(), strict=True):
+    scores = [(row, _number(row, score)) for row in rows]
+    low, high = np.quantile([value for _, value in scores], _QUARTERS)
+    for row, value in scores:
         if value <= low or value >= high:
             response = row.text(text)
             yield LabelledResponse(RewardCase("", (), response), int(value >= high), _group(response))
