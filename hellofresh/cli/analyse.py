@@ -20,8 +20,6 @@ from hellofresh.results.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
-_AGENTS = "agents"
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name == "list":
@@ -30,7 +28,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     if options.edition is None:
         raise UsageError("no edition", expected="--edition, such as 2023Q2", code="no-edition")
-    if options.name == _AGENTS:
+    if options.name == "agents":
         return _analyse_agents(options, output)
     analyses = get_analyses(options.name)
     need_converter()

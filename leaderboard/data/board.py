@@ -37,7 +37,6 @@ from leaderboard.data.analyses import BoardAnalysis, load_analyses
 ALL_PERIODS = "all"
 """The value of the column `period` for a score of the whole quarter."""
 
-_BUNDLED = "bundled-sample"
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
@@ -372,7 +371,7 @@ def load_board(folder: Path) -> Board:
     splits = {split for table in (scores, periods, datasets) for split in _splits(table)}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: hellofresh release run", code="no-board")
-    made_up = (scores.filter("bundled"), periods.filter(source=_BUNDLED))
+    made_up = (scores.filter("bundled"), periods.filter(source="bundled-sample"))
     released: dict[str, list[Path]] = {}
     for entry in files.manifest.released:
         _, edition, config, *names = PurePosixPath(entry.path).parts
