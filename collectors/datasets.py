@@ -129,8 +129,7 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     for row in rows:
         seen[row.key] += 1
         unique.append(row if seen[row.key] == 1 else replace(row, key=f"{row.key}-{seen[row.key]}"))
-    repeated = sum(before.key != after.key for before, after in zip(rows, unique, strict=True))
-    if repeated:
+    if repeated := len(rows) - len(seen):
         warnings.append(f"{repeated} rows have the key of an earlier row; their keys got a number.")
     sources = [SourceFile(file.name, file.stat().st_size, sha256_file(file)) for file in files]
     labels = Counter(row.label for row in unique)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import inspect
 import json
 import os
@@ -68,6 +69,15 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
         return None
     readable = val.isascii() and val.decode("ascii").isprintable() and len(val) <= 60
     return val.decode("ascii") if readable else argname
+
+
+gc.disable()  # what is imported stays to the end
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, and never look again at what was imported."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -155,3 +155,57 @@ def test_emptying_rows_says_whether_anything_changed(tmp_path: Path, name: str) 
     erasure = Erasure((TEXT,), frozenset({"s-1"}))
     assert erasure.blank(path) and Erasure((OTHER,)).is_held_by(path)
     assert not erasure.blank(path)
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv", "tsv"])
+def test_a_file_keeps_its_mode(tmp_path: Path, ending: str) -> None:
+    path = write(tmp_path / f"one.{ending}", [{"id": "s-1", "text": TEXT}, {"id": "s-2", "text": OTHER}])
+    path.chmod(0o640)
+    erasure = Erasure((TEXT,), frozenset({"s-2"}))
+    if ending in ("jsonl", "parquet"):
+        assert erasure.blank(path) and path.stat().st_mode & 0o777 == 0o640
+    assert erasure.erase(path) and path.stat().st_mode & 0o777 == 0o640
+
+
+def test_rows_are_deleted_by_a_key_of_several_columns_in_its_own_order(tmp_path: Path) -> None:
+    path = tmp_path / "one.db"
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("CREATE TABLE c (text TEXT, b INT, a INT, id TEXT, PRIMARY KEY (a, b)) WITHOUT ROWID")
+    rows = [(OTHER, 1, 2, "s-1"), (TEXT, 2, 1, "s-2"), (OTHER, 2, 2, "s-3"), (OTHER, 1, 1, "s-4")]
+    database.executemany("INSERT INTO c VALUES (?, ?, ?, ?)", rows)
+    assert Erasure((TEXT,), frozenset({"s-1"})).erase(path)
+    assert [row[3] for row in database.execute("SELECT * FROM c ORDER BY id")] == ["s-3", "s-4"]
+    database.close()
+
+
+def test_what_a_file_has_of_a_sample_is_told_apart(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.jsonl", [{"id": "s-1", "text": ""}, {"id": "s-2", "text": OTHER}, {"note": "s-3"}])
+    found = [(Erasure((), frozenset({key}))) for key in ("s-1", "s-2", "s-3", "s-4")]
+    assert [erasure.is_named_in(path) for erasure in found] == [True, True, True, False]
+    assert [erasure.has_words_in(path) for erasure in found] == [False, True, False, False]
+    table = tmp_path / "responses.parquet"
+    pl.DataFrame({"response": ["r1", "r2", "r3"], "sample": ["s-1", "s-2", "s-1"]}).write_parquet(table)
+    assert found[0].about_responses(table).ids == {"s-1", "r1", "r3"} and found[3].about_responses(table).ids == {"s-4"}
+
+
+def test_only_content_of_the_named_rows_is_emptied(tmp_path: Path) -> None:
+    rows = [
+        {"id": "s-1", "parts": [{"text": TEXT, "kind": "a"}], "text": TEXT, "label": 1, "note": {"text": TEXT, "n": 2}},
+        {"response": "s-1", "comment": TEXT, "other": OTHER},
+        {"other": "s-1", "text": OTHER},
+    ]
+    path = tmp_path / "one.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert Erasure((), frozenset({"s-1"})).blank(path)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == [
+        {"id": "s-1", "parts": [], "text": "", "label": 1, "note": {"text": "", "n": 2}},
+        {"response": "s-1", "comment": "", "other": OTHER},
+        rows[2],
+    ]
+    table = tmp_path / "one.parquet"
+    frame = pl.DataFrame({"sample": ["s-1", "s-2"], "text": ["a", "b"], "sources": [["c"], ["d"]], "n": [1, 2]})
+    frame.write_parquet(table)
+    assert Erasure((), frozenset({"s-1"})).blank(table)
+    assert pl.read_parquet(table).rows() == [("s-1", "", [], 1), ("s-2", "b", ["d"], 2)]
+    frame.drop("sample").write_parquet(table)
+    assert not Erasure((), frozenset({"s-1"})).blank(table)

@@ -210,8 +210,8 @@ class _Gathering:
         read = self._decided_or_checking()
         clusters = claim_clusters([item.review.claim for item in read])
         by_cluster: dict[int, list[_Read]] = defaultdict(list)
-        for item, cluster in zip(read, clusters, strict=True):
-            by_cluster[cluster].append(item)
+        for place, item in enumerate(read):
+            by_cluster[clusters[place]].append(item)
         candidates: list[Candidate] = []
         waiting: list[Statement] = []
         for members in by_cluster.values():
@@ -355,7 +355,7 @@ def _disputed(decided: Sequence[_Read]) -> frozenset[str]:
         by_site[item.review.site].add(item.reading)
         by_claim[item.key].add(item.reading)
     readings = set().union(*by_site.values())
-    if len(by_site) > 1 and any(found != readings for found in by_site.values()):
+    if any(found != readings for found in by_site.values()):
         return frozenset(by_claim)
     return frozenset(key for key, found in by_claim.items() if len(found) > 1)
 
@@ -411,7 +411,5 @@ def claim_clusters(claims: Sequence[str]) -> list[int]:
         low, high = sorted((root(one), root(two)))
         if low != high and shared_part(words[one], words[two]) >= JACCARD:
             parents[high] = low
-    clusters = [0] * len(claims)
-    for place, position in enumerate(order):
-        clusters[position] = order[root(place)]
-    return clusters
+    clusters = {position: order[root(place)] for place, position in enumerate(order)}
+    return [clusters[position] for position in range(len(claims))]

@@ -261,7 +261,7 @@ def _of_slashes(text: str) -> datetime | None:
     if match is None:
         return None
     one, two, year = int(match[1]), int(match[2]), int(match[3])
-    months = {month for month, day in ((one, two), (two, one)) if month <= 12 and day <= 31}
+    months = {month for month in (one, two) if month <= 12}
     if len(months) != 1:
         return None  # 03/04/2021 is a day in March or in April
     month = months.pop()

@@ -276,5 +276,5 @@ def check_size(systems: int, items: int) -> None:
             f"{systems} system" + "s" * (systems != 1), expected="two or more", fix=fix, code="too-few-systems"
         )
     if items < _FEWEST:
-        what = f"{items} items that two systems have say nothing about which is better"
+        what = f"two systems share {items} items, too few to say which is better"
         raise DataError(what, expected=f"{_FEWEST} or more", code="too-few-items")

@@ -71,11 +71,13 @@ def test_a_skipped_collection_says_what_the_first_said(make) -> None:
 
 
 def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(make) -> None:
-    drops = (Drop("not-english", "m", 5), Drop("no-media", "m", 0), Drop("unlocked", "m", 30))
-    empty = Collection((), Funnel("notes", 35, drops, {}), {}, ())
+    drops = (Drop("not-english", "m", 5), Drop("no-media", "m", 0), Drop("unlocked", "m", 3000))
+    drops += (Drop("third", "m", 3), Drop("fourth", "m", 1))
+    empty = Collection((), Funnel("notes", 3009, drops, {}), {}, ())
     with fails_with("no-candidates") as caught:
         collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
-    assert "35 notes, 30 unlocked, 5 not-english" in caught.value.what
+    why = "of 3,009 notes, 3,000 unlocked, 5 not-english, 3 third"
+    assert caught.value.what == f"no candidates of x-notes for 2023Q2: {why}"
     assert [path.name for path in make.workspace().root.rglob("*") if path.is_file()] == ["2023Q2.lock"]
 
 

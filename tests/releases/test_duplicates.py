@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import zlib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,15 @@ from hypothesis import strategies as st
 
 from collectors import wikipedia
 from collectors.notes import NotesSettings, NotesSource, collect
+from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
-from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, sketch
+from hellofresh.releases.draw.duplicates import (
+    near_duplicates,
+    near_sketches,
+    shingle_hashes,
+    signature_bands,
+    sketch,
+)
 from hellofresh.releases.draw.release import select
 from hellofresh.tasks import get_task
 
@@ -28,6 +37,27 @@ def exact(one: str, two: str) -> float:
         words = re.findall(r"\w+", text.casefold())
         sets.append({tuple(words[k : k + 3]) for k in range(max(1, len(words) - 2))} if words else set())
     return len(sets[0] & sets[1]) / len(sets[0] | sets[1]) if sets[0] and sets[1] else 0.0
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_shingles_are_all_runs_of_words_and_a_shorter_text_is_one(length: int) -> None:
+    for words in (words for count in range(5) for words in product(("a", "B,"), repeat=count)):
+        plain = [word.lower().strip(",") for word in words]
+        runs = {" ".join(plain[k : k + length]) for k in range(max(1, len(plain) - length + 1))} if plain else set()
+        assert shingle_hashes(" ".join(words), length).tolist() == sorted(zlib.crc32(run.encode()) for run in runs)
+
+
+def test_signatures_are_the_same_on_every_machine() -> None:
+    bands = list(signature_bands(shingle_hashes("the same text", 1)))
+    assert [number for number, _ in bands] == list(range(16)) and {len(band) for _, band in bands} == {16}
+    assert sha256_text(b"".join(band for _, band in bands).hex())[:16] == "d47977516bf06ec7"
+    assert sha256_text(sketch("the same text", 1))[:16] == "0701f6f41b2d12cc"
+
+
+@pytest.mark.parametrize(("other", "share"), [("a b c d e f g h j", 0.8), ("a b c d e f g j k", 0)])
+def test_texts_are_near_from_a_share_of_exactly_four_fifths_on(other: str, share: float) -> None:
+    found = near_duplicates({"x": "a b c d e f g h i"}, {"y": other}, words=1)
+    assert found == ({"x": ("y", share)} if share else {})
 
 
 @given(TEXTS, TEXTS)

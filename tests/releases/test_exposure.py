@@ -17,15 +17,16 @@ from hypothesis import strategies as st
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
 from hellofresh.core.errors import HelloFreshError, ReleaseError
-from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.parquet import Table
 from hellofresh.core.quarters import PeriodKind, Quarter, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection
+from hellofresh.releases.draw.duplicates import shingle_hashes
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.exposure import ExposedLabel, places, waits
+from hellofresh.releases.exposure import ExposedLabel, _texts, marks, places, repeated, waits
 from hellofresh.releases.life.manifest import BUNDLED, calendar_of, read_manifest
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
@@ -84,6 +85,46 @@ def forecast(workspace: Workspace, quarter: Quarter, pending: list[Sample], mome
     task = get_task(pending[0].task)
     collect(workspace, quarter, task.name, [], pending)
     build_prospective(workspace, quarter, task, seed="s", cap=50, days=5, moment=moment)
+
+
+def test_places_stand_in_the_order_of_splits_editions_and_tasks(make: Maker) -> None:
+    root, manifest = make.workspace().root / "releases", "manifest.json"
+    for name in ("2023Q2/x-notes", "2023Q2/x-notes/prospective", "2023Q2/claims", "2022Q4/x-notes", "liar@6/liar"):
+        (root / name).mkdir(parents=True)
+        (root / name / manifest).touch()
+    for other in ("2023Q2/x-notes/manifests", "notes/x-notes", "2023Q2"):
+        (root / other).mkdir(parents=True, exist_ok=True)
+        (root / other / manifest).touch()
+    found = [(str(edition), task, str(split)) for edition, task, split in places(make.workspace())]
+    assert [place for place in found if place[0] != "liar@6"] == [
+        ("2022Q4", "x-notes", "main"), ("2023Q2", "claims", "main"), ("2023Q2", "x-notes", "main"),
+        ("2023Q2", "x-notes", "prospective"),
+    ] and ("liar@6", "liar", "main") in found and len(found) == 5  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [7, 8, 9])
+def test_texts_of_eight_words_or_more_identify_a_sample_and_mark_it(make: Maker, count: int) -> None:
+    words = " ".join(f"w{n}" for n in range(count))
+    edit = replace(make.edit(5, added=words), lineage=("a.0", "b.1"), paragraph="short")
+    task = get_task("wikipedia-edits")
+    own = [text for text in task.own_texts(edit) if len(text.split()) >= 8]
+    runs = {run for text in own for run in shingle_hashes(text, 8).tolist()}
+    assert len(runs) == max(0, count - 7)
+    assert marks(task, edit) == {"a.0", "b.1", *(f"w-7 {run}" for run in runs)}
+    note = make.note(3, text=words)
+    texts = dict(_texts(get_task("x-notes"), [replace(note, note=replace(note.note, text=words))]))
+    assert texts.keys() == {"xn-3 0", *(["xn-3 1"] if count >= 8 else [])}
+    assert marks(get_task("x-notes"), note) == frozenset()
+
+
+def test_of_a_lineage_the_sample_with_the_smallest_hash_stays(make: Maker) -> None:
+    lineages = [("a",), ("a", "b"), ("b",), ("c",), ("c",), ("d",)]
+    edits = [replace(make.edit(n, added="x"), lineage=names) for n, names in enumerate(lineages)]
+    for key in "xyz":
+        gone, taken = set(), set()
+        for edit in sorted(edits, key=lambda edit: sha256_text(f"{key}:lineage:{edit.id}")):
+            (gone.add(edit.id) if taken & set(edit.lineage) else taken.update(edit.lineage))
+        assert repeated(get_task("wikipedia-edits"), edits, key) == gone != set()
 
 
 def test_no_post_is_a_sample_of_both_in_a_quarter_or_the_next(make: Maker) -> None:

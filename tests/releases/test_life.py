@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.calendar import Calendar, CalendarRule
-from hellofresh.core.files import read_json, read_jsonl, sha256_file, write_json, write_jsonl
-from hellofresh.core.quarters import Quarter
+from hellofresh.core.clock import Event
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, sha256_text, write_json, write_jsonl
+from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.release import build_release
-from hellofresh.releases.life.load import load_labels
-from hellofresh.releases.life.manifest import BUNDLED, COUNTS
-from hellofresh.releases.life.state import Phase, reveal, state_of
+from hellofresh.releases.life.load import Published, load_labels, load_release
+from hellofresh.releases.life.manifest import BUNDLED, COUNTS, DRAW_KEY
+from hellofresh.releases.life.state import (
+    Phase,
+    labels_are_public,
+    phase_of,
+    release_events,
+    reveal,
+    state_of,
+)
+from hellofresh.releases.life.takedown import take_down
 from tests.fakes import refused
 
 SECOND = timedelta(seconds=1)
@@ -36,26 +46,75 @@ def test_a_deadline_outside_the_open_time_is_refused(quarter, moment: str) -> No
     refused("bad-deadline", CalendarRule().of, quarter, datetime.fromisoformat(moment).replace(tzinfo=UTC))
 
 
-def test_the_phase_changes_at_the_very_second_of_the_calendar(make, quarter, notes_task) -> None:
-    workspace = make.workspace()
-    assert state_of(workspace, quarter, notes_task, quarter.end).phase is Phase.COLLECTING
+def test_each_moment_has_its_phase_and_says_what_is_next(make, quarter, notes_task) -> None:
+    workspace, days = make.workspace(), CalendarRule().of(quarter)
+    opens, deadline, reveals = map(utc_text, (days.opens, days.deadline, days.reveals))
+
+    def states(moment: datetime) -> tuple[Phase, int | None, bool, str]:
+        state = state_of(workspace, quarter, notes_task, moment)
+        assert phase_of(workspace, quarter, notes_task, moment) is state.phase
+        return state.phase, state.samples, state.late, state.next_step
+
+    todo = f"is to be released on {opens}: collect it, then run 'hellofresh release run'."
+    assert states(days.opens - SECOND) == (Phase.COLLECTING, None, False, todo)
+    assert states(days.opens) == (Phase.COLLECTING, None, True, f"{todo} It is late.")
+    assert not labels_are_public(workspace, quarter, "x-notes") and list(release_events(workspace)) == []
     make.release(make.notes(3, 3))
-    days = CalendarRule().of(quarter)
-
-    def phase(moment: datetime) -> Phase:
-        return state_of(workspace, quarter, notes_task, moment).phase
-
-    assert [phase(days.opens - SECOND), phase(days.opens)] == [Phase.COLLECTING, Phase.OPEN]
-    assert [phase(days.deadline - SECOND), phase(days.deadline)] == [Phase.OPEN, Phase.CLOSED]
+    built = f"is built and opens on {opens}; until then it may be rebuilt."
+    for moment, phase, step in (
+        (days.opens - SECOND, Phase.COLLECTING, built),
+        (days.opens, Phase.OPEN, f"accepts predictions until {deadline}."),
+        (days.deadline - SECOND, Phase.OPEN, f"accepts predictions until {deadline}."),
+        (days.deadline, Phase.CLOSED, f"is revealed on {reveals}."),
+        (days.reveals - SECOND, Phase.CLOSED, f"is revealed on {reveals}."),
+        (days.reveals, Phase.CLOSED, "is due to be revealed: run 'hellofresh release run'."),
+    ):
+        assert states(moment) == (phase, 18, False, step)
+    opened = Published.open(workspace, quarter, "x-notes")
+    assert [opened.has_opened(days.opens - SECOND), opened.has_opened(days.opens)] == [False, True]
+    release = opened.release(workspace, notes_task)
+    assert [release.is_over(days.deadline - SECOND), release.is_over(days.deadline)] == [False, True]
     assert not reveal(workspace, quarter, notes_task, days.reveals - SECOND)
-    assert phase(days.reveals) is Phase.CLOSED
-    due = "is due to be revealed"
-    assert due in state_of(workspace, quarter, notes_task, days.reveals).next_step
-    assert due not in state_of(workspace, quarter, notes_task, days.reveals - SECOND).next_step
     assert reveal(workspace, quarter, notes_task, days.reveals)
-    assert phase(days.reveals) is Phase.REVEALED
-    assert due not in state_of(workspace, quarter, notes_task, days.reveals).next_step
+    finished = "is finished: labels and salts are public, scores are final."
+    assert states(days.opens) == (Phase.REVEALED, 18, False, finished)
     assert not reveal(workspace, quarter, notes_task, days.reveals)
+    assert labels_are_public(workspace, quarter, "x-notes")
+    assert load_release(workspace, quarter, notes_task).is_over(days.opens)
+    take_down(workspace, quarter, notes_task, {"xn-4001": "asked"}, days.opens)
+    path = str(workspace.release(quarter, "x-notes") / "manifest.json")
+    assert list(release_events(workspace)) == [
+        Event(days.reveals, "the reveal of x-notes 2023Q2", path),
+        Event(days.opens, "the takedown of xn-4001", path),
+    ]
+
+
+def test_the_first_samples_take_turns_by_class_and_grow_with_the_limit(make, quarter, notes_task) -> None:
+    make.release(make.notes(9, 9))
+    release = load_release(make.workspace(), quarter, notes_task)
+    order = sorted((sample.id for sample in release.samples), key=lambda key: sha256_text(f"limit:{key}"))
+    assert [sample.id for sample in release.first(None)] == order
+    classes = {key: int(place % 5 == 0) for place, key in enumerate(sorted(order)) if place}
+    of_class = [[key for key in order if classes.get(key) == label] for label in (0, 1, None)]
+    turns = {key: (2 * n + 1) / (2 * len(keys)) for keys in of_class for n, key in enumerate(keys)}
+    mixed = sorted(order, key=lambda key: (turns[key], order.index(key)))
+    for limit in (0, 1, 7, 54, None):
+        assert [sample.id for sample in release.first(limit, classes)] == mixed[:limit]
+    without = replace(release, without_texts=frozenset(mixed[1:3]))
+    assert [sample.id for sample in without.first(4, classes)] == [mixed[0], mixed[3]]
+
+
+def test_labels_are_not_revealed_without_the_key_of_the_draw_or_with_another(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace, reveals = make.workspace(), CalendarRule().of(quarter).reveals
+    key = workspace.private(quarter, "x-notes") / DRAW_KEY
+    right = key.read_text()
+    key.write_text("another")
+    refused("bad-commitment", reveal, workspace, quarter, notes_task, reveals)
+    key.unlink()
+    assert str(key) in refused("missing-file", reveal, workspace, quarter, notes_task, reveals)
+    key.write_text(right)
+    assert reveal(workspace, quarter, notes_task, reveals)
 
 
 def test_an_open_quarter_is_frozen_and_an_unopened_one_is_not(make, quarter, notes_task) -> None:

@@ -91,17 +91,6 @@ def test_a_release_reads_back(make, quarter, notes_task) -> None:
     assert not release.bundled
 
 
-def test_the_first_samples_are_the_same_for_everybody_and_grow_with_the_limit(make, quarter, notes_task) -> None:
-    make.release(make.notes(20, 20))
-    release = load_release(make.workspace(), quarter, notes_task)
-    five, nine, every = (release.first(limit) for limit in (5, 9, None))
-    assert (len(five), len(nine), len(every)) == (5, 9, 120)
-    assert list(nine[:5]) == list(five)
-    assert set(every) == set(release.samples)
-    assert replace(release, samples=release.samples[::-1]).first(9) == nine
-    assert {sample.id for sample in release.first(40)} != {sample.id for sample in release.samples[:40]}
-
-
 def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError, match="hellofresh release build") as caught:
         load_release(make.workspace(), quarter, notes_task)

@@ -145,6 +145,27 @@ def test_who_filled_texts_in_before_the_takedown_can_go_on(
     assert len(load_release(reader, quarter, notes_task).with_texts()) == 29
 
 
+def test_several_samples_are_taken_down_at_once_and_others_later(release, quarter, notes_task, days) -> None:
+    workspace, _ = release
+    folder = workspace.release(quarter, "x-notes")
+    reasons = {"xn-5002": "x" * 500, "xn-4003": "  asked\t".replace("\t", " ")}
+    done = take_down(workspace, quarter, notes_task, reasons, days.opens)
+    assert (done.ids, done.before, done.version, done.split) == (("xn-4003", "xn-5002"), (), 2, "main")
+    again = {"xn-5002": "other", "xn-4001": "asked", "xn-4003": "other"}
+    done = take_down(workspace, quarter, notes_task, again, days.reveals)
+    assert (done.ids, done.before, done.version) == (("xn-4001",), ("xn-4003", "xn-5002"), 3)
+    stones = [(row["id"], row["reason"], row["date"]) for row in read_jsonl(folder / "tombstones.jsonl")]
+    opened, later = "2023-07-22T00:00:00Z", "2023-10-22T00:00:00Z"
+    assert stones == [("xn-4001", "asked", later), ("xn-4003", "asked", opened), ("xn-5002", "x" * 500, opened)]
+    manifest = read_json(folder / "manifest.json")
+    assert [row["id"] for row in manifest["takedowns"]] == ["xn-4001", "xn-4003", "xn-5002"]
+    entries = {entry["path"]: entry["rows"] for entry in manifest["files"]}
+    assert (entries["samples.jsonl"], entries["tombstones.jsonl"]) == (27, 3)
+    assert (folder / "samples.jsonl").stat().st_mode & 0o777 == 0o644
+    for path in workspace.private(quarter, "x-notes").glob("samples.jsonl"):
+        assert path.stat().st_mode & 0o777 == 0o600 and len(list(read_jsonl(path))) == 27
+
+
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 501, "line\nbreak", "bell\a", "\u202eright to left", "\u200b"])
 def test_a_reason_that_cannot_be_printed_in_a_line_is_refused_and_nothing_changes(
     release, quarter, notes_task, days, reason: str

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from collectors.claims import ClaimsSettings, collect
+from collectors.claims.reviews import ClaimReview, read_review
+from collectors.claims.versions import Versions
+from collectors.claims.wording import Worded, _forms
 from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.releases.candidates import Collection
+from hellofresh.tasks import Statement
 from hellofresh.tasks.samples import Candidate
 from tests.fakes import dropped
 
@@ -44,15 +51,33 @@ def only(found: Collection) -> Candidate:
 
 
 def test_a_claim_is_asked_without_its_review(tmp_path: Path) -> None:
-    about = {"author": {"name": "Ann Example"}, "datePublished": "2026-04-30"}
+    about = {"author": {"name": "Ann Example"}, "datePublished": "2026-04-30T23:59:58.5Z"}
     item = review("Nine bridges were closed.", "Pants on Fire!", "politifact.com", itemReviewed=about, inLanguage="en")
     other = review("Ten bridges were opened.", "True", inLanguage="en")  # a language needs two classes
     [found] = [one for one in run(tmp_path, [item, other]).candidates if one.label.label == 0]
-    sample, facts = found.sample, found.label.facts
-    assert sample.statement == "Nine bridges were closed."
-    assert (sample.speaker, sample.language, sample.period) == ("Ann Example", "en", "2026-05")
-    assert sample.date == datetime(2026, 4, 30, tzinfo=UTC) and "politifact" not in repr(sample)
-    assert (facts["original_label"], facts["publisher"]) == ("Pants on Fire!", "politifact.com")
+    key = "nine bridges were closed"
+    assert found.sample == Statement(
+        id=f"cl-{sha256_text(key)[:16]}",
+        task="claims",
+        edition="2026Q2",
+        period="2026-05",
+        date=datetime(2026, 4, 30, tzinfo=UTC),
+        group=f"claim {sha256_text(key)[:16]}",
+        license="not stated",
+        statement="Nine bridges were closed.",
+        language="en",
+        speaker="Ann Example",
+        context="",
+    )
+    assert found.label.facts == {
+        "original_label": "Pants on Fire!",
+        "publisher": "politifact.com",
+        "reviewed_at": "2026-05-03T00:00:00Z",
+        "review_url": item["url"],
+        "reviews": 1,
+        **dict.fromkeys(("first_seen", "last_seen", "corrections", "retracted")),
+    }
+    assert found.extras == {"first_shown_at": "2026-05-03T00:00:00Z"}
 
 
 def test_an_undated_claim_is_dated_before_its_review(tmp_path: Path) -> None:
@@ -98,7 +123,20 @@ def test_unknown_verdicts_are_counted_and_listed(tmp_path: Path) -> None:
     items[-1]["reviewRating"] = {"ratingValue": 2, "bestRating": 5}
     found = run(tmp_path, [*items, review("A claim without any rating.", reviewRating=None)])
     assert dropped(found) == {"unknown-verdict": 3, "unknown-scale": 1, "no-verdict": 1}
-    assert "3 x 'Not quite  so' of checks.example" in found.warnings[0]
+    assert found.warnings == [
+        "3 reviews have 1 verdicts that the table does not have: 3 x 'Not quite  so' of checks.example."
+    ]
+    assert found.funnel.context["unknown verdicts"] == 1
+
+
+def test_the_most_frequent_unknown_verdicts_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["collectors.claims.collect"], "_MOST_LISTED", 2)
+    words = ["b odd", "a odd", "c odd", "c odd", "o" * 61]
+    items = [review(f"Claim number {n} of many.", word) for n, word in enumerate(words)]
+    start = "5 reviews have 4 verdicts that the table does not have: 2 x 'c odd' of checks.example; 1 x 'a odd' of"
+    assert run(tmp_path, items).warnings == [f"{start} checks.example; and 2 more."]
+    (only_one,) = run(tmp_path, items[-1:]).warnings
+    assert f"1 x '{'o' * 60}' of checks.example." in only_one
 
 
 def test_claims_under_review_are_asked_before_anybody_has_decided(tmp_path: Path) -> None:
@@ -127,7 +165,7 @@ DIRT: list[Any] = [
     review("Some claim of another quarter.", day="2026-07-01"),
     review("Some claim without an address.", url=None),
     review("", "False"),
-    review("Some claim that is a joke.", "Satire"),
+    review("Some claim that is a joke.", "Satire", inLanguage="en"),
     review("Some claim in another language.", "False", inLanguage="fr"),
 ]
 
@@ -136,7 +174,100 @@ def test_nothing_is_lost_in_dirt(tmp_path: Path) -> None:
     good = [review(f"What stays, number {k}.", ("True", "False")[k % 2], inLanguage="en") for k in range(5)]
     found = run(tmp_path, [*DIRT, *good], languages=("en",))
     assert found.funnel.rows_in == len(DIRT) + 5 and len(found.candidates) == 5
-    assert found.funnel.dropped == len(DIRT)
+    assert dropped(found) == {
+        **dict.fromkeys(("no-review", "not-an-object", "no-review-date"), 2),
+        **dict.fromkeys(("short-claim", "other-quarter", "no-publisher", "no-claim", "no-truth", "other-language"), 1),
+    }
+
+
+def test_reviews_without_an_address_are_told_apart_by_site_and_claim(tmp_path: Path) -> None:
+    def bare(claim: str, site: str, words: str = "False") -> dict[str, Any]:
+        return review(claim, words, url=None, author={"url": f"https://{site}"})
+
+    items = [bare("Nine bridges closed.", "a.example"), bare("Nine bridges closed!", "a.example", "Fake")]
+    found = run(tmp_path, [*items, bare("Nine bridges closed.", "b.example"), bare("Bread has no salt.", "a.example")])
+    facts = {item.sample.statement: item.label.facts for item in found.candidates}
+    assert {said: fact["reviews"] for said, fact in facts.items()} == {
+        "Nine bridges closed.": 2, "Bread has no salt.": 1
+    }  # fmt: skip
+    assert {fact["review_url"] for fact in facts.values()} == {None}
+    assert dropped(found) == {"repeated-review": 1, "repeated-claim": 1}
+
+
+def over_days(folder: Path, copies: dict[str, list[Any]]) -> tuple[Collection, list[str]]:
+    """The collection of a feed's copies by day, or of a single one for the empty day; and what it said meanwhile."""
+    days = {}
+    for day, items in copies.items():
+        path = folder / (day or "alone") / "feed.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(items))
+        days[path] = day
+    said: list[str] = []
+    known = {path: day for path, day in days.items() if day}
+    return collect(Q2, [*days][::-1], ClaimsSettings(), days=known, progress=said.append), said
+
+
+def test_over_the_days_of_a_feed_corrections_retractions_and_new_dates_are_followed(tmp_path: Path) -> None:
+    def one(number: int, words: str, day: str) -> dict[str, Any]:
+        return review(
+            f"County {number} has {number * 37} mills.", words, "a.example", day, url=f"https://a.example/{number}"
+        )
+
+    days = ["2026-04-01", "2026-04-02", "2026-04-03", "2026-06-30"]
+    first = [one(number, "False", day) for number, day in enumerate(days)]
+    second = [first[0], one(2, "True", days[2]), one(3, "Fake", "2026-07-01")]  # the second is retracted
+    third = [*second, one(7, "True", "2026-07-01"), one(8, "True", "2026-03-31"), None]
+    found, said = over_days(tmp_path, {"2026-06-30": first, "2026-07-02": second, "2026-07-03": third})
+    assert said == [f"reading {day}/feed.json" for day in ("2026-06-30", "2026-07-02", "2026-07-03")]
+    names = ("reviewed_at", "first_seen", "last_seen", "corrections", "retracted")
+    rows = {str(item.label.facts["review_url"])[-1]: item for item in found.candidates}
+    assert {key: tuple(item.label.facts[name] for name in names) for key, item in rows.items()} == {
+        "0": ("2026-04-01T00:00:00Z", "2026-06-30", "2026-07-03", None, None),
+        "1": ("2026-04-02T00:00:00Z", "2026-06-30", "2026-06-30", None, "2026-07-02"),
+        "2": ("2026-04-03T00:00:00Z", "2026-06-30", "2026-07-03", "2026-07-02: 'False' became 'True'", None),
+        "3": ("2026-06-30T00:00:00Z", "2026-06-30", "2026-07-03", "2026-07-02: 'False' became 'Fake'", None),
+    }
+    assert {key: item.label.label for key, item in rows.items()} == {"0": 0, "1": 0, "2": 2, "3": 0}
+    assert dropped(found) == {"repeated-review": 2, "other-quarter": 2, "no-review": 1} and found.funnel.rows_in == 9
+    alone, said = over_days(tmp_path, {"": third})
+    assert said == ["reading feed.json"]
+    assert dropped(alone)["other-quarter"] == 3  # of a single copy, no date after the quarter counts
+
+
+@pytest.mark.parametrize(
+    ("text", "forms"),
+    [
+        ("", []), ("Hm?", ["^ hm", "^ hm ?", "? $", "hm ? $", "hm ?"]),
+        ("One TWO.", ["^ one", "^ one two", "two $", "one two $", "two ."]),
+        ("a, b c d e", ["^ a", "^ a ,", "^ a , b", "^ a , b c", "e $", "d e $", "c d e $", "b c d e $", "a ,", ", b"]),
+    ],
+)  # fmt: skip
+def test_the_wording_of_a_claim_is_its_beginnings_endings_and_words_beside_marks(text: str, forms: list[str]) -> None:
+    found = list(_forms(Worded("key", "a.example", "en", text, None)))
+    assert found == [each for form in forms for each in (form, f"a.example {form}")]
+
+
+def test_a_history_keeps_the_first_day_the_last_and_each_change_of_the_verdict() -> None:
+    def read(words: str, value: float | None = None, day: int = 3) -> ClaimReview:
+        rating = {"alternateName": words, "ratingValue": value}
+        return read_review(review("Nine bridges closed.", day=f"2026-06-{day:02}", reviewRating=rating))
+
+    found = Versions(read("x" * 61, 1), "d1", "d1")
+    found.add(read("", 1), "d2", Q2)
+    found.add(read("", 1, day=4), "d3", Q2)
+    assert found.review.reviewed.day == 4
+    expected = {
+        "first_seen": "d1",
+        "last_seen": "d3",
+        "corrections": f"d2: '{'x' * 60}' became '1.0'",
+        "retracted": None,
+    }
+    assert found.facts() == expected
+    found.retracted = "d3"
+    assert found.facts() == expected
+    found.retracted = "d4"
+    assert found.facts() == expected | {"retracted": "d4"}
+    assert set(Versions(read("a"), "", "").facts().values()) == {None}
 
 
 def test_the_order_of_the_feed_changes_nothing(tmp_path: Path) -> None:

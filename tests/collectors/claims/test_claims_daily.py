@@ -100,13 +100,30 @@ def test_a_rolling_feed_is_collected_whole_with_what_became_of_each_review(playe
     }
 
 
-def test_of_the_copies_since_a_quarter_is_settled_the_first_alone_counts(tmp_path: Path) -> None:
-    days = [(START + timedelta(days=n)).isoformat() for n in (-1, 0, (SETTLED - START).days, 200)]
-    for day in days:
-        (tmp_path / day).mkdir()
-        (tmp_path / day / "f.json").write_text("[]")
-    found = daily_copies(tmp_path, "f.json", (START, SETTLED), lambda _: tmp_path, ask=False)
-    assert list(found.values()) == days[1:3]
+@pytest.mark.parametrize(
+    ("known", "today", "ask", "found"),
+    [
+        ("", "03-31", True, ""), ("", "04-01", False, "04-01"), ("03-31", "04-01", False, "04-01"),
+        ("04-01", "04-02", False, "04-01"), ("04-01", "04-02", True, "04-01 04-02"),
+        ("04-01", "07-16", False, "04-01"), ("04-01", "07-17", False, "04-01 07-17"),
+        ("04-01 07-16", "07-20", False, "04-01 07-16 07-20"), ("04-01 07-17", "07-18", True, "04-01 07-17"),
+        ("03-31 04-01 07-17 07-19", "09-01", True, "04-01 07-17"), ("07-18", "07-19", True, "07-18"),
+    ],
+)  # fmt: skip
+def test_copies_are_fetched_until_a_quarter_is_settled_and_the_first_since_then_alone_counts(
+    known: str, today: str, ask: bool, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELLOFRESH_NOW", f"2026-{today}T12:00:00Z")
+
+    def fetch(folder: Path) -> Path:
+        folder.mkdir()
+        (folder / "f.json").write_text("[]")
+        return folder / "f.json"
+
+    for day in known.split():
+        fetch(tmp_path / f"2026-{day}")
+    copies = daily_copies(tmp_path, "f.json", (START, SETTLED), fetch, ask=ask)
+    assert copies == {tmp_path / f"2026-{day}" / "f.json": f"2026-{day}" for day in found.split()}
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from collectors.claims.feed import fetch_reviews
 from collectors.jobs import claims_job, configured_jobs
 from hellofresh.config import Settings
 from hellofresh.core.calendar import CalendarRule
-from hellofresh.core.errors import SourceError
-from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.errors import SourceError, UsageError
+from hellofresh.core.files import read_json, read_jsonl, sha256_text
+from hellofresh.core.net.retry import RetryPolicy
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.sources import SourceRequest, collection_jobs
@@ -93,10 +94,18 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
     monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", "secret")
     monkeypatch.setenv("HELLOFRESH_NOW", "2026-04-03T12:00:00Z")
 
+    said: list[str] = []
+    policy = RetryPolicy(attempts=2, first_s=0)
+
     def fetched(site: str) -> Path:
-        return fetch_reviews(site, Q2, tmp_path, progress=lambda _: None, base_url=f"{chat.base_url}/claims")
+        address = f"{chat.base_url}/claims"
+        return fetch_reviews(site, Q2, tmp_path, progress=said.append, base_url=address, policy=policy)
 
     path = fetched("checks.example")
+    assert said == ["checks.example: page 1, 1 reviews", "checks.example: page 2, 2 reviews"]
+    assert path.name == f"api-{sha256_text('checks.example')[:12]}.jsonl"
+    assert all("pageSize=100" in asked and "checks.example" in asked for asked in chat.paths)
+    assert ["pageToken=two" in asked for asked in chat.paths] == [False, True]
     found = collect(Q2, [path], ClaimsSettings())
     said = sorted(item.sample.statement for item in found.candidates)
     assert said == ["Bread has no salt.", "Nine bridges were closed."]
@@ -104,6 +113,26 @@ def test_the_api_gives_reviews_in_the_form_of_a_feed(
     assert fetched("checks.example") == path
     with pytest.raises(SourceError, match="not the API's format"):
         fetched("other.example")
+    # A failure that may pass is asked for again; others, and what never ends, are named.
+    monkeypatch.setenv("HELLOFRESH_NOW", "2026-03-01T00:00:00Z")
+    answers = [Reply(b"", 503), Reply(json.dumps({"claims": [true]}).encode())]
+    chat.behave = lambda *_: answers.pop(0)
+    assert len(list(read_jsonl(fetched("later.example")))) == 1 and "maxAgeDays=1&" in chat.paths[-1]
+    for reply, why in ((Reply(b"", 503), "HTTP 503"), (Reply(b"", 404), "HTTP 404")):
+        chat.behave = lambda *_, reply=reply: reply
+        with pytest.raises(SourceError, match=why):
+            fetched("third.example")
+    monkeypatch.setattr("collectors.claims.feed._MOST_PAGES", 1)
+    chat.behave = lambda *_: Reply(json.dumps(first).encode())
+    with pytest.raises(SourceError, match="more than 1 pages"):
+        fetched("third.example")
+    monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", " ")
+    with pytest.raises(UsageError, match="needs a key"):
+        fetched("third.example")
+    assert fetched("later.example").name == f"api-{sha256_text('later.example')[:12]}.jsonl"
+    monkeypatch.setenv("GOOGLE_FACT_CHECK_KEY", "secret")
+    with pytest.raises(UsageError, match="needs a key"):
+        fetch_reviews("third.example", Q2, tmp_path, progress=said.append, base_url="http://far.example")
 
 
 def test_configured_claims_are_collected_without_being_named(

@@ -172,15 +172,18 @@ def test_a_language_or_publisher_with_one_class_is_left_out_and_named(tmp_path):
         *[review(n, "Fake", "b.example", "en") for n in range(30, 35)],
         *[review(n, "Fake", "c.example", "en") for n in range(40, 44)],
         *[review(n, both[n % 2], "d.example") for n in range(50, 52)],
+        review(60, "Faux", "e.example", "fr"),
     ]
     found = run(tmp_path, items)
     assert {item.sample.language for item in found.candidates} == {"en", ""}
     assert len(found.candidates) == 6 + 4 + 2
     assert not found.pending
     drops = dropped(found)
-    assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 3)
-    [warning] = found.warnings
-    assert "publisher b.example (5 claims, all false)" in warning and "language it (3 claims, all false)" in warning
+    assert (drops["one-class-publisher"], drops["one-class-language"]) == (5, 4)
+    languages = "language fr (1 claims, all false); language it (3 claims, all false)"
+    assert found.warnings == [
+        f"left out, as they have one class only: publisher b.example (5 claims, all false); {languages}."
+    ]
 
 
 def test_leaving_out_a_publisher_may_leave_a_language_with_one_class(tmp_path):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 
-from collectors.datasets import DATASETS, ImportRequest, get_dataset, import_dataset, task_of
+from collectors.datasets import DATASETS, ImportRequest, StatementRow, get_dataset, import_dataset, task_of
 from hellofresh.core.errors import ReleaseError, UnknownNameError, UsageError
-from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.files import read_json, read_jsonl, sha256_file, sha256_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_release
 from hellofresh.tasks import get_task
@@ -75,8 +77,40 @@ def test_a_draw_records_its_seed_size_and_skew(tmp_path: Path) -> None:
         import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=24))
     again = import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), request)[0]
     assert again.skipped
-    with pytest.raises(UsageError, match="a sample of 61"):
-        import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=61))
+    for size in (0, 61):
+        with pytest.raises(UsageError, match=f"a sample of {size}"):
+            import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=size))
+    one, _ = import_dataset(workspace, get_dataset("liar-new"), rows(tmp_path), ImportRequest(part=True, size=1))
+    assert (str(one.edition), one.samples) == ("liar-new@1", 1)
+
+
+GROUP = "topic " + "x" * 74
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_rows_become_samples_with_safe_names_groups_and_days(texts: bool, tmp_path: Path) -> None:
+    """Texts are there even if the licence withholds them, where the task has no form without texts."""
+    known = {"group": GROUP, "day": date(2020, 5, 1), "speaker": "Ann", "context": "a fair"}
+    found = [
+        StatementRow(key="plain.7", statement="One Bridge.", label="true", **known),
+        StatementRow(key="odd/key", statement="Two Bridges.", label="false", group=GROUP + "x"),
+        StatementRow(key="third", statement="THREE Bridges.", label="false"),
+    ]
+    dataset = replace(get_dataset("liar-new"), read=lambda *_: iter(found), texts=texts)
+    path = tmp_path / "any.jsonl"
+    path.write_text("any")
+    done, _ = import_dataset(Workspace(tmp_path / "w"), dataset, path, PART)
+    samples = {row["statement"]: row for row in read_jsonl(done.folder / "samples.jsonl")}
+    fields = ("id", "group", "date", "speaker", "context", "license", "edition")
+    published = f"{dataset.published}T00:00:00Z"
+    rest = (dataset.licence, "liar-new@3")
+    assert {said: tuple(row[name] for name in fields) for said, row in samples.items()} == {
+        "One Bridge.": ("ln-plain.7", GROUP, "2020-05-01T00:00:00Z", "Ann", "a fair", *rest),
+        "Two Bridges.": (
+            f"ln-{sha256_text('odd/key')[:16]}", f"topic {sha256_text(GROUP + 'x')[:16]}", published, "", "", *rest
+        ),
+        "THREE Bridges.": ("ln-third", f"statement {sha256_text('three bridges.')[:16]}", published, "", "", *rest),
+    }  # fmt: skip
 
 
 def test_french_is_a_version_of_its_own_with_the_same_samples(tmp_path: Path) -> None:

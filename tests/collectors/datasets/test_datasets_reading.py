@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from collectors.datasets import DATASETS, OriginalFile, fetch_dataset, get_dataset, read_dataset
+from collectors.datasets import (
+    DATASETS,
+    OriginalFile,
+    StatementRow,
+    fetch_dataset,
+    get_dataset,
+    read_dataset,
+    register_dataset,
+)
 from hellofresh.core.errors import HelloFreshError, SourceError, UnknownNameError
 from hellofresh.core.files import read_jsonl, sha256_file, sha256_text
 from hellofresh.core.net.transfer import DownloadPolicy
@@ -91,18 +99,45 @@ def test_the_french_statements_are_a_second_language(tmp_path: Path) -> None:
 
 
 def test_rows_with_one_key_stay_apart(tmp_path: Path) -> None:
-    path = write(tmp_path, "part.jsonl", [json.dumps(ROWS["covid-fact"])] * 2)
+    path = write(tmp_path, "part.jsonl", [json.dumps(ROWS["covid-fact"])] * 3)
     found = read_dataset(get_dataset("covid-fact"), path, part=True)
-    assert len({row.key for row in found.rows}) == 2 and len({row.group for row in found.rows}) == 1
-    assert "keys got a number" in found.warnings[-1]
+    key = found.rows[0].key
+    assert [row.key for row in found.rows] == [key, f"{key}-2", f"{key}-3"]
+    assert len({row.group for row in found.rows}) == 1
+    assert found.warnings[-1] == "2 rows have the key of an earlier row; their keys got a number."
 
 
-def test_a_file_with_other_counts_is_named_and_only_taken_as_a_part(tmp_path: Path) -> None:
-    path = invented(tmp_path, "liar-new").rename(tmp_path / "LIAR-New.jsonl")
-    with pytest.raises(SourceError, match="1 rows instead of 1,957") as error:
-        read_dataset(get_dataset("liar-new"), path)
-    assert error.value.code == "other-counts" and "LIAR-New.jsonl" in str(error.value)
-    assert "1 rows instead of 1,957" in read_dataset(get_dataset("liar-new"), path, part=True).warnings[0]
+TWO = OriginalFile(name="a.jsonl", rows=2, labels={"false": 1, "true": 1})
+
+
+@pytest.mark.parametrize(
+    ("original", "labels", "differences"),
+    [
+        (TWO, "false true", ""),
+        (TWO, "false", "1 rows instead of 2; 0 rows with 'true' instead of 1"),
+        (TWO, "false false", "2 rows with 'false' instead of 1; 0 rows with 'true' instead of 1"),
+        (TWO, "false true half-true", "3 rows instead of 2"),
+        (
+            replace(TWO, rows=None, labels={}),
+            "false",
+            "counts are not known here, so its 1 rows were not compared",
+        ),
+    ],
+)
+def test_rows_and_labels_are_compared_with_the_originals(
+    original: OriginalFile, labels: str, differences: str, tmp_path: Path
+) -> None:
+    rows = [StatementRow(key=f"k{n}", statement="said", label=label) for n, label in enumerate(labels.split())]
+    dataset = replace(get_dataset("liar-new"), files=(original,), read=lambda *_: iter(rows))
+    path = write(tmp_path, "a.jsonl", ["any"])
+    found = read_dataset(dataset, path, part=True).warnings
+    if original.rows is None or not differences:
+        assert read_dataset(dataset, path).warnings == found
+        assert differences in found[0] if differences else not found
+    else:
+        assert found == [f"a.jsonl differs from the original: {differences}."]
+        said = refused("other-counts", read_dataset, dataset, path)
+        assert f"not the original: {differences}" in said and "a.jsonl" in said
 
 
 def test_a_file_of_another_name_is_not_taken_as_an_original(tmp_path: Path) -> None:
@@ -208,12 +243,15 @@ def url(tmp_path: Path, serve: Callable[..., str]) -> str:
 def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
     served = tmp_path / "served" / "a.jsonl"
     served.write_text("content")
+    before = OriginalFile(name="0.jsonl", url="http://nowhere.invalid", sha256=sha256_text("kept"))
+    write(tmp_path, before.name, []).write_text("kept")
     file = OriginalFile(name="a.jsonl", url=url, sha256=sha256_text("content"))
-    dataset = replace(get_dataset("fever"), name="small", licence="MIT", files=(file,), tasks={})
-    (path,) = fetch_dataset(dataset, tmp_path, progress=lambda _: None)
-    assert sha256_file(path) == sha256_text("content")
+    unknown = OriginalFile(name="b.jsonl", url=url), OriginalFile(name="c.jsonl", sha256=file.sha256)
+    dataset = replace(get_dataset("fever"), name="small", licence="MIT", files=(before, file, *unknown), tasks={})
+    kept, path = fetch_dataset(dataset, tmp_path, progress=lambda _: None)
+    assert (kept.read_text(), sha256_file(path)) == ("kept", sha256_text("content"))
     served.unlink()
-    assert fetch_dataset(dataset, tmp_path, progress=lambda _: None) == [path]
+    assert fetch_dataset(dataset, tmp_path, progress=lambda _: None) == [kept, path]
     path.unlink()
     with pytest.raises(SourceError, match="no such file any more"):
         fetch_dataset(dataset, tmp_path, progress=lambda _: None)
@@ -227,3 +265,14 @@ def test_a_download_is_checked_and_kept(url: str, tmp_path: Path) -> None:
 def test_where_no_hash_is_known_the_authors_address_is_named(tmp_path: Path) -> None:
     with fails_with("no-download", "MitigateMisinfo"):
         fetch_dataset(get_dataset("liar-new"), tmp_path, progress=lambda _: None)
+
+
+def test_a_data_set_from_outside_is_added_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = replace(get_dataset("fever"), name="own-set")
+    monkeypatch.setitem(DATASETS, own.name, own)
+    register_dataset(own)
+    assert get_dataset("own-set") is own
+    refused("dataset-exists", register_dataset, replace(own, title="Another"))
+    del DATASETS["own-set"]
+    register_dataset(own)
+    assert get_dataset("own-set") is own

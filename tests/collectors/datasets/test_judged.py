@@ -10,6 +10,7 @@ import pytest
 
 from collectors.labelled import IMPORTERS, read_judged
 from hellofresh.cli.arguments.training import CRITERIA, JUDGED
+from hellofresh.core.files import sha256_text
 from hellofresh.rewards import base
 from hellofresh.rewards.base import RewardCase
 from tests.fakes import refused
@@ -36,8 +37,17 @@ def test_a_table_reads_alike_in_every_form_and_under_other_names(end: str, tmp_p
     found = read_judged("table", path, "refutation", {"claim": "post", "response": "reply", "label": "ok"})
     assert [example.case for example in found.examples] == [RewardCase(a, (), b) for a, b, _ in ROWS]
     assert [example.label for example in found.examples] == [1, 0]
-    assert len({example.group for example in found.examples}) == 1
     assert (found.data.rows, found.data.positives, found.data.note) == (2, 1, "")
+
+
+def test_a_table_groups_by_its_group_else_its_claim_else_the_response(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("claim,response,label,evidence,group\nA  b,c,YES,,\n,D e,0,seen,\na,b,False,,G  h\n")
+    found = read_judged("table", path, "refutation").examples
+    assert [item.group for item in found] == [sha256_text(text)[:16] for text in ("a b", "d e", "g h")]
+    assert [(item.label, item.case.evidence) for item in found] == [(1, ()), (0, ("seen",)), (0, ())]
+    path.write_text(f"claim,response,label\na,b,{'m' * 41}\n")
+    assert f"unknown label '{'m' * 40}'" in refused("unknown-label", read_judged, "table", path, "refutation")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +80,11 @@ def test_the_top_quarter_is_polite_and_the_bottom_quarter_impolite(tmp_path: Pat
     again = read_judged("politeness", tmp_path / "wikipedia.annotated.csv", "politeness")
     assert again.examples == found.examples
     refused("no-label", read_judged, "politeness", tmp_path / "wikipedia.jsonl", "factuality")
+    for count, expected in ((5, {0: 0, 1: 0, 3: 1, 4: 1}), (1, {0: 1})):  # whoever is on a border is beyond it
+        lines = [json.dumps({"text": str(number), "score": number}) for number in range(count)]
+        (tmp_path / "few.jsonl").write_text("\n".join(lines))
+        few = read_judged("politeness", tmp_path / "few.jsonl", "politeness").examples
+        assert {int(item.case.response): item.label for item in few} == expected
 
 
 def test_replies_of_misinfocorrect_meet_all_criteria_and_strategies_tell_those_that_do_not(tmp_path: Path) -> None:
@@ -108,6 +123,20 @@ def check_covid(folder: Path) -> Path:
     ]  # fmt: skip
     (folder / "claims_train.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return folder / "claims_train.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("places", "chosen"), [([0], "0"), ([2, 1], "2 1"), ([-1, 3, "1", None], "0 1 2"), ([], "0 1 2")]
+)
+def test_evidence_is_the_named_sentences_or_the_whole_abstract(
+    places: list[object], chosen: str, tmp_path: Path
+) -> None:
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"cord_id": "d", "title": "t", "abstract": list("012")}))
+    row = {"id": "1", "claim": "a claim", "cord_id": "d", "label": "REFUTE", "kind": "composed"}
+    row["evidence_set"] = [{"sent_index": place} for place in places]  # type: ignore[assignment]
+    (tmp_path / "claims_dev.jsonl").write_text(json.dumps(row))
+    (found,) = read_judged("check-covid", tmp_path / "claims_dev.jsonl", "refutation").examples
+    assert (found.case.response, found.group) == (chosen, "document d")
 
 
 @pytest.mark.parametrize("name", ["healthver", "check-covid"])

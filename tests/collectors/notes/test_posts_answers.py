@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.notes.posts.base import BadReply, FoundPost, PostAnswer, PostStatus, ServiceReply, posted_at
+from collectors.notes.posts.base import (
+    BadReply,
+    FoundPost,
+    PostAnswer,
+    PostStatus,
+    ServiceReply,
+    media_in,
+    numbered_lines,
+    posted_at,
+)
 from collectors.notes.posts.local import LocalPosts
+from collectors.notes.posts.online import Online, _asked_wait_s, _Known, _Search
 from collectors.notes.posts.services import SERVICES
+from hellofresh.core.net.http import HttpReply
+from hellofresh.tasks.images import Media
+from tests.fakes import fails_with
 
 API_V2, ID = SERVICES["api-v2"], "1600000000000000000"
 QUOTED = "1500000000000000000"
@@ -123,11 +137,151 @@ def test_a_batch_is_what_its_posts_are_one_by_one(ids: set[str]) -> None:
         assert all(other.encode() not in answer.kept.body for other in ids - {key})
 
 
-def test_both_spellings_of_a_date_are_the_same_time() -> None:
+def test_what_is_kept_of_a_batch_is_all_that_concerns_a_post() -> None:
+    row = API | {"referenced_tweets": [{"type": "quoted", "id": QUOTED}], "attachments": {"media_keys": ["3_1", "3_2"]}}
+    other = API | {"id": "1400000000000000000", "text": "Other"}
+    pictures = [{"media_key": key, "type": "photo", "url": f"https://p.example/{key}"} for key in ("3_2", "3_9", "3_1")]
+    problems = [GONE_QUOTE, {"value": ID, "detail": "x"}, {"value": "7"}, {"detail": "of none"}]
+    body = {"data": [other, row], "errors": problems, "includes": {"tweets": [SHOWN, other], "media": pictures}}
+    answers = read(body, ids=(ID, other["id"]))
+    assert {key: json.loads(answer.kept.body) for key, answer in answers.items()} == {
+        ID: {
+            "data": [row],
+            "errors": problems[:2],
+            "includes": {"tweets": [SHOWN], "media": [pictures[0], pictures[2]]},
+        },
+        other["id"]: {"data": [other], "includes": {"tweets": []}},
+    }
+    assert {answer.kept.status for answer in answers.values()} == {200}
+    assert [item.address[-3:] for item in answers[ID].post.pictures] == ["3_1", "3_2"]
+    own = {"data": [row | {"attachments": {}}, SHOWN | {"created_at": API["created_at"]}]}
+    kept = json.loads(read(own)[ID].kept.body)
+    assert kept["includes"] == {"tweets": [own["data"][1]]} and read(own)[ID].post.quoted_media
+
+
+FLAGS = ("media", "pictures", "quoted_media", "truncated")
+
+
+@pytest.mark.parametrize("illustrated", [False, True])
+def test_the_first_reason_against_a_post_counts(illustrated: bool) -> None:
+    picture = (Media("photo", "https://p.example/1"),)
+    for language, *flags in product(("en", "EN-gb", "fr", ""), *[(False, True)] * 4):
+        shown = dict(zip(FLAGS, flags, strict=True))
+        post = FoundPost(ID, language=language, **(shown | {"pictures": picture if shown["pictures"] else ()}))
+        if language in ("fr", ""):
+            expected = PostStatus.NOT_ENGLISH
+        elif shown["media"] and not illustrated:
+            expected = PostStatus.MEDIA
+        elif illustrated and not shown["media"]:
+            expected = PostStatus.NO_MEDIA
+        elif illustrated and not shown["pictures"]:
+            expected = PostStatus.UNKNOWN_MEDIA
+        elif shown["quoted_media"]:
+            expected = PostStatus.QUOTED_MEDIA
+        else:
+            expected = PostStatus.TRUNCATED if shown["truncated"] else PostStatus.OK
+        assert post.status(("en",), illustrated=illustrated) is expected
+        assert replace(post, gone=PostStatus.DELETED).status(("en",)) is PostStatus.DELETED
+        assert (post.is_whole, replace(post, gone=PostStatus.ERROR).is_whole) == (not shown["truncated"], False)
+
+
+PHOTO = {"type": "photo", "url": "https://p.example/1"}
+
+
+@pytest.mark.parametrize(
+    ("places", "expected"),
+    [
+        ([None, {}, [], PHOTO], [Media("photo", "https://p.example/1")]),
+        ([[PHOTO, 7, {"type": "photo"}], [PHOTO, PHOTO]], [Media("photo", "https://p.example/1")]),
+        ([[PHOTO] * 17], [Media("photo", "https://p.example/1")] * 16),
+        ([[PHOTO | {"type": "video"}, PHOTO | {"type": "gif"}, PHOTO | {"url": "http://p.example/1"}]], []),
+        ([PHOTO | {"type": "video", "media_url_https": "", "preview_image_url": "https://p.example/2"}],
+         [Media("video", "https://p.example/2")]),
+        ([PHOTO | {"media_url_https": "https://p.example/3", "ext_alt_text": "a &amp; b", "alt_text": "c"}],
+         [Media("photo", "https://p.example/3", description="a & b")]),
+        ([{"type": "animated_gif", "media_url_https": "https://p.example/3", "alt_text": "x" * 1001}],
+         [Media("animation", "https://p.example/3", description="x" * 1000)]),
+    ],
+)  # fmt: skip
+def test_pictures_are_those_of_the_first_place_that_lists_any(places: list[Any], expected: list[Media]) -> None:
+    assert media_in(*places) == tuple(expected)
+
+
+def test_both_spellings_of_a_date_are_the_same_time_and_an_id_tells_it_too() -> None:
     assert posted_at("1", "Tue Dec 06 06:31:41 +0100 2022") == posted_at("1", "2022-12-06T05:31:41Z") == DATE
+    assert posted_at("1", "Tue Dec 06 05:31:41 -0000 2022") == DATE
+    assert posted_at(ID, "") == posted_at(ID, None) == datetime(2022, 12, 6, 5, 31, 41, 219000, tzinfo=UTC)
     for wrong in ("Tue Foo 06 06:31:41 +0100 2022", "Tue Dec 46 06:31:41 +0100 2022", "06.12.2022"):
         with pytest.raises(ValueError):
             posted_at("1", wrong)
+
+
+def test_lines_are_numbered_with_blank_ones_and_none_is_endless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.notes.posts.base._LONGEST_LINE", 4)
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\n{}\n \n123\n1234")
+    assert list(numbered_lines(path)) == [(2, b"{}\n"), (4, b"123\n"), (5, b"1234")]
+    path.write_bytes(b"1\n12345")
+    with fails_with("endless-line") as caught:
+        list(numbered_lines(path))
+    assert caught.value.where == "p.jsonl line 2"
+    path.write_bytes(b"")
+    with fails_with("empty-file"):
+        list(numbered_lines(path))
+    with fails_with("unreadable-file"):
+        list(numbered_lines(tmp_path))
+
+
+WHOLE, CUT = FoundPost(ID, text="whole"), FoundPost(ID, text="cut", truncated=True)
+DELETED, GONE = FoundPost(ID, PostStatus.DELETED), FoundPost(ID, PostStatus.UNAVAILABLE)
+KNOWN = [None, *((post, old) for post in (WHOLE, CUT, DELETED, GONE) for old in (False, True))]
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_search_goes_on_until_a_post_is_whole_or_gone_for_good_and_keeps_the_best(
+    failed: bool, tmp_path: Path
+) -> None:
+    """Three services: two are asked, and of a third there are answers from before."""
+    one, two = (replace(API_V2, name=name) for name in ("one", "two"))
+    search = _Search(Online((one, two), tmp_path / "none"), None, DATE, None)  # type: ignore[arg-type]
+    search._failed = {ID} if failed else set()
+    for answers in product(KNOWN, repeat=3):
+        known = {name: item for name, item in zip(("one", "two", "past"), answers, strict=True) if item}
+        search._known[ID] = {name: _Known(*item) for name, item in reversed(known.items())}
+        ends = [post for post, old in known.values() if post is WHOLE or (post is DELETED and not old)]
+        wants = [
+            not ends and (name not in known or (known[name][0].gone is not None and known[name][1]))
+            for name in ("one", "two")
+        ]
+        assert [search._wants(ID, service) for service in (one, two)] == wants
+        assert search.is_open(ID) is any(wants)
+        posts = [post for post, _ in known.values()]
+        best = [WHOLE] if WHOLE in posts else ends
+        if not best and failed:
+            best = [FoundPost(ID, PostStatus.ERROR)]
+        best = best or [post for post in posts if post is CUT] or posts or [GONE]
+        assert search.outcome(ID) == best[0], answers
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({}, None), ({"Retry-After": " 7 "}, 7.0), ({"Retry-After": " "}, None),
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "1060"}, 60.0),
+        ({"x-rate-limit-remaining": " 0", "x-rate-limit-reset": " 900 "}, 0.0),
+        ({"x-rate-limit-remaining": "1", "x-rate-limit-reset": "1060"}, None),
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "soon"}, None),
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "\u0661"}, None),
+        ({"x-rate-limit-remaining": "0", "x-rate-limit-reset": "1" * 13}, float("1" * 12) - 1000),
+    ],
+)  # fmt: skip
+def test_the_wait_that_a_service_asks_for(
+    headers: dict[str, str], wait_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.notes.posts.online.time.time", lambda: 1000.0)
+    assert _asked_wait_s(HttpReply(429, headers, b"")) == wait_s
 
 
 def test_requests_ask_for_what_the_reader_needs() -> None:

@@ -1,111 +1,181 @@
-"""Which paragraphs a revision replaced, and by how much."""
+"""Which paragraphs a revision replaced, and by how much: against plain second implementations, on all small inputs."""
 
 from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, product, takewhile
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.wikipedia import edits
-from collectors.wikipedia.edits import changed_headings, changes_more_than, gaps, only_urls_differ, paragraph_changes
-from collectors.wikipedia.wikitext import Splitter
+from collectors.wikipedia.edits import (
+    ParagraphChange,
+    changed_headings,
+    changes_more_than,
+    common_ends,
+    gaps,
+    only_urls_differ,
+    paragraph_changes,
+)
+from collectors.wikipedia.wikitext import Kind, Splitter
 
 ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)
-PARAGRAPHS = st.lists(st.sampled_from([f"paragraph {w} of the text" for w in "abcdefgh"]), max_size=7)
+ALIKE = ("a b c d", "a b c e", "a b e f", "w x y z")
+"""Shares of common words: 0.75, 0.5, 0."""
 
 
-def changes(before, after):
-    splitter = Splitter()
-    one, two = splitter.split(before), splitter.split(after)
-    return paragraph_changes(one, two, changed_headings(one, two))
+def upto(most: int, items: Sequence) -> Iterator[tuple]:
+    """All sequences of at most this many of the items."""
+    return (each for length in range(most + 1) for each in product(items, repeat=length))
 
 
-def pairs(before, after):
-    return [(c.before, c.after) for c in changes("\n\n".join(before), "\n\n".join(after))]
+def share(one: str, other: str) -> float:
+    return 2 * len(set(one.split()) & set(other.split())) / (len(set(one.split())) + len(set(other.split())))
 
 
-@given(PARAGRAPHS)
-def test_nothing_changed_is_no_edit(paragraphs):
-    assert pairs(paragraphs, paragraphs) == []
+def likest(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Of all pairings in order of pairs that are alike, the one with the greatest sum; of equal ones, the latest."""
+    found = [(0.0, [])]
+    for count in range(1, min(len(old), len(new)) + 1):
+        for mine, others in product(combinations(range(len(old)), count), combinations(range(len(new)), count)):
+            shares = [share(old[i], new[j]) for i, j in zip(mine, others, strict=True)]
+            if min(shares) >= 0.5:
+                found.append((sum(shares), list(zip(mine, others, strict=True))))
+    return max(found)[1]
 
 
-@given(PARAGRAPHS, PARAGRAPHS)
-def test_pairs_differ_stand_in_order_and_use_each_paragraph_once(before, after):
-    found = pairs(before, after)
-    assert all(old != new for old, new in found)
-    for texts, side in ((before, 0), (after, 1)):
-        walk = iter(texts)
-        assert all(any(pair[side] == text for text in walk) for pair in found)
+def aligned(old: Sequence[str], new: Sequence[str], most: int = 900) -> list[tuple[int, int]]:
+    """The pairs that are alike, and between these, by position, where equally many are left."""
+    anchors = likest(old, new) if len(old) * len(new) <= most else []
+    pairs = []
+    for (a, b), (c, d) in pairwise([(-1, -1), *anchors, (len(old), len(new))]):
+        pairs += zip(range(a + 1, c), range(b + 1, d), strict=True) if c - a == d - b else ()
+        pairs.append((c, d))
+    return pairs[:-1]
 
 
-@given(PARAGRAPHS, PARAGRAPHS)
-def test_two_paragraphs_that_stand_on_both_sides_in_common_places_are_untouched(before, after):
-    kept = ["a paragraph that stays at the beginning", *before], ["a paragraph that stays at the beginning", *after]
-    assert pairs(*kept) == pairs(before, after)
+@pytest.mark.parametrize("most", [900, 4])
+def test_the_likest_paragraphs_are_paired_and_the_rest_by_position(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edits, "_LARGEST", most)
+    for old, new in product(upto(3, ALIKE), repeat=2):
+        if old and new:
+            one_each = len(old) == len(new) == 1
+            assert edits._align(old, new) == ([(0, 0)] if one_each else aligned(old, new, most)), (old, new)
 
 
-def test_the_likest_paragraphs_stand_against_each_other():
-    before = ["tall ships came into the old harbour at dawn", "bread was baked twice a week"]
-    after = ["bread was baked three times a week", "an inserted paragraph of other words", "and one more"]
-    assert pairs(before, after) == [(before[1], after[0])]
-    assert edits.alike("a b c d", "c d e f") and not edits.alike("a b c d e", "d e f g h")
+def inner(old: Sequence, new: Sequence) -> tuple[int, int]:
+    """The length of the common beginning, and of the common end of the rest."""
+    start = len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
+    rest = zip(reversed(old[start:]), reversed(new[start:]), strict=False)
+    return start, len([*takewhile(lambda pair: pair[0] == pair[1], rest)])
 
 
-def test_one_paragraph_wholly_rewritten_in_its_place_is_one_edit():
-    assert pairs(["x", "old words", "y"], ["x", "nothing alike", "y"]) == [("old words", "nothing alike")]
+def placed(old: tuple[str, ...], new: tuple[str, ...], *, whole: bool, most: int) -> list[tuple]:
+    start, stop = inner(old, new)
+    left, right = old[start : len(old) - stop], new[start : len(new) - stop]
+    if len(left) * len(right) > most:
+        places = range(start, start + min(len(left), len(right)))
+        return [(place, place) for place in places if old[place] != new[place]]
+    found: list[tuple] = []
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        i, j = a, c
+        for k, m in [*((a + k, c + m) for k, m in aligned(left[a:b], right[c:d])), (b, d)]:
+            if whole:
+                found += [(start + n, None) for n in range(i, k)] + [(None, start + n) for n in range(j, m)]
+            found += [(start + k, start + m)] if k < b else []
+            i, j = k + 1, m + 1
+    return found
 
 
-@pytest.mark.parametrize(("before", "after"), [(["x", "y"], ["x", "new", "y"]), (["x", "new", "y"], ["x", "y"])])
-def test_whole_paragraphs_put_in_or_taken_out_are_no_edits(before, after):
-    assert pairs(before, after) == []
+@pytest.mark.parametrize(("whole", "most"), [(False, 10**6), (True, 10**6), (True, 4)])
+def test_changed_paragraphs_are_those_of_the_plain_comparison(
+    whole: bool, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edits, "_MOST_COMPARISONS", most)
+    for old, new in product(upto(3, ALIKE[1:]), repeat=2):
+        assert inner(old, new) == common_ends(old, new)
+        assert edits._places(old, new, whole=whole) == placed(old, new, whole=whole, most=most), (old, new)
 
 
-def test_sections_keep_apart_what_is_alike():
-    [change] = changes("== A ==\nsame\n== B ==\nsame", "== A ==\nsame\n== B ==\nother")
-    assert (change.heading, change.before, change.after, change.ambiguous) == ("B", "same", "other", False)
+TEXTS = (("x",), ("y",), ("* x", "z y"))
 
 
-def test_edits_come_in_the_order_of_the_article():
-    before = "".join(f"== {n} ==\ntext {n}\n" for n in "CAB")
-    after = before.replace("text", "word")
-    assert [c.heading for c in changes(before, after)] == ["C", "A", "B"]
-    twice = "== X ==\none\n== X ==\ntwo\n"
-    assert [c.heading for c in changes(twice + before, twice.replace("one", "1") + after)] == ["X", "C", "A", "B"]
+def test_changes_come_in_the_order_of_the_article_and_those_of_doubled_headings_are_marked() -> None:
+    splitter = Splitter(generation=10**9)
+    pages = [
+        *upto(2, [*product("AB", TEXTS)]),
+        *(tuple(zip(names, TEXTS, strict=True)) for names in product("AB", repeat=3)),
+    ]
+    sections = ["".join(f"== {name} ==\n" + "\n\n".join(texts) + "\n" for name, texts in page) for page in pages]
+    split = [splitter.split(f"{text}== End ==\n") for text in sections]
+    for (page, before), (later, after) in product(zip(pages, split, strict=True), repeat=2):
+        old = {name: [texts for heading, texts in page if heading == name] for name in dict(page)}
+        new = {name: [texts for heading, texts in later if heading == name] for name in dict(later)}
+        gone = sorted(old.keys() - new.keys(), key=lambda name: (len(old[name]) > 1, [*old].index(name)))
+        headings = [name for name in new if new[name] != old.get(name)] + gone
+        assert changed_headings(before, after) == headings, (page, later)
+        for whole in (False, True):
+            expected = []
+            for name in headings if gone != headings else ():
+                mine, others = (tuple(sum(side.get(name, ()), ())) for side in (old, new))
+                for i, j in placed(mine, others, whole=whole, most=10**6) if mine and others else ():
+                    one, other = "" if i is None else mine[i], "" if j is None else others[j]
+                    kinds = [Kind.LIST if text[0] == "*" else Kind.PROSE for text in (one, other) if text]
+                    repeated, ambiguous = one in others or other in mine, {len(old[name]), len(new[name])} != {1}
+                    change = ParagraphChange(name, one, other, (kinds[0], kinds[-1]), ambiguous, repeated)
+                    assert (change.kind, change.whole) == (kinds[0], not (one and other))
+                    expected.append(change)
+            assert paragraph_changes(before, after, headings, whole=whole) == expected, (page, later)
 
 
-def test_a_doubled_heading_makes_its_edits_ambiguous():
-    [change] = changes("== A ==\none\n== A ==\ntwo", "== A ==\none\n== A ==\nthree")
-    assert change.ambiguous
+def test_an_edit_stands_while_its_result_does_and_is_undone_where_the_paragraph_before_is_back() -> None:
+    prose = (Kind.PROSE, Kind.PROSE)
+    for before, after in product(("", "x", "y"), repeat=2):
+        change = ParagraphChange("A", before, after, prose, ambiguous=False, repeated=False)
+        assert not change.stands_in(None) and not change.undone_in(None)
+        for there in upto(2, "xy") if before != after else ():
+            section = Splitter().split("== A ==\n" + "\n\n".join(there)).sections["A"]
+            assert change.stands_in(section) is (after in there if after else before not in there)
+            assert change.undone_in(section) is (before in there if before else after not in there)
 
 
-def test_a_paragraph_that_stands_twice_is_marked():
-    for before, after in (("a\n\na", "a\n\nb"), ("a\n\nb", "b\n\nb")):  # the old one stays, the new one was there
-        [change] = changes(before, after)
-        assert change.repeated
+def test_the_shortcuts_agree_with_the_plain_comparison() -> None:
+    for before, after in product(map("".join, upto(3, ["a", "bb", " ", "é"])), repeat=2):
+        old, new = (re.findall(r"\w+|\W", text) for text in (before, after))
+        start, stop = inner(old, new)
+        old, new = old[start : len(old) - stop], new[start : len(new) - stop]
+        opcodes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        parts = [old[a:b] + new[c:d] for tag, a, b, c, d in opcodes if tag != "equal"]
+        size = sum(len("".join(part)) for part in parts)
+        for limit in (size - 1, size, size + 1):
+            assert changes_more_than(limit, before, after) == (size > limit), (before, after, limit)
 
 
-WORDS = st.lists(st.sampled_from(["a", "bb", "ccc", " ", ".", "é", "茶", "_", "\u0301"]), max_size=25).map("".join)
+def test_common_ends_of_texts_stop_between_words() -> None:
+    for before, after in product(map("".join, upto(4, "a _")), repeat=2):
+        start = inner(before, after)[0]
+        while start and before[start - 1] in "a_":
+            start -= 1
+        assert edits._common_start(before, after) == start
+        most = min(len(before), len(after)) - start
+        end = min(most, inner(before[::-1], after[::-1])[0])
+        while end and before[-end] in "a_":
+            end -= 1
+        assert edits._common_end(before, after, most) == end
 
 
-@given(WORDS, WORDS, st.integers(0, 30))
-@settings(max_examples=300)
-def test_the_shortcuts_agree_with_the_plain_comparison(before, after, limit):
-    def inner(old, new):
-        while old and new and old[0] == new[0]:
-            old, new = old[1:], new[1:]
-        while old and new and old[-1] == new[-1]:
-            old, new = old[:-1], new[:-1]
-        return old, new
-
-    old, new = inner(re.findall(r"\w+|\W", before), re.findall(r"\w+|\W", after))
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    size = sum(
-        len("".join(old[a:b])) + len("".join(new[c:d])) for t, a, b, c, d in matcher.get_opcodes() if t != "equal"
-    )
-    assert changes_more_than(limit, before, after) == (size > limit)
+def test_pieces_are_the_shortest_from_each_word_that_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edits, "_MOVED", 4)
+    for words in upto(5, ["a", "bb", "cccc"]):
+        runs = [[" ".join(words[i:j]) for j in range(i + 1, len(words) + 1)] for i in range(len(words))]
+        long = [next((run for run in of_word if len(run) > 4), "") for of_word in runs]
+        assert [*edits._pieces(words)] == [*filter(None, long)]
 
 
 @pytest.mark.parametrize(
@@ -121,6 +191,10 @@ def test_the_shortcuts_agree_with_the_plain_comparison(before, after, limit):
 )
 def test_addresses_alone_are_told_from_words(before, after, only):
     assert only_urls_differ(before, after) is only
+
+
+def test_paragraphs_are_alike_from_half_of_their_words_on() -> None:
+    assert edits.alike("a b c d", "c d e f") and not edits.alike("a b c d e", "d e f g h")
 
 
 @given(ITEMS, ITEMS)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectors.wikipedia.wikitext import Splitter, normalise
+from collectors.wikipedia.wikitext import Splitter, host_of, normalise
 
 MARKS = ["=", "==", "\n", "\n\n", "{{", "}}", "{|", "|}", "<!--", "-->", "<ref>", "</ref>", "* ", "[[File:a|b]]",
          "a ", "b c", "== H ==", "\n== H ==\n", "\n=", "<pre>", "</pre>", "\u00a0", "|}}",
@@ -21,15 +22,22 @@ def split(text):
     return {heading: list(zip(s.kinds, s.paragraphs, strict=True)) for heading, s in snapshot.sections.items()}
 
 
-def test_headings_of_all_levels_divide_sections():
-    text = "lead\n== A ==\none\n===B===\ntwo\n = no heading =\n==== ''C'' ==== <!-- note -->\nthree\n=D=\nfour"
-    assert list(split(text)) == ["", "A", "B", "''C''", "D"]
+HEADINGS = {
+    "= A =": "A", "== A ==": "A", "=== A ==": "= A", "== A ===": "A =", "== A  b ==  ": "A b", "=A=": "A",
+    "======= A =======": "= A =", "===": "=", "====": "==", "=====": "=", "=" * 13: "=", "=" * 15: "===",
+    "== ''C'' == <!-- note -->": "''C''", "== A == <!-- x --> <!-- y -->": "A", "== A <!-- x --> ==": "A <!-- x -->",
+    "=": None, "==": None, "== A": None, "=A": None, "==  ==": None, "== A == b": None, " = A =": None,
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("line", ["= ", "==", "== A", "A ==", "=A", "==  =="])
-def test_lines_that_only_look_like_headings_are_text(line):
-    found = split(f"lead\n{line}\nmore")
-    assert all(heading in {"", "="} for heading in found)
+@pytest.mark.parametrize("line", HEADINGS)
+def test_headings_divide_sections_and_other_lines_with_signs_are_text(line):
+    heading = HEADINGS[line]
+    snapshot = Splitter().split(f"lead\n{line}\nmore")
+    if heading is None:
+        assert snapshot.order == ("",) and snapshot.sections[""].paragraphs == (normalise(f"lead {line} more"),)
+    else:
+        assert snapshot.order == ("", heading) and snapshot.sections[heading].paragraphs == ("more",)
 
 
 def test_a_heading_that_occurs_twice_is_kept_apart():
@@ -40,36 +48,110 @@ def test_a_heading_that_occurs_twice_is_kept_apart():
     assert snapshot.paragraphs == 4
 
 
-def test_headings_within_a_comment_are_no_headings():
-    assert list(split("lead <!-- \n== A ==\n gone --> on\n== B ==\nx")) == ["", "B"]
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        ("a <!--\n== A ==\n--> b\n== B ==\nc", {"": "a <!-- == A == --> b", "B": "c"}),
+        ("<!-- a -->\n== A ==\n<!--\n== B ==\n--> <!--\n= C =\n-->\n= D =\nx",
+         {"": "<!-- a -->", "A": "<!-- == B == --> <!-- = C = -->", "D": "x"}),
+        ("--> a\n== A ==\nx <!--\n== B ==\ny", {"": "--> a", "A": "x <!-- == B == y"}),
+        ("a\n= b\n== A ==\nc\n= d\n= e\n== B ==\nf", {"": "a = b", "A": "c = d = e", "B": "f"}),
+        ("<!--\n= b\n-->\n== A ==\nc", {"": "<!-- = b -->", "A": "c"}),
+    ],
+)  # fmt: skip
+def test_lines_that_are_no_headings_stay_with_their_section_as_do_those_in_comments(text, sections):
+    snapshot = Splitter().split(text)
+    assert {heading: " ".join(section.paragraphs) for heading, section in snapshot.sections.items()} == sections
 
 
-KINDS = {
-    "": ["", " \n\n \n"],
-    "prose": ["{{IPA|x}} is a word", "text with {{cite\n\n| x}} inside", "[[Image:A.jpg]] prose goes on",
-              "[[Category theory]] is"],
-    "prose prose": ["one\ntwo\n\nthree", "{{open\n\nafter"],
-    "prose list prose": ["para\n* item\nrest"],
-    "list list": ["* item {{cite\n| a\n}} end\n* next"],
-    "list list list list list": ["* a\n* b\n# c\n: d\n; e"],
-    "template": ["{{a}} {{b}}"],
-    "template prose": ["{{Infobox\n| a = 1\n\n| b = 2\n}}\n'''X''' is"],
-    "table": ["{|\n{|\n|x\n|}\n\n|}\n"],
-    "table prose": ["{|\n| a\n\n| b\n|}\nafter"],
-    "file": ["<gallery>\nA.jpg\n\nB.jpg\n</gallery>"],
-    "file prose": ["[[File:A.jpg|thumb|a [[link]] here]]\nprose"],
-    "quote": ["<blockquote>\none\n\ntwo\n</blockquote>", "{{Quote|words}}"],
-    "reference": ["<ref>x</ref>"],
-    "reference reference": ["{{Reflist}}\n<references />"],
-    "comment": ["<!-- a\n\nb -->"],
-    "links": ["[[Category:A]]\n[[Category:B]]\n[[de:C]]"],
+# Each paragraph after its kind; a pilcrow stands for a line end.
+PARAGRAPHS = {
+    "": [], " ¶¶ ¶ ": [],
+    "one¶two¶¶three": ["prose one two", "prose three"], " a  b": ["prose a b"],
+    "para¶* item¶rest": ["prose para", "list * item", "prose rest"],
+    "* a¶* b¶# c¶: d¶; e": ["list * a", "list * b", "list # c", "list : d", "list ; e"],
+    "* item {{cite¶| a¶}} end¶* next": ["list * item {{cite | a }} end", "list * next"],
+    "{{IPA|x}} is a word": ["prose {{IPA|x}} is a word"],
+    "text with {{cite¶¶| x}} inside": ["prose text with {{cite | x}} inside"],
+    "{{a}} {{b}}": ["template {{a}} {{b}}"], " {{a}}": ["template {{a}}"],
+    "{{a {{b}} c}}": ["template {{a {{b}} c}}"], "{{a}} x {{b}}": ["prose {{a}} x {{b}}"],
+    "{{a}}}}": ["prose {{a}}}}"], "{{a}} }}{{b}}": ["prose {{a}} }}{{b}}"], "{{a {{b}}": ["prose {{a {{b}}"],
+    "{{Box¶| a = 1¶¶| b = 2¶}}¶'''X''' is": ["template {{Box | a = 1 | b = 2 }}", "prose '''X''' is"],
+    "{{Quote|a}}": ["quote {{Quote|a}}"], "{{blockquote|a}}": ["quote {{blockquote|a}}"],
+    "{{xquote|a}}": ["template {{xquote|a}}"], "{{ reflist }}": ["reference {{ reflist }}"],
+    "{{Reflist}}¶<references />": ["reference {{Reflist}}", "reference <references />"],
+    "{|¶{|¶|x¶|}¶¶|}¶": ["table {| {| |x |} |}"], "{|¶| a¶¶| b¶|}¶after": ["table {| | a | b |}", "prose after"],
+    ": {|¶a¶¶|}": ["table : {| a |}"], "a {|¶¶|} b": ["prose a {|", "prose |} b"],
+    "<table>¶¶</TABLE>": ["table <table> </TABLE>"], "<table>¶¶|}": ["table <table>", "prose |}"],
+    " " * 31 + "{|¶¶|}": ["table {| |}"], " " * 32 + "{|¶¶|}": ["table {|", "prose |}"],
+    "x¶" + " " * 32 + "{|¶¶|}": ["prose x", "table {|", "prose |}"],
+    "x¶" + " " * 31 + "{|¶¶|}": ["prose x", "table {| |}"],
+    "[[File:A.jpg|thumb|a [[link]] here]]¶prose": ["file [[File:A.jpg|thumb|a [[link]] here]]", "prose prose"],
+    "[[ image :A]] [[File:B]]": ["file [[ image :A]] [[File:B]]"], "[[Filet:A]] b": ["prose [[Filet:A]] b"],
+    "[[Image:A.jpg]] goes on": ["prose [[Image:A.jpg]] goes on"],
+    "[[Category theory]] is": ["prose [[Category theory]] is"],
+    "[[Category:A]]¶[[Category:B]]¶[[de:C]]": ["links [[Category:A]] [[Category:B]] [[de:C]]"],
+    "<gallery>¶A¶¶B¶</gallery>": ["file <gallery> A B </gallery>"],
+    "<gallery></gallery> a": ["prose <gallery></gallery> a"], "<b>bold</b>": ["prose <b>bold</b>"],
+    "<blockquote>¶one¶¶two¶</blockquote>": ["quote <blockquote> one two </blockquote>"],
+    "<poem>¶¶a</poem>": ["quote <poem> a</poem>"],
+    "<!-- a¶¶b -->": ["comment <!-- a b -->"], "<!-- a -->b": ["prose <!-- a -->b"],
+    "<!-- a --> b <!-- c -->": ["prose <!-- a --> b <!-- c -->"],
+    "<ref>x</ref>": ["reference <ref>x</ref>"], "<ref>x</ref> y": ["prose <ref>x</ref> y"],
+    "<ref>x</ref> <ref>y</ref>": ["prose <ref>x</ref> <ref>y</ref>"], "a <ref>x</ref>": ["prose a <ref>x</ref>"],
+    "a <ref name=a />¶¶b</ref>": ["prose a <ref name=a />", "prose b</ref>"],
+    "a {{open¶¶after": ["prose a {{open", "prose after"], "a }}¶¶b {{c¶¶d}}": ["prose a }}", "prose b {{c d}}"],
+    "a <!-- {{ -->¶¶x }}": ["prose a <!-- {{ -->", "prose x }}"],
+    "a <!-- </ref> ¶¶}} --> b": ["prose a <!-- </ref> }} --> b"],
+    "a <nowiki>{{¶¶x</nowiki> }}": ["prose a <nowiki>{{ x</nowiki> }}"],
+    "a {{b <pre> }} ¶¶c</pre>": ["prose a {{b <pre> }} c</pre>"],
+    "a <ref>{{b¶¶</ref> c}}¶¶d": ["prose a <ref>{{b </ref> c}}", "prose d"],
+    "a {{b {{c¶¶}} {{d¶¶}} e¶¶}}¶¶f": ["prose a {{b {{c }} {{d }} e }}", "prose f"],
+    "a {{b {{c}} d¶¶e}} {{f}}¶¶g": ["prose a {{b {{c}} d e}} {{f}}", "prose g"],
+    "a {{" + "<ref>" * 7 + "¶¶}}": ["prose a {{" + "<ref>" * 7 + " }}"],
+    "a {{" + "<ref>" * 8 + "¶¶}}": ["prose a {{" + "<ref>" * 8, "prose }}"],
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("expected", KINDS)
-def test_each_kind_of_paragraph(expected):
-    for text in KINDS[expected]:
-        assert " ".join(kind.value for kind, _ in split(text)[""]) == expected, text
+@pytest.mark.parametrize("text", PARAGRAPHS)
+def test_paragraphs_end_at_blank_lines_outside_of_constructs_and_have_a_kind(text):
+    found = split(text.replace("¶", "\n"))[""]
+    assert [f"{kind} {paragraph}" for kind, paragraph in found] == PARAGRAPHS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("* a\n* b\n\n* c", 2), ("x\n* a\n* b\ny\n* c", 4), ("", 0), ("x\n== A ==\ny\n== A ==\n* a\n* b\n\nz", 4)],
+)
+def test_neighbouring_items_of_a_list_count_as_one_paragraph(text, count):
+    assert Splitter().split(text).paragraphs == count
+
+
+def test_a_snapshot_knows_its_text_and_holds_its_paragraphs():
+    texts = ["".join(parts) for parts in product(["x", "y", "\n= A =\n", "\n\n"], repeat=4)]
+    splitter = Splitter(generation=10**9)
+    digests = {splitter.split(text).digest for text in texts}
+    assert len(digests) == len(set(texts)) and splitter.split(texts[7]).digest in digests
+    snapshot = Splitter().split("x\n= A =\ny\n= A =\nz")
+    assert [snapshot.holds(paragraph) for paragraph in "wxyz"] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("letters", [*product(" a\t\u00a0", repeat=4), ("a", " ")])
+def test_white_space_is_single_blanks_and_none_at_the_ends(letters):
+    text = "".join(letters)
+    assert normalise(text) == " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        ("https://en.wikipedia.org/wiki/A", "en.wikipedia.org"), (" http://EN.example:80/ ", "en.example"),
+        ("http://a/", "a"), ("en.example", ""), ("http://[bad", ""), ("http://-a.example/", ""),
+        ("http://a_b.example/", ""), ("", ""), (f"http://{'a' * 253}/", "a" * 253), (f"http://{'a' * 254}/", ""),
+    ],
+)  # fmt: skip
+def test_the_host_of_a_wiki_is_a_name_that_can_be_linked_to(address, host):
+    assert host_of(address) == host
 
 
 @given(TEXTS)
@@ -102,11 +184,6 @@ def test_an_unchanged_section_is_the_same_object_again():
     two = splitter.split("lead\n== A ==\nchanged\n== B ==\ny")
     assert one.sections["B"] is two.sections["B"]
     assert one.sections["A"] is not two.sections["A"]
-
-
-@given(st.text())
-def test_normalising_twice_is_normalising_once(text):
-    assert normalise(normalise(text)) == normalise(text)
 
 
 HUGE = {
