@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 import pytest
 
-from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.files import read_jsonl
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.muse import MUSE_EDITION, import_muse, read_muse
@@ -96,44 +96,38 @@ def hand_in(folder: Path, workspace: Workspace, ids: list[str]) -> Path:
     return submissions
 
 
+def opened(folder: Path, patch: pytest.MonkeyPatch) -> tuple[Workspace, Path, list[str]]:
+    """Notes that people predicted, and edits; runs of models and baselines, submissions; scored while it is open."""
+    files = asked(folder, people=7)
+    answer(files, careless=("rater-3",))
+    close_study(files, secret=True)
+    make, workspace, runs = Maker(folder), files.workspace, []
+    dates = [datetime(2023, 4 + k % 3, 5, tzinfo=UTC) for k in range(30)]
+    make.release([make.candidate(make.edit(k, page=k // 3, date=date), k % 2) for k, date in enumerate(dates)])
+    for name in ("one", "two"):
+        catalogued(patch, says(name))
+    how = {"coin": {}, "one": {}, "always-yes": {"limit": 20}, "two": {"repeat": 3, "temperature": 0.7}}
+    for task in (NOTES, EDITS):
+        for model, options in how.items():
+            runs.append(evaluate(workspace, Evaluation(QUARTER, task, model, **options), lambda _: None).run_id)
+    submissions = hand_in(folder, workspace, ids_of(workspace))
+    score_quarter(workspace, QUARTER, submissions)
+    build_board(workspace)
+    return workspace, submissions, runs
+
+
+def ids_of(workspace: Workspace) -> list[str]:
+    return [row["id"] for row in read_jsonl(workspace.release(QUARTER, NOTES.name) / "samples.jsonl")]
+
+
 @case
 def a_quarter() -> object:
-    """Notes with people's predictions and edits: open, then revealed; runs of a model, baselines, submissions."""
+    """All tables of a quarter, before its reveal and after it."""
     with TemporaryDirectory() as folder, at(OPEN) as patch:
-        files = asked(Path(folder), people=7)
-        answer(files, careless=("rater-3",))
-        close_study(files, secret=True)
-        make, workspace = Maker(Path(folder)), files.workspace
-        edits = [
-            make.candidate(make.edit(k, page=k // 3, date=datetime(2023, 4 + k % 3, 5, tzinfo=UTC)), k % 2)
-            for k in range(30)
-        ]
-        make.release(edits)
-        for name in ("one", "two"):
-            catalogued(patch, says(name))
-        runs = [
-            evaluate(workspace, Evaluation(QUARTER, task, model, **how), lambda _: None).run_id
-            for task in (NOTES, EDITS)
-            for model, how in (
-                ("coin", {}),
-                ("one", {}),
-                ("always-yes", {"limit": 20}),
-                ("two", {"repeat": 3, "temperature": 0.7}),
-            )
-        ]
-        ids = [row["id"] for row in read_jsonl(workspace.release(QUARTER, NOTES.name) / "samples.jsonl")]
-        submissions = hand_in(Path(folder), workspace, ids)
-        score_quarter(workspace, QUARTER, submissions)
-        build_board(workspace)
-        make_analyses(
-            workspace,
-            build_panel(workspace, QUARTER, NOTES, submissions, private=True),
-            get_analyses("all")[:3],
-            png=False,
-        )
-        open_ = written(workspace.root / "board") | written(workspace.root / "private" / "scores")
+        workspace, submissions, runs = opened(Path(folder), patch)
+        before = written(workspace.root / "board") | written(workspace.root / "private" / "scores")
         patch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
-        take_down(workspace, QUARTER, NOTES, {ids[0]: "asked for"}, DAYS.reveals)
+        take_down(workspace, QUARTER, NOTES, {ids_of(workspace)[0]: "asked for"}, DAYS.reveals)
         for task in (NOTES, EDITS):
             reveal(workspace, QUARTER, task, DAYS.reveals)
         scored = score_quarter(workspace, QUARTER, submissions, DAYS.reveals)
@@ -141,19 +135,11 @@ def a_quarter() -> object:
         panel = build_panel(workspace, QUARTER, NOTES, submissions)
         made = make_analyses(workspace, panel, get_analyses("all")[:3], png=False)
         build_board(workspace)
-        beside = [beside_others(workspace, QUARTER, NOTES, run) for run in runs[:3]]
+        beside = [[score.value for score in beside_others(workspace, QUARTER, NOTES, run)] for run in runs[:3]]
         people = [people_beside_run(workspace, QUARTER, NOTES, run) for run in runs[:2]]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")
-        after = {part: written(workspace.root / part) for part in parts}
         said = [list(scored.notes), [one.rows for one in made], [digest([plain(one)]) for one in published]]
-        return [
-            open_,
-            after,
-            said,
-            [[score.value for score in some] for some in beside],
-            people,
-            read_json(workspace.board / "manifest.json")["files"][0]["rows"],
-        ]
+        return before, {part: written(workspace.root / part) for part in parts}, said, beside, people
 
 
 @case
