@@ -13,6 +13,7 @@ import pytest
 from collectors.wikipedia.collect import EditsSettings, _is_same, collect
 from collectors.wikipedia.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
+from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json
 from tests.fakes import dropped, fails_with
@@ -49,6 +50,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     assert good.added == "1780 by the monks of the abbey, who ground the corn of five villages there."
     assert (good.deleted, good.period, good.edition) == ("1780.", "2026-W14", "2026Q2")
     assert good.revision.id == 5101
+    assert good.lineage == bad.lineage == (sha256_text(f" 5 {sha256_text(LEAD)}")[:16],)
     assert [candidate.label.label for candidate in found.candidates] == [1, 0]
     common = {"required_edits": 2, "distinct_users": 2, "paragraph_kind": "prose"}
     stood, put_back = (candidate.label.facts for candidate in found.candidates)
@@ -153,8 +155,9 @@ def test_a_broken_dump_stops_all_with_its_name(dump):
 
 
 def test_the_same_page_in_two_dumps_is_refused(dump):
-    with pytest.raises(SourceError, match=r"also in a\.xml"):
-        collect(QUARTER, [dump("a.xml"), dump("b.xml")], EditsSettings())
+    with fails_with("duplicate-page") as caught:
+        collect(QUARTER, [dump("b.xml", 6, 2), dump("a.xml", 5, 2), dump("c.xml", 9)], EditsSettings())
+    assert (caught.value.what, caught.value.where) == ("page 6 ('Mill 6') is also in a.xml", "b.xml")
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(1, 0), (1, -1), (0, 1), (2, 1)])
