@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from collectors.jobs import live_source
 from collectors.wikipedia.collect import EditsFound, _Task
-from collectors.wikipedia.live import _draw, _follow, _Ledger, _Target
+from collectors.wikipedia.live import _Asked, _draw, _follow, _Ledger, _Target
 from collectors.wikipedia.site import RecentChange, WikiAnswers, WikiSite, _Body
 from collectors.wikipedia.source import EditSampling, LiveSource, Window, check_contact, read_titles
 from collectors.wikipedia.stability import EditsSettings
@@ -165,6 +165,24 @@ def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
     if not collapse:
         assert set(some) == {id_ for id_ in everything if int(id_.split("-")[1]) in (present or {100})}
     assert read == [revision.id for revision in revisions][: len(read)]
+
+
+@pytest.mark.parametrize("collapse", [False, True])
+def test_a_drawn_edit_is_known_by_the_last_revision_of_its_run(collapse):
+    for users in product(("A", "B", None), repeat=4):
+        revisions = history(users, range(4))
+        for drawn in ({100}, {101}, {100, 102}, {103, 7}, {101, 102}):
+            asked, ends = _Asked(frozenset(drawn), collapse=collapse), set()
+            assert list(asked.watch(revisions)) == revisions
+            for number in drawn - {7}:
+                while collapse and number < 103 and users[number - 100] == users[number - 99] is not None:
+                    number += 1  # noqa: PLW2901 - on to the end of the run
+                ends.add(number)
+            assert asked.revisions == ends, (users, drawn)
+            passed = [asked.passed(revision) for revision in revisions]
+            assert passed[-1] is (7 not in drawn) and passed[:3] == [
+                7 not in drawn and max(ends) <= 100 + n for n in range(3)
+            ]
 
 
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=20), st.sets(st.integers(100, 119), min_size=1))
