@@ -27,7 +27,6 @@ from hellofresh.tasks.check_covid import read_abstracts
 
 _YES = frozenset({"1", "true", "yes"})
 _NO = frozenset({"0", "false", "no"})
-_QUARTERS = (0.25, 0.75)
 _HOSTILE, _FACTS = "Hostile language", "Presenting facts"
 _REFUTES = frozenset({"REFUTE", "Refutes", "REFUTED"})
 _SUPPORTS = frozenset({"SUPPORT", "Supports", "SUPPORTED"})
@@ -130,7 +129,7 @@ def _politeness(path: Path, criterion: str) -> Iterator[LabelledResponse]:
         return
     text, score = ("text", "score") if rows[0].get("text") is not None else ("Request", "Normalized Score")
     scores = [(row, _number(row, score)) for row in rows]
-    low, high = np.quantile([value for _, value in scores], _QUARTERS)
+    low, high = np.quantile([value for _, value in scores], (0.25, 0.75))
     for row, value in scores:
         if value <= low or value >= high:
             response = row.text(text)
@@ -199,9 +198,6 @@ def read_responses_column(path: Path) -> list[str]:
     return [row.text("reply" if row.get("reply") is not None else "response") for row in table_rows(path)]
 
 
-_SPLIT = "own"
-
-
 def read_claims(
     path: Path, columns: Mapping[str, str] | None = None, only: Mapping[str, str] | None = None
 ) -> list[Query]:
@@ -222,7 +218,7 @@ def read_claims(
             continue
         name, claim = "-".join(row.text(names["id"]).split()), row.text(names["claim"])
         key = sha256_text(claim.casefold())
-        found.setdefault(key, Query(id=name[:200], text=claim, split=_SPLIT, group=name[:200]))
+        found.setdefault(key, Query(id=name[:200], text=claim, split="own", group=name[:200]))
     if not found:
         raise SourceError("no claim", where=str(path), expected="rows that fit --only", code="empty-source")
     if len({query.id for query in found.values()}) < len(found):

@@ -21,13 +21,11 @@ from pydantic import (
 )
 
 from hellofresh.core.files import model_fault
-from hellofresh.core.strict import Strict, read_settings
+from hellofresh.core.strict import SiteSettings, Strict, read_settings
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
 from hellofresh.releases.settings import ReleaseSettings
 from hellofresh.tasks import TASKS
-
-_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
 
 
 class EvaluateSettings(Strict):
@@ -198,19 +196,6 @@ class SourceSettings(Strict):
     def any(self) -> bool:
         """Whether any source is configured."""
         return bool(self.tasks)
-
-
-class SiteSettings(Strict):
-    """Addresses of the project, for links on the site and its static copy; empty ones are not shown."""
-
-    url: str = Field(default="", pattern=_ADDRESS)
-    """Where the static copy is published; previews of links need it, since they accept whole addresses only."""
-    repository: str = Field(default="", pattern=_ADDRESS)
-    issues: str = Field(default="", pattern=_ADDRESS)
-    paper: str = Field(default="", pattern=_ADDRESS)
-    docs: str = Field(default="", pattern=_ADDRESS)
-    dataset: str = Field(default="", pattern=r"^([\w.-]+/[\w.-]+)?$")
-    """The data set on the Hugging Face hub that `release publish` fills, as `OWNER/NAME`."""
 
 
 class Settings(Strict):

@@ -32,7 +32,6 @@ RATER = "raterParticipantId"
 FIRST_MS = 1_609_459_200_000
 """The beginning of 2021, before the first rating."""
 _LEVEL, _OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET = "helpfulnessLevel", "helpful", "notHelpful", "ratingSourceBucketed"
-_SAMPLED = "POPULATION_SAMPLED"
 _LEVELS = {"NOT_HELPFUL": 0, "SOMEWHAT_HELPFUL": 1, "HELPFUL": 2}
 _COLUMNS = WantedColumns(
     ("noteId", "createdAtMillis"), texts=(RATER, _LEVEL), extra=(_OLD_HELPFUL, _OLD_NOT_HELPFUL, _BUCKET)
@@ -231,7 +230,7 @@ def _coded(frame: pl.DataFrame, key: bytes, dropped: Counter[str], values: set[s
         pl.col(RATER),
         (pl.col("createdAtMillis") // 1000).alias("second"),
         level.cast(pl.Int8).alias("level"),
-        (pl.col(_BUCKET) == _SAMPLED).alias("sampled"),
+        (pl.col(_BUCKET) == "POPULATION_SAMPLED").alias("sampled"),
         value,
     )
     unknown = pl.col("level").is_null()

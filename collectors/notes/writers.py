@@ -36,7 +36,6 @@ from hellofresh.stats.metrics import mean
 PEOPLE, COLLABORATIVE = "People", "Collaborative notes"
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
 _HELPFUL_LEVEL = 2
-_NUMBERS = "writers.json"
 _HELPFUL = mean("helpful", (0.0, 1.0))
 _NORMAL = 1.959964
 _PLACE = ("rank", "rank_low", "rank_high", "tie_group")
@@ -60,7 +59,7 @@ def writer_names(writers: Sequence[int], folder: Path) -> list[str]:
     Raises:
         DataError: if the file of numbers is damaged, since new numbers would rename writers.
     """
-    path = folder / _NUMBERS
+    path = folder / "writers.json"
     known = dict(read_model(path, _Numbers).numbers) if path.is_file() else {}
     if sorted(known.values()) != list(range(1, len(known) + 1)):
         fix = "Restore it from a copy: without it, writers would change their names."

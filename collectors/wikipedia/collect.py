@@ -174,6 +174,8 @@ def _source(path: Path) -> tuple[SourceFile, bool]:
     return source, published is not None
 
 
+_FACTS = ("revert_delay_s", "survived_edits", "required_edits", "distinct_users")
+"""Figures of a decision that come with its label."""
 _LATE = "pages whose revisions had to be put in order of time"
 _JOINED = "pages that were joined from several files"
 _UNCHECKED = "joined pages without a list of their files"
@@ -303,10 +305,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         revision=EditRevision(revision.id),
     )
     facts = {
-        "revert_delay_s": decision.revert_delay_s,
-        "survived_edits": decision.survived_edits,
-        "required_edits": decision.required_edits,
-        "distinct_users": decision.distinct_users,
+        **{name: getattr(decision, name) for name in _FACTS},
         "page_hash_reverted": int(decision.page_reverted),
         "paragraph_kind": str(change.kind),
     }

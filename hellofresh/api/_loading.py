@@ -12,12 +12,12 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.core.editions import Edition, parse_edition
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.state import labels_are_public, not_public
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import Label, Sample, to_json
 
@@ -58,12 +58,7 @@ class LoadedEdition:
             ReleaseError: if they are not public yet.
         """
         if self.public_labels is None:
-            raise ReleaseError(
-                f"the labels of {self.task.name} {self.edition} are not public",
-                expected="a quarter that is revealed, or a frozen data set",
-                fix="See when it is revealed: hellofresh quarter status",
-                code="not-revealed",
-            )
+            raise not_public(self.task, self.edition)
         return self.public_labels
 
     def __len__(self) -> int:

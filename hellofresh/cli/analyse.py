@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput
 from hellofresh.cli._show import show_table
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
+from hellofresh.releases.life.load import released_tasks
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.analyses.writing import make_analyses
@@ -19,8 +20,6 @@ from hellofresh.results.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
-_AGENTS = "agents"
-
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.name == "list":
@@ -29,7 +28,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
         return 0
     if options.edition is None:
         raise UsageError("no edition", expected="--edition, such as 2023Q2", code="no-edition")
-    if options.name == _AGENTS:
+    if options.name == "agents":
         return _analyse_agents(options, output)
     analyses = get_analyses(options.name)
     need_converter()
@@ -58,18 +57,9 @@ def _panels(workspace: Workspace, options: argparse.Namespace) -> Sequence[Panel
     Raises:
         ReleaseError: if nothing is released.
     """
-    released = [name for edition, name in workspace.released() if edition == options.edition]
-    names = [options.task] if options.task else released
-    if not names:
-        raise ReleaseError(
-            f"no release of {options.edition}",
-            where=str(workspace.root),
-            fix=f"Build one: hellofresh release build --quarter {options.edition}",
-            code="no-release",
-        )
+    tasks = [get_task(options.task)] if options.task else released_tasks(workspace, options.edition)
     return [
-        build_panel(workspace, options.edition, get_task(name), options.submissions, private=options.private)
-        for name in names
+        build_panel(workspace, options.edition, task, options.submissions, private=options.private) for task in tasks
     ]
 
 

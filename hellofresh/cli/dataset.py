@@ -48,10 +48,7 @@ def show(options: argparse.Namespace, output: CommandOutput) -> int:
     files = [(file.name, file.rows, file.url, file.sha256) for file in dataset.files]
     output.result(
         {
-            "name": dataset.name,
-            "title": dataset.title,
-            "home": dataset.home,
-            "licence": dataset.licence,
+            **{name: getattr(dataset, name) for name in ("name", "title", "home", "licence")},
             "published": dataset.published.isoformat(),
             "languages": list(dataset.languages),
             "tasks": {task: list(get_task(task).classes) for task in dataset.tasks},

@@ -75,11 +75,7 @@ def _sample(task: Task, edition: Edition, name: str) -> Sample:
 def _print_set(prompt_set: PromptSet, output: CommandOutput) -> None:
     output.result(
         {
-            "name": prompt_set.name,
-            "task": prompt_set.task,
-            "regime": prompt_set.regime,
-            "sha256": prompt_set.sha256,
-            "frame": prompt_set.frame,
+            **{name: getattr(prompt_set, name) for name in ("name", "task", "regime", "sha256", "frame")},
             "steps": dict(prompt_set.steps),
             "prompts": [
                 {"id": item.id, "author": item.author, "instruction": item.instruction} for item in prompt_set.prompts

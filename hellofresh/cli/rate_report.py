@@ -52,7 +52,6 @@ from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
-_PARTS = ("modality", "domain")
 _WHY = (
     "These p-values are far too small. A rating counts as two rows where one person rated alone and as one where two "
     "did, and all rows are taken for independent. --p-values honest takes one mean a post."
@@ -100,7 +99,7 @@ def _report_all(output: CommandOutput, study: RatedStudy, form: Form) -> None:
     _show_means(output, rated, overall, systems)
     _show_bridged(output, bridged_means(rated.filter(pl.col("system").is_in(systems)), overall))
     _show_tests(output, compare_systems(rated, overall, systems, form=form), form)
-    for part in _PARTS:
+    for part in ("modality", "domain"):
         _show_parts(output, study, rated, systems, part=part, form=form)
     for criterion in (item for item in study.rubric.criteria if item.id != overall.id):
         _show_criterion(output, rated, criterion, systems)

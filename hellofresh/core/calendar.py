@@ -86,8 +86,4 @@ class Calendar:
 
     def to_json(self) -> dict[str, str]:
         """The three times as text, for a manifest."""
-        return {
-            "opens": utc_text(self.opens),
-            "deadline": utc_text(self.deadline),
-            "reveals": utc_text(self.reveals),
-        }
+        return {name: utc_text(getattr(self, name)) for name in ("opens", "deadline", "reveals")}

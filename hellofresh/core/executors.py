@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import get_context
 from typing import TypeVar
@@ -136,10 +136,7 @@ def _attempt(
     results: dict[int, _Result],
     done: Callable[[_Result], None],
 ) -> None:
-    places: dict[Future[_Result], int] = {}
-    for place, task in enumerate(tasks):
-        if place not in results:
-            places[executor.submit(work, task)] = place
+    places = {executor.submit(work, task): place for place, task in enumerate(tasks) if place not in results}
     try:
         for future in as_completed(places):
             results[places[future]] = future.result()

@@ -1,4 +1,6 @@
-"""Base types for data from outside, and the reader of the settings in `hellofresh.toml`."""
+"""Base types for data from outside, the project's addresses (of the settings and of boards), and the reader of the
+settings in `hellofresh.toml`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hellofresh.core.errors import ConfigError
 from hellofresh.core.files import model_fault, parse_toml
@@ -33,6 +35,22 @@ class Open(BaseModel):
     """A frozen type that keeps unknown fields and does not convert values."""
 
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+_ADDRESS = r"^(https?://[^\s<>\"']+)?$"
+
+
+class SiteSettings(Strict):
+    """Addresses of the project, for links on the site and its static copy; empty ones are not shown."""
+
+    url: str = Field(default="", pattern=_ADDRESS)
+    """Where the static copy is published; previews of links need it, since they accept whole addresses only."""
+    repository: str = Field(default="", pattern=_ADDRESS)
+    issues: str = Field(default="", pattern=_ADDRESS)
+    paper: str = Field(default="", pattern=_ADDRESS)
+    docs: str = Field(default="", pattern=_ADDRESS)
+    dataset: str = Field(default="", pattern=r"^([\w.-]+/[\w.-]+)?$")
+    """The data set on the Hugging Face hub that `release publish` fills, as `OWNER/NAME`."""
 
 
 S = TypeVar("S", bound=Strict)

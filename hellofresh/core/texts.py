@@ -121,9 +121,9 @@ def mark_for(texts: Sequence[str]) -> str:
     return mark
 
 
-def fence(texts: Sequence[str], *, empty: str = "(none)") -> FencedText:
+def fence(texts: Sequence[str]) -> FencedText:
     """Texts as one block, each after a line with its number and a mark that occurs in no text."""
     bodies = [clean(text) for text in texts]
     mark = mark_for(bodies)
     lines = [f"[{mark} text {number}]\n{body}" for number, body in enumerate(bodies, start=1)]
-    return FencedText("\n".join([*(lines or [empty]), f"[{mark} end]"]), mark)
+    return FencedText("\n".join([*(lines or ["(none)"]), f"[{mark} end]"]), mark)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hellofresh.judging.rubric import Criterion, Rubric
 from hellofresh.judging.study import UNREADABLE, JudgeKind, main_ratings
-from hellofresh.stats.agreement import Alpha, Distance, RaterAgreement, Weighting, krippendorff_alpha, rater_agreement
+from hellofresh.stats.agreement import Alpha, Distance, RaterAgreement, krippendorff_alpha, rater_agreement
 from hellofresh.stats.bridging import BridgingSettings, Ratings, fit_round
 from hellofresh.stats.multiway import ClusteredMean, RankTest, clustered_mean, holm, mann_whitney, wilcoxon
 
@@ -48,17 +48,13 @@ class CriterionAgreement:
     alpha: Alpha | None
 
 
-def agreement_by_criterion(
-    ratings: pl.DataFrame, rubric: Rubric, *, weighting: Weighting = Weighting.QUADRATIC
-) -> list[CriterionAgreement]:
+def agreement_by_criterion(ratings: pl.DataFrame, rubric: Rubric) -> list[CriterionAgreement]:
     """Agreement of people on every criterion of a rubric, in its order, without the onboarding."""
     some = main_ratings(ratings, JudgeKind.PERSON)
-    return [criterion_agreement(some, criterion, weighting=weighting) for criterion in rubric.criteria]
+    return [criterion_agreement(some, criterion) for criterion in rubric.criteria]
 
 
-def criterion_agreement(
-    ratings: pl.DataFrame, criterion: Criterion, *, weighting: Weighting = Weighting.QUADRATIC
-) -> CriterionAgreement:
+def criterion_agreement(ratings: pl.DataFrame, criterion: Criterion) -> CriterionAgreement:
     """Agreement on one criterion; posts are the clusters of its intervals."""
     low, _ = criterion.limits
     own = counted_values(ratings, criterion).with_columns((pl.col("value") - low).cast(pl.Int64).alias("answer"))
@@ -75,7 +71,6 @@ def criterion_agreement(
         criterion.answers,
         pairs=numbered(pairs, "judge", "judge_2"),
         groups=numbered(pairs, "sample"),
-        weighting=weighting,
     )
     distance = Distance.INTERVAL if criterion.range else Distance.ORDINAL
     several = own.filter(pl.len().over(unit) > 1)

@@ -21,13 +21,11 @@ from hellofresh.judging.study import BlindedResponse, JudgeKind, RatedStudy, Rat
 RULES = "rules"
 """The judge's name."""
 REACHABILITY = "reachability"
-_AGENT = "HelloFresh link check"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 5
 _MOST_BYTES = 64 << 10
 _TOTAL_S = 15.0
 _AT_ONCE = 8
-_GONE = (404, 410)
 
 
 class LinkState(StrEnum):
@@ -90,7 +88,7 @@ async def _follow(http: PublicHttp, trail: list[str]) -> tuple[LinkState, str]:
         if 200 <= reply.status < 300:
             return LinkState.REACHABLE, f"HTTP {reply.status}"
         if reply.status not in _REDIRECTS:
-            return LinkState.DEAD if reply.status in _GONE else LinkState.UNCLEAR, f"HTTP {reply.status}"
+            return LinkState.DEAD if reply.status in (404, 410) else LinkState.UNCLEAR, f"HTTP {reply.status}"
         page = page.joined(reply.headers.get("location", ""))
     return LinkState.UNCLEAR, f"over {_MOST_REDIRECTS} redirects"
 
@@ -102,7 +100,7 @@ def rate_links(study: RatedStudy) -> list[Rating]:
         UnknownNameError: if the rubric has no such criterion.
         DataError: if the responses are damaged.
     """
-    return judge_links(PublicHttp(_AGENT), study.rubric, read_responses(study.files))
+    return judge_links(PublicHttp("HelloFresh link check"), study.rubric, read_responses(study.files))
 
 
 def judge_links(http: PublicHttp, rubric: Rubric, responses: Sequence[BlindedResponse]) -> list[Rating]:

@@ -167,11 +167,7 @@ class HostedModel:
                 "speaks": self.kind,
                 "base_url": self.service.base_url.rstrip("/"),
                 "model": self.table.model,
-                "sent_parameters": abilities.sent_parameters,
-                "dropped": abilities.dropped,
-                "hidden_tokens": abilities.hidden_tokens,
-                "logprobs": abilities.logprobs,
-                "system_messages": abilities.system_messages,
+                **{name: getattr(abilities, name) for name in _IDENTIFYING},
                 **({"options": canonical_json(self.table.options)} if self.table.options else {}),
             },
             limits=self.table.limits.over(self.service.limits.over(Limits(IN_FLIGHT))),
@@ -303,6 +299,8 @@ ENDPOINT = "openai:"
 """Prefix of models at an address, which need no table."""
 IN_FLIGHT = 8
 """Default number of concurrent requests."""
+_IDENTIFYING = ("sent_parameters", "dropped", "hidden_tokens", "logprobs", "system_messages")
+"""The abilities that are part of a model's identity."""
 _ACCOUNT = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
 _OPENAI, _KEY, _ADDRESS = "https://api.openai.com/v1", "OPENAI_API_KEY", "OPENAI_BASE_URL"
 
@@ -383,13 +381,13 @@ def _providers(bundled: Mapping[str, ProviderTable], own: Mapping[str, ProviderT
     return providers
 
 
-def known_models(own: HostedTables | None = None) -> dict[str, CatalogueEntry | HostedModel]:
+def known_models() -> dict[str, CatalogueEntry | HostedModel]:
     """All available models by name.
 
     Raises:
         ConfigError: as `hosted_models`.
     """
-    return {**CATALOGUE, **hosted_models(own)}
+    return {**CATALOGUE, **hosted_models()}
 
 
 def open_model(name: str, context: ModelContext) -> Model:

@@ -18,8 +18,6 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import TASKS, get_task
 
-_BASELINES = ("always-yes", "coin")
-
 
 def choose_edition(
     workspace: Workspace, edition: Edition | None, task: str | None, show: Show, *, builds: bool
@@ -55,7 +53,7 @@ def choose_edition(
                 fix="Leave --dry-run out: the bundled sample is built then.",
                 code="no-release",
             )
-        chosen = build_bundled(workspace, show, task or "x-notes", _BASELINES)
+        chosen = build_bundled(workspace, show, task or "x-notes", ("always-yes", "coin"))
         where = "the bundled sample, which shows how it works and ranks no systems"
     show.say(f"{chosen[1]} {chosen[0]}: {where}")
     return chosen

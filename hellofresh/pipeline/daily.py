@@ -58,6 +58,7 @@ from hellofresh.pipeline.sources import (
     snapshot_day,
 )
 from hellofresh.pipeline.steps import Steps, analyse_scored
+from hellofresh.pipeline.witness import LastTime
 from hellofresh.releases.exposure import waits
 from hellofresh.releases.life.load import hydrate
 from hellofresh.releases.life.manifest import read_manifest
@@ -297,13 +298,6 @@ def summary_of(workspace: Workspace, results: list[StepResult]) -> str:
     return "\n".join([head, *failed, *said, *next_steps])
 
 
-@dataclass(frozen=True, slots=True)
-class _Hydrated:
-    """The time when a release's posts were last looked up."""
-
-    at: str
-
-
 def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Quarter, str]]:
     """The current quarters and tasks with withheld posts on X that were last looked up too long ago."""
     notes, wait = settings.sources.x_notes, timedelta(days=settings.daily.hydrate_days)
@@ -312,13 +306,13 @@ def due_hydrations(workspace: Workspace, settings: Settings) -> Iterator[tuple[Q
     for quarter, name in current_quarters(workspace):
         if LIVING[name].snapshots == "x-notes" and read_manifest(workspace.release(quarter, name)).withheld:
             record = _record_of(workspace, quarter, name)
-            if not record.is_file() or parse_utc(read_model(record, _Hydrated).at) + wait <= now():
+            if not record.is_file() or parse_utc(read_model(record, LastTime).at) + wait <= now():
                 yield quarter, name
 
 
 def record_hydration(workspace: Workspace, quarter: Quarter, task: str) -> None:
     """Record that a release's posts were looked up now."""
-    write_json(_record_of(workspace, quarter, task), asdict(_Hydrated(utc_text(now()))))
+    write_json(_record_of(workspace, quarter, task), asdict(LastTime(utc_text(now()))))
 
 
 def _record_of(workspace: Workspace, quarter: Quarter, task: str) -> Path:

@@ -37,8 +37,8 @@ _HUB = "https://huggingface.co"
 
 
 @dataclass(frozen=True, slots=True)
-class _Confirmed:
-    """The time of the last confirmation by more than records."""
+class LastTime:
+    """When something was last done: the time confirmed by more than records, or a release's posts looked up."""
 
     at: str
 
@@ -68,7 +68,7 @@ class Witness:
     def confirm(self, step: str) -> None:
         """Raise UsageError if nothing confirms the clock's time."""
         moment, record = now(), self.workspace.root / "private" / "confirmed.json"
-        known = read_model(record, _Confirmed).at if record.is_file() else ""
+        known = read_model(record, LastTime).at if record.is_file() else ""
         events = sorted((event for event in self._records() if event.at <= moment), key=lambda event: event.at)
         others = [Event(parse_utc(known), "a witness", str(record))] if known else []
         others += [event for event in self._dumps() if event.at <= moment]
@@ -79,7 +79,7 @@ class Witness:
         if newest is not None and moment - newest.at <= LONGEST_GAP:
             return
         if self.day == moment.date() or any(abs(_said_by(server) - moment) <= _NEAR for server in self.servers):
-            write_json(record, asdict(_Confirmed(utc_text(moment))), mode=0o600)
+            write_json(record, asdict(LastTime(utc_text(moment))), mode=0o600)
             return
         since = f"{newest.what} of {utc_text(newest.at)}" if newest is not None else "nothing"
         raise UsageError(

@@ -39,7 +39,6 @@ _BETWEEN = (
     rb"|\xe2\x81\x9f|\xe3\x80\x80)+"
 )
 """Pattern of what may separate two words in any way of wrapping or escaping."""
-_UNREAD = {".7z", ".zst"}
 _DATABASES = {".sqlite", ".db"}
 _KEYS = {"id", "sample"}
 """Columns that name a sample."""
@@ -92,7 +91,7 @@ class Erasure:
             return None
 
     def _look_into(self, path: Path) -> bool | None:
-        if path.suffix in _UNREAD:
+        if path.suffix in {".7z", ".zst"}:
             return None
         if path.suffix == ".parquet":
             return any(self._hits(pl.read_parquet(path), by_id=False))

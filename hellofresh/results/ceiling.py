@@ -29,7 +29,6 @@ from hellofresh.stats.metrics import relative_brier_index
 from hellofresh.tasks import Task
 
 _DRAWS = 1_000
-_LIMITS = (0.025, 0.975)
 
 
 def reached(
@@ -54,7 +53,7 @@ def reached(
     metric = relative_brier_index(2)
     sums = [metric.statistics(labels, np.column_stack([1 - each, each])).sum(axis=0) for each in drawn]
     found[metric.name] = metric.value(np.array(sums))
-    limits = {name: np.quantile(values, _LIMITS).tolist() for name, values in found.items()}
+    limits = {name: np.quantile(values, (0.025, 0.975)).tolist() for name, values in found.items()}
     return {name: (float(values.mean()), limits[name][0], limits[name][1]) for name, values in found.items()}
 
 

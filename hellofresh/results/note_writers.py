@@ -30,7 +30,6 @@ from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import Differences, RankIntervals, differences, rank_systems
 from hellofresh.tasks import TASKS
 
-_SOURCE = "x-notes"
 LEAST_POSTS = 30
 """Fewest posts shared with others for a writer to be ranked."""
 _INTERCEPT = mean("intercept", (-2.0, 2.0))
@@ -209,7 +208,7 @@ def notes_splits(splits: Iterable[tuple[Edition, str, bool]]) -> dict[Edition, t
     """
     found: dict[Edition, tuple[str, bool]] = {}
     for edition, task, revealed in splits:
-        if task in TASKS and TASKS[task].source == _SOURCE and edition.is_living:
+        if task in TASKS and TASKS[task].source == "x-notes" and edition.is_living:
             first, before = found.get(edition, (task, True))
             found[edition] = first, before and revealed
     return found

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import DataError, ReleaseError, SubmissionError
+from hellofresh.core.errors import DataError, SubmissionError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.stages import Stage, input_key
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
-from hellofresh.releases.life.load import Release, load_labels, load_release
+from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
 from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission, with_forecasts
@@ -287,14 +287,7 @@ def _key(found: _Read, public: Iterable[str]) -> str:
 
 
 def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:
-    tasks = [get_task(name) for released, name in workspace.released() if released == edition]
-    if not tasks:
-        raise ReleaseError(
-            f"no release of {edition}",
-            where=str(workspace.root),
-            fix=f"Build one: hellofresh release build --quarter {edition}",
-            code="no-release",
-        )
+    tasks = released_tasks(workspace, edition)
     releases = [load_release(workspace, edition, task) for task in tasks]
     ids = {release.task.name: tuple(sample.id for sample in release.samples) for release in releases}
     taken_down = frozenset(key for release in releases for key in release.taken_down)

@@ -89,10 +89,7 @@ def request_text(request: Request) -> str:
     return canonical_json(
         {
             "messages": [_message_json(message) for message in request.messages],
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "choices": request.choices,
-            "seed": request.seed,
+            **{name: getattr(request, name) for name in ("max_tokens", "temperature", "choices", "seed")},
             **{name: value for name, value in rare.items() if value},
         }
     )

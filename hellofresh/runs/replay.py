@@ -67,7 +67,6 @@ def replay(
     asked: Evaluation,
     *,
     by: str,
-    limits: ProcessLimits | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> ReplayReport:
     """Run a submitted system again and sign the result.
@@ -81,7 +80,6 @@ def replay(
         command: the program and its arguments, started without a shell.
         asked: the models behind the endpoint; `limit` is the number of samples.
         by: the team that replays and signs, by its folder.
-        limits: resource limits of the program.
         tell: called with lines of progress.
 
     Raises:
@@ -95,7 +93,7 @@ def replay(
     key = signing_key(workspace.root / "private" / "replay.key")
     folder = _private_folder(workspace, asked, f"{entry.replace('/', '-')}-{drawn.sha256[:12]}")
     runs = [
-        _run(Workspace(folder / f"run-{number}"), drawn.release, command, asked, limits or ProcessLimits(), tell=tell)
+        _run(Workspace(folder / f"run-{number}"), drawn.release, command, asked, tell=tell)
         for number in range(1, REPETITIONS + 1)
     ]
     answers, unasked, elsewhere = zip(*runs, strict=True)
@@ -242,14 +240,13 @@ def _run(
     release: Release,
     command: Sequence[str],
     asked: Evaluation,
-    limits: ProcessLimits,
     *,
     tell: Callable[[str], None],
 ) -> tuple[dict[str, int | None], set[str], Mapping[str, int]]:
     """One repetition: answers by sample, samples answered without asking, and hosts that it tried to reach."""
     with tempfile.TemporaryDirectory(prefix="hellofresh-") as name:
         server = EndpointServer(socket=Path(name) / "endpoint")
-        program = ConfinedProgram(command, own.root / "program.log", limits)
+        program = ConfinedProgram(command, own.root / "program.log", ProcessLimits())
         with Proxy(server, program.start).current():
             whole = replace(asked, limit=len(release.samples))
             report: EvaluationReport = evaluate(own, whole, lambda _: None, tell, release=release)

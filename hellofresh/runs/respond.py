@@ -49,7 +49,6 @@ from hellofresh.tasks.transcripts import (
 ASKED = Frozen("asked", "1")
 """The edition of a user's post."""
 _TASK = get_task("corrections")
-_REGIME = "correction"
 EMBEDDED, _PROMPT = "smollm2-135m-text", "manual"
 _MOST_PICTURE_BYTES = 20_000_000
 _SMOKE_SETTINGS = {"quote_most": 40, "words": 60}
@@ -75,7 +74,7 @@ class PostAsked:
 
 def asking(model: object = EMBEDDED, **more: object) -> Evaluation:
     """An evaluation for a response, by fields of `Evaluation`; the provider may be chosen by available keys."""
-    usual = Evaluation(ASKED, _TASK, str(model), _REGIME, _PROMPT)
+    usual = Evaluation(ASKED, _TASK, str(model), "correction", _PROMPT)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 

@@ -141,13 +141,13 @@ def calibrate(
     for weights in cluster_weights(clusters, resamples, np.random.default_rng(seed)):
         wide = weights.astype(np.float64)
         sums = wide @ squares
-        parts = _decomposed(np.tensordot(wide, width, axes=1), sums[:, 0] / sums[:, 1])
+        parts = _decomposed(np.tensordot(wide, width, axes=1))
         drawn.append(np.stack([sums[:, 0] / sums[:, 1], order.area(wide[:, member]), *parts], axis=1))
     draws = np.concatenate(drawn)
     brier, auc = float(np.mean((confidences - labels) ** 2)), area_under_curve(labels, confidences)
     of_brier = _percentile(brier, draws[:, 0], counted)
     of_auc = _percentile(auc, draws[:, 1], counted)
-    reliability, resolution, uncertainty, within = map(float, _decomposed(width.sum(axis=0), np.float64(brier)))
+    reliability, resolution, uncertainty = map(float, _decomposed(width.sum(axis=0)))
     ece, ece_mass = (_binned_error(sums, seed) for sums in (width, mass))
     return Calibration(
         ece=ece,
@@ -157,7 +157,7 @@ def calibrate(
         reliability=reliability,
         resolution=resolution,
         uncertainty=uncertainty,
-        within=within,
+        within=brier - (reliability - resolution + uncertainty),
         reliability_interval=_mirrored(reliability, draws[:, 2], counted),
         resolution_interval=_mirrored(resolution, draws[:, 3], counted),
         uncertainty_interval=_mirrored(uncertainty, draws[:, 4], counted),
@@ -323,16 +323,15 @@ def _bin_sums(
     return cluster_sums(values, member * bins + where, clusters * bins).reshape(clusters, bins, 3)
 
 
-def _decomposed(sums: NDArray[np.float64], brier: NDArray[np.float64] | np.float64) -> list[NDArray[np.float64]]:
-    """Reliability, resolution, uncertainty and the rest of sums by bin, shape (..., bins, 3), each of shape (...)."""
+def _decomposed(sums: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Reliability, resolution and uncertainty of sums by bin, shape (..., bins, 3), each of shape (...)."""
     count, confidence, positive = np.moveaxis(sums, -1, 0)
     n = count.sum(axis=-1)
     base = positive.sum(axis=-1) / n
     stated, share = ratio(confidence, count), ratio(positive, count)
     reliability = (count * (stated - share) ** 2).sum(axis=-1) / n
     resolution = (count * (share - base[..., None]) ** 2).sum(axis=-1) / n
-    uncertainty = base * (1 - base)
-    return [reliability, resolution, uncertainty, brier - (reliability - resolution + uncertainty)]
+    return [reliability, resolution, base * (1 - base)]
 
 
 def _curve(sums: NDArray[np.float64]) -> list[Bin]:

@@ -240,7 +240,6 @@ def _covariance(
     owner = np.concatenate([writer, *(np.full(writer.size, first + k) for k in range(len(columns)))])
     parts = np.concatenate([scores, *(scores * column for column in columns)])
     sums = csr_array((parts, (np.tile(side, 1 + len(columns)), owner)), shape=(clusters, len(inverse)))
-    sums.sum_duplicates()
     found: NDArray[np.float64] = clusters / max(clusters - 1, 1) * inverse @ (sums.T @ sums).toarray() @ inverse.T
     return found
 

@@ -178,7 +178,7 @@ def wilson_limits(share: NDArray[np.float64], n: NDArray[np.float64], quantile: 
     square = quantile**2 / n
     centre, half = share + square / 2, np.sqrt(square) * np.sqrt(share * (1 - share) + square / 4)
     low, high = (centre - half) / (1 + square), (centre + half) / (1 + square)
-    return np.where(share == 0, 0.0, np.clip(low, 0, share)), np.where(share == 1, 1.0, np.clip(high, share, 1))
+    return np.clip(low, 0, share), np.clip(high, share, 1)
 
 
 def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits:

@@ -179,7 +179,7 @@ def _jackknife(
 
 def _variance(scores: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> float:
     """The sandwich of a mean: squares of the clusters' sums, times g / (g - 1)."""
-    return float(clusters / max(clusters - 1, 1) * (_sums(scores, member, clusters) ** 2).sum())
+    return float(clusters / (clusters - 1) * (_sums(scores, member, clusters) ** 2).sum())
 
 
 def _sums(values: NDArray[np.float64], member: NDArray[np.int64], clusters: int) -> NDArray[np.float64]:

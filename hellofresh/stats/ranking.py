@@ -214,18 +214,18 @@ def differences(
     blind = np.zeros(error.shape, dtype=np.bool_) if blind is None else blind
     df = max(effective - 1, 1.0)
     upper = np.triu_indices(len(values), 1)
-    family = np.zeros(len(upper[0]), dtype=np.int64) if families is None else families[upper]
+    family = np.zeros_like(upper[0]) if families is None else families[upper]
     difference = values[upper[0]] - values[upper[1]]
     p_value = t_two_sided(difference / error[upper], df)
     adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + LEVEL) / 2, df))
-    draws = _draw_errors(influence) if (family >= 0).any() else None
-    for number in np.unique(family[family >= 0]).tolist():
+    adjusting = np.unique(family[family >= 0]).tolist()
+    draws = _draw_errors(influence) if adjusting else influence
+    for number in adjusting:
         member = np.flatnonzero(family == number)
-        if draws is not None and member.size > 1:
-            pairs = upper[0][member], upper[1][member]
-            adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
-            bonferroni = t_quantile(1 - (1 - LEVEL) / (2 * member.size), df)
-            quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
+        pairs = upper[0][member], upper[1][member]
+        adjusted[member], largest = _step_down(p_value[member], np.where(blind, np.inf, error)[pairs], draws, pairs)
+        bonferroni = t_quantile(1 - (1 - LEVEL) / (2 * member.size), df)
+        quantile[member] = np.clip(t_quantile(float(normal_below(largest)), df), quantile[member], bonferroni)
     low, high = (difference + side * quantile * error[upper] for side in (-1, 1))
     # If a limit is 0 but for rounding, the p-value decides its sign.
     unclear = adjusted >= SIGNIFICANCE
@@ -236,10 +236,10 @@ def differences(
         values,
         values[:, None] - values[None, :],
         error,
-        _both(low, -high, 0.0),
-        _both(high, -low, 0.0),
-        _both(p_value, p_value, 1.0),
-        _both(adjusted, adjusted, 1.0),
+        _both(len(values), low, -high, 0.0),
+        _both(len(values), high, -low, 0.0),
+        _both(len(values), p_value, p_value, 1.0),
+        _both(len(values), adjusted, adjusted, 1.0),
         effective,
     )
 
@@ -310,9 +310,8 @@ def _step_down(
     return adjusted, float(descending[held - 1]) if held else np.inf
 
 
-def _both(above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float) -> NDArray[np.float64]:
+def _both(systems: int, above: NDArray[np.float64], below: NDArray[np.float64], diagonal: float) -> NDArray[np.float64]:
     """A matrix of the values of pairs above and below its diagonal, by rows above and by columns below."""
-    systems = int((1 + np.sqrt(1 + 8 * above.size)) / 2)
     upper = np.triu_indices(systems, 1)
     found = np.full((systems, systems), diagonal)
     found[upper], found.T[upper] = above, below
@@ -337,9 +336,10 @@ def tie_groups(values: NDArray[np.float64], separable: NDArray[np.bool_]) -> NDA
         Shape (systems,).
     """
     group = np.zeros(len(values), dtype=np.int64)
-    opener, number = -1, 0
+    opener: int | None = None
+    number = 0
     for system in np.argsort(-values, kind="stable").tolist():
-        if opener < 0 or separable[opener, system]:
+        if opener is None or separable[opener, system]:
             opener, number = system, number + 1
         group[system] = number
     return group

@@ -59,7 +59,7 @@ class TwoWay:
         if not 0 < score < 1:
             return limits
         clustered = t_quantile((1 + LEVEL) / 2, self.quarter.size - 1) * float(self.system_error[system])
-        sampled = -float(normal_quantile(np.array((1 - LEVEL) / 2))) * float(np.nan_to_num(self.sampling_error[system]))
+        sampled = float(normal_quantile(np.array((1 + LEVEL) / 2))) * float(np.nan_to_num(self.sampling_error[system]))
         half = max(clustered, sampled) / span / (score * (1 - score))
         centre = float(np.log(score / (1 - score)))
         low, high = (1 / (1 + np.exp(-np.clip(centre + side * half, -700, 700))) for side in (-1, 1))

@@ -165,11 +165,11 @@ def answer_style(said: int) -> str:
     return {NO_ANSWER: "said-none", REFUSED: "said-blocked"}.get(said, f"said-{said}")
 
 
-def trend(places: Sequence[tuple[float, float]], kind: str = "trend") -> Html:
+def trend(places: Sequence[tuple[float, float]]) -> Html:
     """A line through points of the unit square, from left to right: a box clipped to the shape of the line."""
     above = [f"{_percent(across)} {_percent(1 - up)}" for across, up in places]
     below = [f"{_percent(across)} calc({_percent(1 - up)} + 2px)" for across, up in reversed(places)]
-    return el("i", class_=f"hf-{kind}", style=f"clip-path:polygon({','.join([*above, *below])})")
+    return el("i", class_="hf-trend", style=f"clip-path:polygon({','.join([*above, *below])})")
 
 
 def frontier(costs: Sequence[float], values: Sequence[float], scale: Scale) -> list[int]:

@@ -89,21 +89,18 @@ def is_frozen(edition: str) -> bool:
     return "@" in edition and is_edition(edition)
 
 
-def quarter_title(board: Board, split: SplitKey) -> str:
-    """The edition, marked if it is open, a frozen data set or of the bundled sample."""
+def quarter_title(board: Board, split: SplitKey, closed: str = "") -> str:
+    """The edition, marked if it is open, a frozen data set or of the bundled sample, and by `closed` if revealed."""
     if split.edition == EVERY:
         return "All quarters"
-    marks = ["open"] if board.is_open(split) else ["frozen data set"] if is_frozen(split.edition) else []
-    marks += ["bundled sample"] if board.is_bundled(split) else []
-    return f"{split.edition} ({', '.join(marks)})" if marks else split.edition
+    state = "open" if board.is_open(split) else "frozen data set" if is_frozen(split.edition) else closed
+    marks = ", ".join(filter(None, (state, "bundled sample" if board.is_bundled(split) else "")))
+    return f"{split.edition} ({marks})" if marks else split.edition
 
 
 def edition_choice(board: Board, split: SplitKey) -> str:
     """The edition as in menus; a quarter is marked as revealed."""
-    if split.edition == EVERY or is_frozen(split.edition) or board.is_open(split):
-        return quarter_title(board, split)
-    marks = ["revealed", *(["bundled sample"] if board.is_bundled(split) else [])]
-    return f"{split.edition} ({', '.join(marks)})"
+    return quarter_title(board, split, "revealed")
 
 
 @lru_cache(maxsize=4096)

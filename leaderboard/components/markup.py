@@ -15,7 +15,7 @@ from functools import cache
 from html import escape
 
 from hellofresh.core.errors import HelloFreshError
-from hellofresh.results.board.manifest import BoardAddresses
+from hellofresh.core.strict import SiteSettings
 
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"']+")
 _INNER_ADDRESS = re.compile(r"(?:\./|(?:\.\./)+)(?:[\w%?#-][\w./%=&?#+~@-]*)?|#[\w-]+")
@@ -166,7 +166,7 @@ def bundled_notice(bundled: bool, text: str = _DEMONSTRATION) -> Html | None:
     return notice("Bundled sample.", text) if bundled else None
 
 
-def project_links(known: BoardAddresses) -> Html | None:
+def project_links(known: SiteSettings) -> Html | None:
     """Links to the repository, the issues, the paper, the data set and the docs; None if all are unknown."""
     dataset = f"{_HUB}{known.dataset}" if known.dataset else ""
     ways = {known.repository: "Repository", known.issues: "Report an issue", known.paper: "Paper",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hellofresh.core.calendar import Calendar
 from hellofresh.results.board.schema import NO_ANSWER, REFUSED, AgreementRow, AnswerShare, Participant, PeriodDates
 from leaderboard.components.charts import answer_style, answers_bar, calendar_bar
 from leaderboard.components.labels import Links, day, money, until
@@ -32,7 +33,7 @@ from leaderboard.components.tables import (
     scrolled,
     table,
 )
-from leaderboard.data.board import Board, BoardEntry, Days, SplitKey
+from leaderboard.data.board import Board, BoardEntry, SplitKey
 
 _MOST_COMPARED = 12
 _LAST = 5
@@ -70,7 +71,7 @@ def open_quarter(board: Board, split: SplitKey, links: Links) -> Html:
     )
 
 
-def _calendar(days: Days) -> Html:
+def _calendar(days: Calendar) -> Html:
     """The quarter's days on a time line."""
     stops = {"Opens": days.opens, "Predictions due": days.deadline, "Labels revealed": days.reveals}
     said = (
@@ -246,10 +247,7 @@ def plain_participant(one: Participant, shares: Sequence[AnswerShare], split: Sp
     return {
         "task": split.task,
         "edition": split.edition,
-        "system": one.system,
-        "team": one.team,
-        "regime": one.regime,
-        "provenance": one.provenance,
+        **{name: getattr(one, name) for name in ("system", "team", "regime", "provenance")},
         "entered": one.entered or None,
         "judged": one.judged,
         "samples": one.samples,

@@ -229,9 +229,9 @@ def _over_quarters(board: Board, task: str, split: str) -> Html:
     return table("Systems over all quarters", columns, lines, "hf-standings")
 
 
-def fixed_data(board: Board, task: str, split: str = MAIN) -> DataTable:
+def fixed_data(board: Board, task: str) -> DataTable:
     """The table over all quarters as values."""
-    scale, rows = plain_scale(task, split), fixed_rows(board, task, split)
+    scale, rows = plain_scale(task, MAIN), fixed_rows(board, task)
     metrics = [
         None if row.score is None or row.low is None or row.high is None
         else MetricValue(scale.title, row.score, row.low, row.high)
@@ -264,10 +264,7 @@ def plain_fixed(row: OverQuartersRow, task: str) -> dict[str, Value]:
     name = TASKS[task].headline.name if task in TASKS else "score"
     return {
         "task": task,
-        "system": row.system,
-        "team": row.team,
-        "regime": row.regime,
-        "provenance": row.provenance,
+        **{fact: getattr(row, fact) for fact in ("system", "team", "regime", "provenance")},
         name: row.score,
         f"{name}_low": row.low,
         f"{name}_high": row.high,

@@ -42,6 +42,12 @@ def interval(metric: MetricValue) -> str:
     return span(*(figure(limit, metric.name, 2) for limit in (metric.low, metric.high)))
 
 
+def estimate(metric: MetricValue, decimals: int = 3) -> str:
+    """A metric's value with the limits of its interval, for sentences."""
+    value, low, high = (figure(part, metric.name, decimals) for part in (metric.value, metric.low, metric.high))
+    return f"{value} ({low} to {high})"
+
+
 def span(low: str, high: str) -> str:
     """An interval; a dash would look like a second minus before a negative limit."""
     return f"{low} to {high}" if "-" in low + high else f"{low}{DASH}{high}"

@@ -10,8 +10,8 @@ from leaderboard.components.charts import decades, frontier, label_sides
 from leaderboard.components.labels import money
 from leaderboard.components.markup import visible
 from leaderboard.components.parts import ChartPart
-from leaderboard.components.scale import Scale, figure
-from leaderboard.components.tables import Value
+from leaderboard.components.scale import Scale
+from leaderboard.components.tables import Value, estimate
 from leaderboard.data.board import MetricValue
 
 Values = dict[str, list[Value]]
@@ -28,13 +28,8 @@ def scored(names: Sequence[str], metrics: Sequence[MetricValue | None]) -> Value
     values: Values = {"name": [visible(name, 48) for name in names]}
     for end in MetricValue._fields[1:]:
         values[end] = [None if metric is None else getattr(metric, end) for metric in metrics]
-    values["said"] = [None if metric is None else _said(metric) for metric in metrics]
+    values["said"] = [None if metric is None else estimate(metric) for metric in metrics]
     return values
-
-
-def _said(metric: MetricValue) -> str:
-    value, low, high = (figure(part, metric.name) for part in (metric.value, metric.low, metric.high))
-    return f"{value} ({low} to {high})"
 
 
 def _hover(**titles: str) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from hellofresh.results.board.manifest import damaged, read_board_manifest
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText
 
 _ENDINGS = ("parquet", "points.parquet", "svg", "narrow.svg")
-_KINDS = (pl.String, pl.Boolean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class BoardAnalysis:
                 table = pl.read_parquet(io.BytesIO(content))
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise damaged(path, "the file cannot be read as Parquet") from error
-        if not all(kind in _KINDS or kind.is_numeric() for kind in table.dtypes):
+        if not all(kind in (pl.String, pl.Boolean) or kind.is_numeric() for kind in table.dtypes):
             raise damaged(path, "a column holds neither texts nor numbers")
         if table.height != self.text.row_count:
             raise damaged(path, "the table is not the one that its index describes")

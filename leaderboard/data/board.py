@@ -11,12 +11,14 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import polars as pl
 
+from hellofresh.core.calendar import Calendar
 from hellofresh.core.editions import is_edition, parse_edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import Row, Table
 from hellofresh.core.quarters import EditionKey
+from hellofresh.core.strict import SiteSettings
 from hellofresh.core.systems import MODEL_FACTS, ModelFacts, SystemId
-from hellofresh.results.board.manifest import RELEASED, BoardAddresses, BoardFiles
+from hellofresh.results.board.manifest import RELEASED, BoardFiles
 from hellofresh.results.board.schema import (
     TABLES,
     Dates,
@@ -27,7 +29,7 @@ from hellofresh.results.board.schema import (
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.panel import short_names
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import HAS_WORDS, AnswerRow
+from hellofresh.results.tables import HAS_WORDS, AnswerRow, Score
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
@@ -35,7 +37,6 @@ from leaderboard.data.analyses import BoardAnalysis, load_analyses
 ALL_PERIODS = "all"
 """The value of the column `period` for a score of the whole quarter."""
 
-_BUNDLED = "bundled-sample"
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
 _NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
@@ -144,14 +145,6 @@ class ScoreCell:
         return (self.none + self.blocked) / self.n if self.n else 0.0
 
 
-class Days(NamedTuple):
-    """When a quarter opens, takes its last prediction, and is revealed."""
-
-    opens: datetime
-    deadline: datetime
-    reveals: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class Board:
     """All tables of a board; the large ones stay in their files, and each query reads a part.
@@ -171,7 +164,7 @@ class Board:
     _bundled: frozenset[SplitKey] = field(default=frozenset(), repr=False)
     _open: frozenset[SplitKey] = field(default=frozenset(), repr=False)
     private: bool = False
-    addresses: BoardAddresses = field(default_factory=BoardAddresses)
+    addresses: SiteSettings = field(default_factory=SiteSettings)
     _released: Mapping[str, Sequence[Path]] = field(default_factory=dict, repr=False)
     folder: Path = field(default=Path(), repr=False)
     known: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -196,32 +189,18 @@ class Board:
 
     def has(self, row: type, split: SplitKey) -> bool:
         """Whether any such rows exist, without reading the texts of a large table."""
-        keys = zip(("edition", "task", "split"), split, strict=True)
-        mine = {key: value for key, value in keys if key in TABLES[_NAMES[row]].keys}
-        return bool(self._tables[_NAMES[row]].lazy().filter(**mine).select(pl.len() > 0).collect().item())
+        table = self._tables[_NAMES[row]].lazy()
+        return bool(table.filter(**_keys(_NAMES[row], split)).select(pl.len() > 0).collect().item())
 
     def frame(
         self, row: type, split: SplitKey, *wanted: pl.Expr, columns: Sequence[pl.Expr | str] = (), **equal: str
     ) -> pl.DataFrame:
         """The result of `rows` as a table, with these columns only, if any: others of a large table are not read."""
         name = _NAMES[row]
-        keys = zip(("edition", "task", "split"), split, strict=True)
-        mine = {key: value for key, value in keys if key in TABLES[name].keys}
-        return self._filtered(name, mine, *wanted, columns=columns, **equal)
-
-    def _filtered(
-        self,
-        name: str,
-        keys: Mapping[str, str],
-        /,
-        *wanted: pl.Expr,
-        columns: Sequence[pl.Expr | str] = (),
-        **equal: str,
-    ) -> pl.DataFrame:
-        table = self._tables[name]
+        table, keys = self._tables[name], _keys(name, split)
         if isinstance(table, pl.DataFrame):
             if "origin" in equal:
-                keys = {**keys, "origin": equal.pop("origin")}
+                keys["origin"] = equal.pop("origin")
             table = self._parts(name, *keys).get(tuple(keys.values()), table.clear())
             table = table.filter(*wanted, **equal) if wanted or equal else table
             return table.select(columns) if columns else table
@@ -266,7 +245,7 @@ class Board:
 
     def has_scores(self, split: SplitKey) -> bool:
         """Whether any system has a score on the split."""
-        return not self._cells(split).is_empty()
+        return not self.frame(Score, split).is_empty()
 
     @kept
     def headlines(self, split: SplitKey) -> Sequence[ScoreCell]:
@@ -280,18 +259,18 @@ class Board:
     def by_period(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
         """The entry's results with the headline prompt in each period, in order of time."""
         wanted = (pl.col("headline"), pl.col("period") != ALL_PERIODS)
-        rows = _only(self._cells(split, *wanted, origin=entry.origin), entry)
+        rows = self.frame(Score, split, *wanted, origin=entry.origin).filter(**entry._asdict())
         return [_result(row) for row in rows.sort("period").to_dicts()]
 
     def by_prompt(self, split: SplitKey, entry: BoardEntry) -> list[ScoreCell]:
         """The entry's results with each prompt in the whole quarter, the headline first, then by prompt name."""
-        rows = _only(self._cells(split, period=ALL_PERIODS, origin=entry.origin), entry)
+        rows = self.frame(Score, split, period=ALL_PERIODS, origin=entry.origin).filter(**entry._asdict())
         return [_result(row) for row in rows.sort(["headline", "prompt"], descending=[True, False]).to_dicts()]
 
     @kept
     def prompts(self, split: SplitKey) -> Sequence[str]:
         """Names of all prompts used by any system, except headline ones."""
-        return sorted(self._cells(split, ~pl.col("headline"))["prompt"].unique().to_list())
+        return sorted(self.frame(Score, split, ~pl.col("headline"))["prompt"].unique().to_list())
 
     def with_prompt(self, split: SplitKey, prompt: str) -> list[ScoreCell]:
         """The result over the whole quarter of each entry with this prompt, the best first (then by name)."""
@@ -300,21 +279,17 @@ class Board:
     def _best_first(self, split: SplitKey, wanted: pl.Expr) -> list[ScoreCell]:
         """Results of the whole quarter by the headline metric, then by name."""
         sign = TASKS[split.task].on(split.kind).headline.sign if split.task in TASKS else 1
-        found = map(_result, self._cells(split, wanted, period=ALL_PERIODS).to_dicts())
+        found = map(_result, self.frame(Score, split, wanted, period=ALL_PERIODS).to_dicts())
         return sorted(found, key=lambda result: (-sign * result.headline.value, result.entry))
-
-    def _cells(self, split: SplitKey, *wanted: pl.Expr, **equal: str) -> pl.DataFrame:
-        keys = {"edition": split.edition, "task": split.task, "split": split.kind}
-        return self._filtered("scores", keys, *wanted, **equal)
 
     def balance(self, split: SplitKey) -> list[PeriodBalance]:
         """Available and drawn samples of each period, in order of time."""
         return sorted(self.rows(PeriodBalance, split), key=lambda row: row.period)
 
-    def days(self, split: SplitKey) -> Days | None:
+    def days(self, split: SplitKey) -> Calendar | None:
         """The split's days, None if its release has none."""
         dates = self.first(Dates, split)
-        return Days(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
+        return Calendar(*map(datetime.fromisoformat, (dates.opens, dates.deadline, dates.reveals))) if dates else None
 
     @kept
     def reasons(self, split: SplitKey) -> Mapping[str, Sequence[AnswerRow]]:
@@ -370,6 +345,12 @@ class Board:
         return load_analyses(self.folder)
 
 
+def _keys(name: str, split: SplitKey) -> dict[str, str]:
+    """The columns of a table that name a split, with their values; some tables are about main samples only."""
+    keys = zip(("edition", "task", "split"), split, strict=True)
+    return {key: value for key, value in keys if key in TABLES[name].keys or name == "scores"}
+
+
 def table_of(row: type[Row]) -> Table[Row]:
     """The board's table of such rows."""
     return TABLES[_NAMES[row]]
@@ -390,7 +371,7 @@ def load_board(folder: Path) -> Board:
     splits = {split for table in (scores, periods, datasets) for split in _splits(table)}
     if not splits:
         raise DataError("the board is empty", where=str(folder), fix="Run: hellofresh release run", code="no-board")
-    made_up = (scores.filter("bundled"), periods.filter(source=_BUNDLED))
+    made_up = (scores.filter("bundled"), periods.filter(source="bundled-sample"))
     released: dict[str, list[Path]] = {}
     for entry in files.manifest.released:
         _, edition, config, *names = PurePosixPath(entry.path).parts
@@ -435,10 +416,6 @@ def _named(scores: pl.DataFrame) -> pl.DataFrame:
 
 def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
     return (SplitKey(*row) for row in table.select("edition", "task").unique().iter_rows())
-
-
-def _only(rows: pl.DataFrame, entry: BoardEntry) -> pl.DataFrame:
-    return rows.filter(**entry._asdict())
 
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:

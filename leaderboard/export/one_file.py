@@ -24,7 +24,6 @@ main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
 .cmp img { width: 100%; max-width: 56rem; background: #fff; }
 """
 _OF_WRITERS = "From the public dump of Community Notes; people are one row, and no rater is named"
-_TITLE = "Is first place real?"
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
 
@@ -58,7 +57,7 @@ def compare_page(compared: ScoreComparison) -> str:
     systems = compared.shown()[0]
     picture = el("img", src=_data("image/svg+xml", forest_svg(compared)), alt=visible(compared.sentence, 500))
     return one_page(
-        _TITLE,
+        "Is first place real?",
         compared.sentence,
         el("ul", *(el("li", named(note, 1000)) for note in compared.notes)),
         el("div", picture, class_="cmp"),

@@ -31,7 +31,6 @@ from leaderboard.data.board import Board, MetricValue, ScoreCell, SplitKey, tabl
 from leaderboard.export.copy import FEED, Site, file_names
 
 _WIDTHS = {**dict.fromkeys("fijlt.,()I1|", 0.35), **dict.fromkeys("mwMW@", 0.95)}
-_SCHEMA = "0.3.0"
 _RELATIONS = {"run": "third_party", "replayed": "collaborative", "uploaded": "first_party"}
 """Every Eval Ever's term for the source of a score, by the entry's provenance."""
 
@@ -201,7 +200,7 @@ def every_eval_ever(
     team, system = (file_names([entry._replace(system=name)])[entry.origin] for name in (entry.team, entry.system))
     at = _moment(facts.entered) if facts and facts.entered else _EPOCH
     name = f"hellofresh/{team}/{system}/{named}"
-    shared = {"schema_version": _SCHEMA, "evaluation_id": f"{name}/{at.timestamp():.0f}"}
+    shared = {"schema_version": "0.3.0", "evaluation_id": f"{name}/{at.timestamp():.0f}"}
     digest = bytes.fromhex(sha256_text(f"{name}/{entry.origin}"))[:16]
     place = f"data/hellofresh/{team}/{system}/{uuid.UUID(bytes=digest, version=4)}"
     record = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import polars as pl
 
@@ -11,8 +11,8 @@ from leaderboard.components.markup import DASH, Html, bundled_notice, el, inner_
 from leaderboard.components.scale import metric_titles
 from leaderboard.components.tables import Cell, Value, as_csv, table
 from leaderboard.data.analyses import BoardAnalysis
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.data.board import Board
+from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What a quarter shows beyond a score: one question at a time, with its answer, figure and table."
 _MOST_ROWS = 100
@@ -312,8 +312,4 @@ def _number(name: str, value: float) -> str:
     return shown.replace("-", "\N{MINUS SIGN}")
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if board.analyses(split) else []
-
-
-PAGE = Page("Analyses", "analyses", _compose, _LEDE, _copies, "analyses/index")
+PAGE = Page("Analyses", "analyses", _compose, _LEDE, where(Board.analyses), "analyses/index")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
@@ -29,7 +29,7 @@ from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
 from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, usual
 from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.views.visit import Page, Visit, where
 
 APART = 0.05
 """Two systems with an adjusted p-value below this are called separable."""
@@ -351,7 +351,6 @@ def _attach_pairs(visit: Visit, split: SplitKey, first: tuple[str, str]) -> str:
         mine[pair.period] = _plain(turned)
     for number, theirs in found.items():
         visit.attach_data(f"compare/{number}", dict(sorted(theirs.items())))
-    scale = plain_scale(split.task, split.kind)
     listed = {
         "apart": APART,
         "files": [number in found for number in range(len(entries))],
@@ -433,8 +432,4 @@ def _first_two(board: Board, split: SplitKey) -> tuple[str, str] | None:
     return (first[0], first[1]) if len(first) > 1 and board.pairs(split, *first) else None
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if _first_two(board, split) else []
-
-
-PAGE = Page("Compare", "compare", _compose, _LEDE, _copies, opened=_show_compared)
+PAGE = Page("Compare", "compare", _compose, _LEDE, where(_first_two), opened=_show_compared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from leaderboard.components.scale import class_name, class_names
 from leaderboard.components.tables import Column, table
 from leaderboard.data.board import Board, SplitKey, kept
 from leaderboard.views.samples import right_of, sample_body
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "Five samples: decide yourself, then see what people decided and how systems did. Nothing is sent."
 _NUMBER = 5
@@ -67,8 +67,4 @@ def _question(row: SampleRow, number: int, task: str, way: Html) -> Html:
     return el("section", heading(f"{number} of {_NUMBER}"), sample_body(row), *folds, class_="hf-guess")
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if _chosen(board, split) else []
-
-
-PAGE = Page("Guess", "guess", _compose, _LEDE, _copies)
+PAGE = Page("Guess", "guess", _compose, _LEDE, where(_chosen))

@@ -42,8 +42,20 @@ from leaderboard.components.standings import (
     ranked_data,
     standings_table,
     usual,
+    whose,
 )
-from leaderboard.components.tables import Cell, Column, Marked, Row, facts, score, scrolled, table, table_tools
+from leaderboard.components.tables import (
+    Cell,
+    Column,
+    Marked,
+    Row,
+    estimate,
+    facts,
+    score,
+    scrolled,
+    table,
+    table_tools,
+)
 from leaderboard.data.board import Board, MetricValue, SplitKey
 from leaderboard.views.compare import verdict
 from leaderboard.views.pictures import before_and_after, by_period, by_quarter, calibration
@@ -224,11 +236,10 @@ def with_people(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Htm
     if row is None or row.value is None or row.low is None or row.high is None:
         return scale, None
     found = MetricValue(scale.title, row.value, row.low, row.high)
-    value, low, high = (figure(end, scale.title) for end in (found.value, found.low, found.high))
     said = (
-        f"One person: {value} ({low} to {high}), the mean of {row.people} people on {row.samples} samples that were "
-        "drawn from these; in the chart the solid line, with its 95% interval as a band. The table People has systems "
-        "on the same samples."
+        f"One person: {estimate(found)}, the mean of {row.people} people on {row.samples} samples that were drawn from "
+        "these; in the chart the solid line, with its 95% interval as a band. The table People has systems on the "
+        "same samples."
     )
     return replace(scale, people=found), el("p", el("small", said))
 
@@ -239,13 +250,11 @@ def with_ceiling(board: Board, split: SplitKey, scale: Scale) -> tuple[Scale, Ht
     if not rows:
         why = _NO_CEILING.get(split.task)
         return scale, None if why is None else el("p", el("small", f"Ceiling: not known. {why}"))
-    titles, said = metric_titles(), []
-    for row in rows:
-        value, low, high = (figure(end, row.metric) for end in (row.value, row.low, row.high))
-        said.append(f"{titles[row.metric]} {value} ({low} to {high})")
-    found = {titles[row.metric]: MetricValue(scale.title, row.value, row.low, row.high) for row in rows}
+    titles = metric_titles()
+    found = {titles[row.metric]: MetricValue(titles[row.metric], row.value, row.low, row.high) for row in rows}
+    said = ", ".join(f"{title} {estimate(value)}" for title, value in found.items())
     note = (
-        f"Ceiling: {', '.join(said)}. An oracle that knows all voters, but not which of them voted, would reach "
+        f"Ceiling: {said}. An oracle that knows all voters, but not which of them voted, would reach "
         f"this on the {rows[0].samples:,} of {rows[0].of:,} samples whose ratings are known; 95% intervals over "
         "redrawn raters. "
     )
@@ -291,11 +300,7 @@ def _cells(row: PeopleRow, board: Board, split: SplitKey, scale: Scale, links: L
         who: Cell = _PEOPLE[row.origin]
     else:
         entry = board.entries(split)[row.origin]
-        regime = "" if entry.regime == "none" else f" · {visible(entry.regime, 30)}"
-        who = (
-            inner_link(links.to("system", split, system=row.origin), named(entry.name)),
-            join([named(entry.team, 60), regime]),
-        )
+        who = inner_link(links.to("system", split, system=row.origin), named(entry.name)), whose(entry)
     return who, score(figure), interval_bar(figure, scale)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
@@ -11,8 +11,7 @@ from hellofresh.results.tables import PairDifference
 from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.markup import DASH, Html, el, heading, join, named
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.views.visit import Page, Visit, where
 
 LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
 _RULE = (
@@ -148,8 +147,5 @@ _WHO = (
 )  # fmt: skip
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if board.rows(NoteWriter, split) and split.kind == "main" else []
-
-
-PAGE = Page("Note writers", "note-writers", _compose, LEDE, _copies)
+_THERE = where(lambda board, split: board.has(NoteWriter, split) and split.kind == "main")
+PAGE = Page("Note writers", "note-writers", _compose, LEDE, _THERE)

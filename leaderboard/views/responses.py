@@ -5,7 +5,7 @@ Texts that systems wrote are shown as text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hellofresh.judging.study import SMOKE_TEST
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
@@ -22,8 +22,7 @@ from leaderboard.components.markup import (
     visible,
 )
 from leaderboard.components.tables import Cell, Column, cell, grouped_table, scrolled, span, table
-from leaderboard.data.board import Board, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "What systems wrote, judged by people, models and classifiers, criterion by criterion."
 _JUDGES_LEDE = "Models, classifiers and rules that judge responses, compared with the people whom they replace."
@@ -164,13 +163,6 @@ def _judge_table(judge: str, rows: Sequence[JudgeRow]) -> Html:
     return join([title, smoke, scrolled(table(f"{visible(judge)} beside people", columns, lines, "hf-judges"))])
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if board.rows(RatedRow, split) else []
-
-
-def _judged_copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if board.rows(JudgeRow, split) else []
-
-
-PAGE = Page("Responses", "responses", _compose, _LEDE, _copies)
-JUDGES_PAGE = Page("Judges", "judges", _compose_judges, _JUDGES_LEDE, _judged_copies)
+_JUDGED = where(lambda board, split: board.has(JudgeRow, split))
+PAGE = Page("Responses", "responses", _compose, _LEDE, where(lambda board, split: board.has(RatedRow, split)))
+JUDGES_PAGE = Page("Judges", "judges", _compose_judges, _JUDGES_LEDE, _JUDGED)

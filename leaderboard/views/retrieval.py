@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hellofresh.results.board.schema import SampleRow, ShownDocument
 from hellofresh.tasks import TASKS, relevance_of
@@ -12,8 +12,8 @@ from leaderboard.components.charts import curves
 from leaderboard.components.markup import Html, el, heading, inner_link, join, named, visible
 from leaderboard.components.scale import Scale
 from leaderboard.components.tables import Column, score, scrolled, table
-from leaderboard.data.board import Board, ScoreCell, SplitKey
-from leaderboard.views.visit import Choices, Page, Visit
+from leaderboard.data.board import ScoreCell
+from leaderboard.views.visit import Page, Visit, where
 
 _LEDE = "Who finds the evidence: systems by metric, and how deep one has to read."
 DEPTH = 10
@@ -117,8 +117,5 @@ def _marked(text: str, words: set[str]) -> Iterator[Html | str]:
     yield line[at:]
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if _metrics_of(split.task) and board.has_scores(split) else []
-
-
-PAGE = Page("Retrieval", "retrieval", _compose, _LEDE, _copies)
+_THERE = where(lambda board, split: _metrics_of(split.task) and board.has_scores(split))
+PAGE = Page("Retrieval", "retrieval", _compose, _LEDE, _THERE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -47,7 +47,7 @@ from leaderboard.components.tables import Cell, Column, definitions, table
 from leaderboard.data.board import Board, BoardEntry, SplitKey, table_of
 from leaderboard.views.responses import side_by_side
 from leaderboard.views.retrieval import DEPTH, documents_of, has_found
-from leaderboard.views.visit import MOST_BYTES, Choices, Page, Visit, as_script_data
+from leaderboard.views.visit import MOST_BYTES, Page, Visit, as_script_data, where
 
 _LEDE = "What systems were asked, what people decided, and what each system said."
 _MOST_ROWS = 25
@@ -243,7 +243,7 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
             [
                 row.id,
                 row.period,
-                *(map(_source, gist(row)) if texts else ("", "")),
+                *([part.source if part else "" for part in gist(row)] if texts else ("", "")),
                 row.label,
                 row.right,
                 row.judged,
@@ -269,10 +269,6 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
     if texts:
         return place
     return el("details", el("summary", f"The {len(rows):,} samples by id, with what systems answered"), place)
-
-
-def _source(part: Html | None) -> str:
-    return "" if part is None else part.source
 
 
 def _searched(row: SampleRow) -> str:
@@ -617,8 +613,5 @@ def _folded(text: str) -> Html:
     return join([short, el("details", el("summary", "The whole text"), whole)])
 
 
-def _copies(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [{}] if board.has(SampleRow, split) else []
-
-
-PAGE = Page("Samples", "samples", _compose, _LEDE, _copies, opened=_show_sample)
+_THERE = where(lambda board, split: board.has(SampleRow, split))
+PAGE = Page("Samples", "samples", _compose, _LEDE, _THERE, opened=_show_sample)

@@ -33,7 +33,7 @@ from leaderboard.components.markup import (
 from leaderboard.components.quarters import contamination_notice
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
 from leaderboard.components.standings import by_others, heat_map, score_table
-from leaderboard.components.tables import Cell, Column, facts, score, scrolled, table
+from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.samples import reasons_of_system
 from leaderboard.views.visit import Choices, Page, Visit
@@ -322,9 +322,7 @@ def _weakest(what: str, results: Sequence[ScoreCell], scale: Scale) -> str | Non
 
 
 def _one(what: str, result: ScoreCell) -> str:
-    score = result.headline
-    value, low, high = (figure(part, score.name, 2) for part in (score.value, score.low, score.high))
-    return f"{visible(str(getattr(result, what)), 40)} with {value} ({low} to {high})"
+    return f"{visible(str(getattr(result, what)), 40)} with {estimate(result.headline, 2)}"
 
 
 def calibration_section(board: Board, split: SplitKey, origin: str) -> Html:

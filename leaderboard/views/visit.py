@@ -195,8 +195,12 @@ def _kind(split: SplitKey) -> str:
     return "" if split.kind == MAIN else f", {visible(split.kind, 30)}"
 
 
-def _one_copy(board: Board, split: SplitKey) -> Iterable[Choices]:
-    return [] if split.edition == EVERY else [{}]
+def where(there: Callable[[Board, SplitKey], object]) -> Callable[[Board, SplitKey], Iterable[Choices]]:
+    """One page for each split of which something is there, as `Page.copies`."""
+    return lambda board, split: [{}] if there(board, split) else []
+
+
+_IN_QUARTERS = where(lambda _, split: split.edition != EVERY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +224,7 @@ class Page:
     path: str
     compose: Callable[[Visit], None]
     about: str
-    copies: Callable[[Board, SplitKey], Iterable[Choices]] = _one_copy
+    copies: Callable[[Board, SplitKey], Iterable[Choices]] = _IN_QUARTERS
     file: str = ""
     once: bool = False
     opened: Callable[[Visit, Sequence[str]], None] | None = None

@@ -36,7 +36,7 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.judgements import judgements_file
 from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import AnswerRow, ReceiptRow
+from hellofresh.results.tables import AnswerRow, ReceiptRow, Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.plan import read_plan
@@ -70,7 +70,7 @@ def forecasts(prospective_board: Workspace) -> Board:
 @pytest.mark.parametrize("split", [NOTES, EDITS])
 def test_mistakes_are_those_that_scores_count(revealed: Board, split: SplitKey) -> None:
     board = revealed
-    rows = board._cells(split, pl.col("headline"), period="all")
+    rows = board.frame(Score, split, pl.col("headline"), period="all")
     assert rows.height == 4
     for row in rows.to_dicts():
         found = board.first(Mistakes, split, origin=row["origin"])

@@ -14,8 +14,8 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 
 from hellofresh.core.files import read_json, read_jsonl, sha256_file
+from hellofresh.core.strict import SiteSettings
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.board.manifest import BoardAddresses
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export.copy import Site
 from leaderboard.export.records import record_files
@@ -124,7 +124,7 @@ def test_what_was_said_of_each_sample_is_written_on_demand_only(hostile_board: W
 
 
 def test_results_for_the_hub_name_the_task_of_eval_yaml_and_are_read_by_its_library(hostile_board: Workspace) -> None:
-    addresses = BoardAddresses(dataset="owner/hellofresh", repository="https://example.org/hellofresh")
+    addresses = SiteSettings(dataset="owner/hellofresh", repository="https://example.org/hellofresh")
     board = replace(load_board(hostile_board.board), addresses=addresses)
     files = dict(record_files(Site.of(board, "0" * 12)))
     mine = [text for path, text in files.items() if path.startswith(f".eval_results/{TASK}-")]

@@ -111,14 +111,6 @@ def test_what_all_resamples_agree_on_still_has_a_width() -> None:
     assert alone.brier_interval.method is Method.NONE
 
 
-@pytest.mark.parametrize(
-    ("labels", "confidences"), [([], []), ([1], [1.1]), ([1], [-0.1]), ([1], [np.nan]), ([2], [0.5]), ([1, 0], [0.5])]
-)
-def test_what_is_no_probability_is_refused(labels: list[int], confidences: list[float]) -> None:
-    with pytest.raises(ValueError, match=r"must be|no sample"):
-        calibrate(np.array(labels, dtype=np.int8), np.array(confidences))
-
-
 def by_hand(labels, confidences, bins: int, *, equal_mass: bool) -> Fraction:
     """The definition, in whole numbers: bins by edges, an edge belonging to the bin above it."""
     exact = [Fraction(float(value)) for value in confidences]
@@ -160,11 +152,3 @@ def test_a_difference_is_that_of_the_two_and_its_interval_is_paired() -> None:
     assert 0 < gap.brier_interval.low < gap.brier < gap.brier_interval.high
     unpaired = (one.brier_interval.high - one.brier_interval.low) + (two.brier_interval.high - two.brier_interval.low)
     assert gap.brier_interval.high - gap.brier_interval.low < unpaired / 2
-
-
-def test_one_group_says_nothing_of_the_difference_and_other_lengths_are_refused() -> None:
-    labels, confidences, _ = stated(30, 7)
-    gap = compare_calibrations((labels, confidences), (labels, confidences**2), np.zeros(30, dtype=np.int64))
-    assert (gap.brier_interval.low, gap.brier_interval.high, gap.brier_interval.method) == (-1, 1, Method.NONE)
-    with pytest.raises(ValueError, match="same samples"):
-        compare_calibrations((labels, confidences), (labels[:9], confidences[:9]))

@@ -122,22 +122,6 @@ def test_families_are_adjusted_apart() -> None:
     assert (unadjusted.adjusted == whole.p_value).all()
 
 
-def test_rank_intervals_separate_what_is_far_apart() -> None:
-    labels, systems, groups = field(1500, [0.55, 0.56, 0.9, 0.75], groups=500)
-    ranking = rank_systems(all_differences(tables_of(labels, systems, groups), M["f1"]))
-    assert ranking.rank[2:].tolist() == [1, 2]
-    assert list(zip(ranking.low.tolist(), ranking.high.tolist(), strict=True)) == [(3, 4), (3, 4), (1, 1), (2, 2)]
-
-
-def test_one_group_alone_allows_every_rank() -> None:
-    labels, systems, _ = field(50, [0.3, 0.6, 0.9])
-    found = all_differences(tables_of(labels, systems, np.zeros(50, dtype=np.int64)), M["f1"])
-    ranking = rank_systems(found)
-    assert (ranking.low.tolist(), ranking.high.tolist()) == ([1] * 3, [3] * 3)
-    assert not found.separable.any()
-    assert (found.low[0, 1], found.high[0, 1]) == (-1, 1)
-
-
 @given(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4]), min_size=1, max_size=12))
 def test_equal_systems_share_the_better_rank(values: list[float]) -> None:
     assert ranks(np.array(values)).tolist() == stats.rankdata(-np.array(values), method="min").tolist()

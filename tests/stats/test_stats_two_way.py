@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.api import OLS
@@ -81,35 +81,6 @@ def test_parts_are_those_that_chains_of_shared_quarters_link(pairs: list[tuple[i
             shared = {q for s, q in zip(systems.tolist(), quarters.tolist(), strict=True) if s in reached}
             reached |= {s for s, q in zip(systems.tolist(), quarters.tolist(), strict=True) if q in shared}
         assert reached == members
-
-
-def test_one_quarter_gives_scores_but_no_errors() -> None:
-    found = two_way(np.array([0.5, 0.7]), np.array([0, 1]), np.array([0, 0]))
-    assert found.system.tolist() == [0.5, 0.7]
-    assert np.isnan(found.system_error).all()
-    assert np.isnan(found.excess_p_value)
-    assert found.few_quarters
-    assert not two_way(*panel(1, quarters=8)[:3]).few_quarters
-
-
-@given(st.integers(0, 50))
-def test_more_freedom_is_needed_than_there_are_parameters(seed: int) -> None:
-    scores, systems, quarters, *_ = panel(seed, 2, 2)
-    assume(scores.size == 3)
-    assert np.isnan(two_way(scores, systems, quarters).system_error).all()
-
-
-@pytest.mark.parametrize(
-    ("scores", "systems", "quarters", "variances"),
-    [
-        ([], [], [], None), ([1.0], [0, 1], [0], None), ([1.0, 2.0], [0, 2], [0, 0], None),
-        ([1.0, 2.0], [0, 0], [0, 0], None), ([1.0], [0], [0], [0.0]), ([1.0], [0], [0], [1.0, 1.0]),
-    ],
-)  # fmt: skip
-def test_what_is_no_panel_is_refused(scores: list, systems: list, quarters: list, variances: list | None) -> None:
-    whole = [np.array(part, dtype=np.int64) for part in (systems, quarters)]
-    with pytest.raises(ValueError, match="must"):
-        two_way(np.array(scores), *whole, variances=None if variances is None else np.array(variances))
 
 
 @pytest.mark.parametrize("limits", [(0.0, 1.0), (0.0, 100.0), (-1.0, 1.0)])

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.errors import ReleaseError, UsageError
+from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_jsonl, write_bytes, write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.state import labels_are_public, not_public
 from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
 from hellofresh.runs.regimes import read_choice
 from hellofresh.runs.regimes.zero_shot import VISIBLE_TOKENS, ZeroShot
@@ -67,12 +67,7 @@ def write_folder(workspace: Workspace, edition: Edition, task: Task, folder: Pat
     if task.output is not Choice:
         raise UsageError(f"{task.name} asks for no choice", expected="a task with classes", code="other-output")
     if not labels_are_public(workspace, edition, task.name):
-        raise ReleaseError(
-            f"the labels of {task.name} {edition} are not public",
-            expected="a quarter that is revealed, or a frozen data set",
-            fix="See when it is revealed: hellofresh quarter status",
-            code="not-revealed",
-        )
+        raise not_public(task, edition)
     prompt_set = load_prompt_set(task.name, "zero-shot", None)
     group = _spelled(f"hellofresh_{task.name}_{edition}")
     names = {prompt: f"{group}_{_spelled(prompt.id)}" for prompt in prompt_set.prompts}

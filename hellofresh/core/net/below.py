@@ -12,7 +12,6 @@ from yarl import URL
 _CHUNK = 1 << 16
 _REDIRECTS = 5
 _MOVED = frozenset({301, 302, 303, 307, 308})
-_ABSENT = frozenset({404, 410})
 
 
 class BelowError(Exception):
@@ -71,7 +70,7 @@ class FilesBelow:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             async with self._answer(URL(url)) as answer:
-                if answer.status in _ABSENT:
+                if answer.status in {404, 410}:
                     return False
                 if answer.status != 200:
                     raise BelowError(url, f"the server answers {answer.status}")

@@ -148,14 +148,6 @@ class _PartTask:
         return Path(self.folder) / f"part-{self.start:09}.npz"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A counted part: its file and its first document."""
-
-    path: str
-    start: int
-
-
 def build_postings(
     corpus: RetrievalCorpus,
     weighting: TermWeighting,
@@ -206,10 +198,10 @@ def _part_tasks(corpus: RetrievalCorpus, analyzer: Analyzer, folder: Path) -> li
     ]
 
 
-def _count(tasks: Sequence[_PartTask], pool: Pool | None, progress: Callable[[str], None]) -> list[_Part]:
-    done: list[_Part] = []
+def _count(tasks: Sequence[_PartTask], pool: Pool | None, progress: Callable[[str], None]) -> list[_PartTask]:
+    done: list[_PartTask] = []
 
-    def counted(part: _Part) -> None:
+    def counted(part: _PartTask) -> None:
         done.append(part)
         progress(f"counting words: {len(done):,} of {len(tasks):,} parts of {_PART:,} documents")
 
@@ -265,27 +257,27 @@ def _counted(texts: Iterable[str], analyzer: Analyzer) -> _Counted:
     )
 
 
-def _count_part(task: _PartTask) -> _Part:
-    """Count one part and write it to a file."""
+def _count_part(task: _PartTask) -> _PartTask:
+    """Count one part and write it to its file."""
     documents = read_documents(Path(task.documents), task.start, task.stop)
     found = _counted((document.content for document in documents), task.analyzer)
     terms = np.frombuffer("\n".join(found.terms).encode(), dtype=np.uint8)
     np.savez(
         task.file, terms=terms, found_in=found.found_in, owners=found.owners, counts=found.counts, lengths=found.lengths
     )
-    return _Part(str(task.file), task.start)
+    return task
 
 
 _Numbers = NDArray[np.int64]
 
 
-def _terms_of(parts: Sequence[_Part]) -> tuple[Sequence[str], Sequence[_Numbers], _Numbers, int]:
+def _terms_of(parts: Sequence[_PartTask]) -> tuple[Sequence[str], Sequence[_Numbers], _Numbers, int]:
     """All terms, the numbers of each part's terms among them, document frequencies, and the total number of words."""
     terms: dict[str, int] = {}
     numbers: list[_Numbers] = []
     found_in, words = np.zeros(0, dtype=np.int64), 0
     for part in parts:
-        with np.load(part.path) as stored:
+        with np.load(part.file) as stored:
             text = stored["terms"].tobytes().decode()
             own = [terms.setdefault(term, len(terms)) for term in text.split("\n") if term]
             numbers.append(np.array(own, dtype=np.int64))
@@ -295,7 +287,7 @@ def _terms_of(parts: Sequence[_Part]) -> tuple[Sequence[str], Sequence[_Numbers]
     return list(terms), numbers, found_in, words
 
 
-def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, documents: int) -> None:
+def _merge(parts: Sequence[_PartTask], weighting: TermWeighting, folder: Path, documents: int) -> None:
     terms, numbers, found_in, words = _terms_of(parts)
     starts = np.concatenate([[0], np.cumsum(found_in)])
     np.save(folder / "starts.npy", starts)
@@ -305,7 +297,7 @@ def _merge(parts: Sequence[_Part], weighting: TermWeighting, folder: Path, docum
     weights = place(folder / "weights.npy", mode="w+", dtype=np.float32, shape=(int(starts[-1]),))
     rarity, free = weighting.rarity(documents, found_in), starts[:-1].copy()
     for part, own_numbers in zip(parts, numbers, strict=True):
-        with np.load(part.path) as stored:
+        with np.load(part.file) as stored:
             sizes, inside = stored["found_in"], stored["owners"].astype(np.int64)
             firsts = np.cumsum(sizes) - sizes
             # A term's postings in this part follow those of earlier parts.

@@ -37,7 +37,6 @@ from hellofresh.tasks.images import Image, Media
 MOST_PICTURES = 8
 """Of one sample; a post on X has at most four."""
 _LIMITS = PageLimits(total_s=30.0, most_bytes=20_000_000, pause_s=0.25)
-_FILE = "pictures.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS pictures (
     sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, image TEXT NOT NULL, width INTEGER NOT NULL,
@@ -65,7 +64,7 @@ class PictureCache:
     """
 
     def __init__(self, folder: Path, *, most_bytes: int = _MOST_BYTES, clock: Callable[[], datetime] = now) -> None:
-        self._path, self._most_bytes, self._clock = folder / _FILE, most_bytes, clock
+        self._path, self._most_bytes, self._clock = folder / "pictures.sqlite", most_bytes, clock
         self._opened: sqlite3.Connection | None = None
 
     def __enter__(self) -> Self:

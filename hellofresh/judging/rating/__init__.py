@@ -69,10 +69,7 @@ def _criterion(rubric: Rubric, criterion: Criterion) -> dict[str, object]:
     condition = criterion.ask_if
     number = criterion.range is not None and criterion.answers > _MOST_BUTTONS and criterion.unit == "response"
     return {
-        "id": criterion.id,
-        "title": criterion.title,
-        "definition": criterion.definition,
-        "unit": criterion.unit,
+        **{name: getattr(criterion, name) for name in ("id", "title", "definition", "unit")},
         "low": low,
         "high": high,
         "range": criterion.range is not None,

@@ -36,7 +36,6 @@ _THREADS = 2
 _PRECISION = "f32"
 _START, _END = 1, 2  # <|im_start|>, <|im_end|>
 _END_OF_TEXT = 0
-_TEMPLATE = "smollm2/1"
 _SYSTEM = Message("system", ("You are a helpful AI assistant named SmolLM, trained by Hugging Face",))
 
 
@@ -67,7 +66,7 @@ class EmbeddedModel(LocalModel["_Session"]):
                 **versions,
                 "precision": _PRECISION,
                 "threads": _threads(),
-                "template": _TEMPLATE,
+                "template": "smollm2/1",
                 "decoding": "greedy, held to choices" if held_to_choices else "greedy",
             },
             facts=SMOLLM2,

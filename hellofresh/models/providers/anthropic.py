@@ -33,7 +33,6 @@ from hellofresh.models.providers import (
 from hellofresh.models.tables import Abilities, Endpoint
 from hellofresh.tasks.images import Image
 
-_VERSION = "2023-06-01"
 _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {
     "end_turn": Finish.STOP,
@@ -103,7 +102,7 @@ class AnthropicModel(HttpModel):
     path = "/messages"
 
     def __init__(self, spec: ModelSpec, endpoint: Endpoint, abilities: Abilities) -> None:
-        headers = {"anthropic-version": _VERSION} | ({"x-api-key": endpoint.key} if endpoint.key else {})
+        headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": endpoint.key} if endpoint.key else {})
         super().__init__(spec, endpoint, abilities, headers)
 
     def body(self, request: Request) -> bytes:

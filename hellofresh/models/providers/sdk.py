@@ -11,7 +11,7 @@ import json
 import re
 import runpy
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -128,17 +128,12 @@ def _bounded(inner: Any) -> Any:
                 content = await read_bounded(headers, status, response.aiter_raw(), MAX_BODY)
             finally:
                 await response.aclose()
-            for secret in _secrets(sent.headers):
-                content = content.replace(secret, b"[key]")
+            for name, value in sent.headers.items():
+                if _SECRET.search(name) and len(word := value.rpartition(" ")[2]) > 7:
+                    content = content.replace(word.encode(), b"[key]")
             return type(response)(status, headers=headers, content=content, request=sent)
 
     return Bounded(transport=inner._transport)
-
-
-def _secrets(headers: Mapping[str, str]) -> Iterator[bytes]:
-    for name, value in headers.items():
-        if _SECRET.search(name) and len(word := value.rpartition(" ")[2]) > 7:
-            yield word.encode()
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

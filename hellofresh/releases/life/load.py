@@ -23,7 +23,7 @@ from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
-from hellofresh.tasks import Task
+from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
 
@@ -194,6 +194,23 @@ class Release:
                 code="no-texts",
             )
         return found
+
+
+def released_tasks(workspace: Workspace, edition: Edition) -> list[Task]:
+    """The tasks of an edition's releases.
+
+    Raises:
+        ReleaseError: if nothing is released.
+    """
+    tasks = [get_task(name) for released, name in workspace.released() if released == edition]
+    if not tasks:
+        raise ReleaseError(
+            f"no release of {edition}",
+            where=str(workspace.root),
+            fix=f"Build one: hellofresh release build --quarter {edition}",
+            code="no-release",
+        )
+    return tasks
 
 
 def load_release(workspace: Workspace, edition: Edition, task: Task, split: str = MAIN) -> Release:

@@ -121,6 +121,16 @@ def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: 
     return (folder / MANIFEST).is_file() and read_manifest(folder).has_labels
 
 
+def not_public(task: Task, edition: Edition) -> ReleaseError:
+    """The error of asking for labels that are not public."""
+    return ReleaseError(
+        f"the labels of {task.name} {edition} are not public",
+        expected="a quarter that is revealed, or a frozen data set",
+        fix="See when it is revealed: hellofresh quarter status",
+        code="not-revealed",
+    )
+
+
 def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime) -> bool:
     """Publish labels, salts and the key of the draw if this is due and not done; returns whether it did.
 

@@ -103,9 +103,6 @@ class PublishedAccount:
     code: str
 
 
-_SAMPLES = "samples.jsonl"
-
-
 @dataclass(frozen=True, slots=True)
 class PublishedPart:
     """The release of one task in one opened quarter, or its prospective split."""
@@ -163,7 +160,7 @@ class PublishedPart:
     def rows(self) -> Iterator[dict[str, object]]:
         """The released samples, with answers once labels are public; null for a sample without one."""
         answers, unknown = dict(self._answers()), dict.fromkeys(self._answer_columns)
-        for row in read_jsonl(self.folder / _SAMPLES):
+        for row in read_jsonl(self.folder / "samples.jsonl"):
             yield {**row, **unknown, **answers.get(str(row["id"]), {})}
 
     @property

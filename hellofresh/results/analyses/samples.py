@@ -363,7 +363,6 @@ def _add_sides(result: Findings, system: System) -> None:
 
 _FOLDS = 5
 _LEAST_LEARNT, _MOST, _WORDS = 20, 10_000, 50_000
-_WHOLE = "all texts"
 
 
 @analysis(
@@ -409,7 +408,7 @@ def _texts(panel: Panel, known: Where) -> dict[str, list[str]]:
     """By name, a text of each sample, empty where it is missing: all that baselines may read, then each part."""
     task = panel.task
     pairs = list(zip(panel.samples, known.tolist(), strict=True))
-    found = {_WHOLE: [task.text(sample) if there else "" for sample, there in pairs]}
+    found = {"all texts": [task.text(sample) if there else "" for sample, there in pairs]}
     parts = [{part.name: part.text for part in task.page_of(sample).parts} if there else {} for sample, there in pairs]
     names = dict.fromkeys(name for part in parts for name in part)
     if len(names) > 1:

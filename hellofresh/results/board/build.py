@@ -57,7 +57,6 @@ from hellofresh.results.board import systems as board_systems
 from hellofresh.results.board.manifest import (
     FORMAT,
     RELEASED,
-    BoardAddresses,
     BoardManifest,
     describe_file,
     read_board_manifest,
@@ -146,7 +145,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         files=tuple(files),
         analyses=tuple(describe_file(folder, path) for path in shown),
         released=tuple(describe_file(folder, path) for path in released),
-        addresses=BoardAddresses(**addresses.model_dump()),
+        addresses=addresses,
         private=private,
     )
     stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])

@@ -16,7 +16,7 @@ from pydantic import NonNegativeInt, ValidationError
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import BadJsonError, model_fault, sha256_file, strict_json, write_json
 from hellofresh.core.parquet import BadTableError
-from hellofresh.core.strict import Strict
+from hellofresh.core.strict import SiteSettings, Strict
 from hellofresh.results.board.schema import TABLES
 
 FORMAT: Literal[1] = 1
@@ -33,23 +33,6 @@ class BoardFile(Strict):
     size: NonNegativeInt
     sha256: str
     rows: NonNegativeInt | None = None
-
-
-class BoardAddresses(Strict):
-    """Addresses of the project; empty if not configured.
-
-    Attributes:
-        url: where the static copy is published.
-        repository, issues, paper, docs: web addresses.
-        dataset: on the Hugging Face hub, `OWNER/NAME`.
-    """
-
-    url: str = ""
-    repository: str = ""
-    issues: str = ""
-    paper: str = ""
-    docs: str = ""
-    dataset: str = ""
 
 
 class BoardManifest(Strict):
@@ -72,7 +55,7 @@ class BoardManifest(Strict):
     files: tuple[BoardFile, ...]
     analyses: tuple[BoardFile, ...]
     released: tuple[BoardFile, ...] = ()
-    addresses: BoardAddresses = BoardAddresses()
+    addresses: SiteSettings = SiteSettings()
     private: bool = False
 
     @property

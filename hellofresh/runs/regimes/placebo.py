@@ -21,7 +21,6 @@ from hellofresh.runs.regimes._base import BaseRegime, Case, ChoiceSettings, Outc
 from hellofresh.runs.regimes.zero_shot import SUMMARIES, judge_with
 from hellofresh.tasks.transcripts import NotedEvent
 
-_SOURCE = "placebo.toml"
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -39,7 +38,7 @@ class _File(Strict):
 
 @cache
 def _content() -> bytes:
-    return files("hellofresh.runs.prompts").joinpath(_SOURCE).read_bytes()
+    return files("hellofresh.runs.prompts").joinpath("placebo.toml").read_bytes()
 
 
 @cache

@@ -64,10 +64,10 @@ def test_an_effect_is_the_mean_difference_on_shared_posts_whatever_raters_and_po
 @pytest.mark.parametrize("beside", [False, True])
 def test_effects_are_those_of_weighted_least_squares_with_a_column_for_each_cell_and_writer(beside: bool) -> None:
     random = np.random.default_rng(3)
-    both = rated_both(*(random.integers(0, most, 3000) for most in (20, 50, 6)))
+    both = rated_both(*(random.integers(0, most, 900) for most in (20, 15, 6)))
     value, other = random.normal(size=(2, both.place.size))
     found = writer_effects(both, value, 6, reference=2, beside=other if beside else None)
-    cell = np.unique(both.post * 50 + both.rater, return_inverse=True)[1]
+    cell = np.unique(both.post * 15 + both.rater, return_inverse=True)[1]
     cells = np.bincount(both.post[np.unique(cell, return_index=True)[1]])
     root = np.sqrt(1 / (10 + cells[both.post]))[:, None]
     columns = [np.eye(cell.max() + 1)[cell], np.eye(6)[both.writer][:, [0, 1, 3, 4, 5]], other[:, None]]

@@ -31,7 +31,6 @@ _SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
 _MOST_HOSTS = 1000
 _LOOPBACK = "127.0.0.1"
-_RETRIED = "x-stainless-retry-count"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
 _WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
 
@@ -193,7 +192,7 @@ class EndpointServer:
         if question.role not in session.roles:
             expected = f"one of {', '.join(session.roles)}"
             raise UsageError(f"no role {question.role[:80]!r}", expected=expected, code="no-role")
-        again = request.headers.get(_RETRIED, "0").strip() not in ("", "0")
+        again = request.headers.get("x-stainless-retry-count", "0").strip() not in ("", "0")
         answer = await session.answer(question, again=again)
         key = sha256_text(f"{question.role}\x1f{digest(question.request)}")[:24]
         reply = Reply(key, question.role, session.created, answer)
