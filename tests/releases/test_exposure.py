@@ -24,7 +24,12 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.duplicates import shingle_hashes
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
-from hellofresh.releases.draw.prospective import build_prospective, prospective_outcomes, resolve
+from hellofresh.releases.draw.prospective import (
+    ResolutionReport,
+    build_prospective,
+    prospective_outcomes,
+    resolve,
+)
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.exposure import ExposedLabel, _texts, marks, places, repeated, waits
 from hellofresh.releases.life.manifest import BUNDLED, calendar_of, read_manifest
@@ -214,6 +219,7 @@ def test_a_text_near_equal_to_one_that_was_taken_down_is_left_out(make: Maker) -
     assert make.release([*again, *fresh], quarter=SECOND).left_out == 3
     assert groups(make, SECOND, "claims") == {f"claim f{n}" for n in range(6)}
     kept = make.workspace().root / "private/taken-down.parquet"
+    assert kept.stat().st_mode & 0o777 == kept.with_name("exposure.parquet").stat().st_mode & 0o777 == 0o600
     assert not any(word in kept.read_bytes() for word in (b"bridge", b"mason", b"river"))
     assert sorted(pl.read_parquet(kept)["words"]) == [1] * 3 + [3] * 3
 
@@ -258,10 +264,12 @@ def test_a_resolution_waits_while_near_equal_samples_are_open(make: Maker, monke
                for row in read_jsonl(workspace.release(FIRST, "claims", PROSPECTIVE) / "samples.jsonl")]  # fmt: skip
     collect(workspace, FIRST, "claims", decided, [])
     early = resolve(workspace, FIRST, task, days.opens + 10 * DAY, final=True)
-    assert early is not None and early.waits_until == days.deadline == waits(workspace, FIRST, "claims", PROSPECTIVE)
+    assert early == ResolutionReport("claims", FIRST, 0, {}, waits_until=days.deadline)
+    assert waits(workspace, FIRST, "claims", PROSPECTIVE) == days.deadline
     assert prospective_outcomes(workspace, FIRST, task) == {}
     done = resolve(workspace, FIRST, task, days.deadline, final=True)
     assert done is not None and done.labels == len(decided) == 6
+    assert ("prospective", utc_text(days.deadline)) in {(row.split, row.since) for row in read_ledger(workspace)}
     assert waits(workspace, FIRST, "claims", PROSPECTIVE) is None
 
 

@@ -10,6 +10,7 @@ import pytest
 from hellofresh.core.files import read_json, read_jsonl, sha256_text
 from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.prospective import (
+    Prospective,
     build_prospective,
     load_prospective,
     prospective_outcomes,
@@ -71,7 +72,10 @@ def test_in_each_period_the_smallest_hashes_are_drawn_whatever_their_order(lane)
     notes = [lane.note(number) for number in range(100, 120)]
     lane.collect("one", notes[::-1])
     drawn = lane.draw(cap=3)
-    assert (drawn.pending, drawn.samples) == (20, 6)
+    assert drawn == Prospective("x-notes", QUARTER, 20, 6, MOMENT + 5 * DAY, skipped=False)
+    assert read_json(lane.folder / "manifest.json")["calendar"] == {
+        "opens": utc_text(MOMENT), **dict.fromkeys(("deadline", "reveals"), utc_text(MOMENT + 5 * DAY))
+    }  # fmt: skip
     expected = sorted((note.id for note in notes), key=lambda key: sha256_text(f"s:{key}"))[:6]
     assert lane.ids == sorted(expected)
     assert prospective_splits(lane.workspace) == [(QUARTER, "x-notes")]
@@ -179,8 +183,9 @@ def test_what_cannot_be_done_is_refused_with_its_reason(lane, make) -> None:
     lane.collect("one", [lane.note(1, 13)])
     refused("no-pending", lane.draw)
     refused("bad-cap", lane.draw, cap=0)
+    refused("bad-cap", lane.draw, days=0)
     lane.collect("one", [lane.note(1)])
-    lane.draw()
+    lane.draw(cap=1, days=1)
     (lane.folder / "samples.jsonl").write_text("torn")
     refused("bad-hash", lane.resolve)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.releases.publish._card import card_texts, statements
+from hellofresh.releases.publish._card import card, card_texts, statements
+from hellofresh.releases.publish._parts import opened_parts
 from hellofresh.tasks import TASKS
 from tests.fakes import contents, refused
 
@@ -172,9 +174,9 @@ def test_the_bundled_sample_is_marked_in_card_and_names(make, quarter, days, tmp
     assert published.bundled
     (table,) = (tmp_path / "out").rglob("*.parquet")
     assert table.name == f"{quarter}.bundled-sample.parquet"
-    card = (tmp_path / "out/README.md").read_text()
-    assert "pretty_name: HelloFresh (bundled sample)" in card
-    assert card_texts().bundled in card
+    text = (tmp_path / "out/README.md").read_text()
+    assert "pretty_name: HelloFresh (bundled sample)" in text
+    assert card_texts().bundled in text
     assert read_json(tmp_path / "out/croissant.json")["name"] == "HelloFresh (bundled sample)"
 
 
@@ -182,13 +184,25 @@ def test_the_card_of_real_sources_has_no_word_of_the_bundled_sample_and_all_that
     released, quarter, days, tmp_path
 ) -> None:
     publish_to_folder(released, tmp_path / "out", days.opens)
-    card = (tmp_path / "out/README.md").read_text()
-    assert "bundled" not in card
-    assert f"| `x-notes` | `{quarter}` | 18 | open | 2023-07-22 |" in card
+    text = (tmp_path / "out/README.md").read_text()
+    assert "bundled" not in text
+    assert f"| `x-notes` | `{quarter}` | 18 | open | 2023-07-22 |" in text
     for part in ("## Data statement", "## Limits", "## Licences", "| rows found | 18 |", "| candidates | 18 |"):
-        assert part in card
+        assert part in text
 
 
-def test_every_task_has_a_statement() -> None:
+def test_the_card_says_how_large_the_data_are(released, days) -> None:
+    parts = opened_parts(released, days.opens)
+    sizes = {1: "n<1K", 999: "n<1K", 1000: "1K<n<10K", 9999: "1K<n<10K", 10**6 - 1: "100K<n<1M", 10**6: "n>1M"}
+    for count, size in sizes.items():
+        text = card(parts, [], {parts[0].place: count})
+        assert f"size_categories:\n- {size}\n" in text and f"| {count:,} | open |" in text
+
+
+def test_every_task_has_a_statement_and_one_without_is_named(released, days) -> None:
     for name in TASKS:
         assert statements()[name.removesuffix("-binary")].limits
+    (part,) = opened_parts(released, days.opens)
+    other = replace(part, task=replace(part.task, name="own-task", statement=None))
+    said = refused("no-statement", card, [other], [], {other.place: 1})
+    assert "the task own-task has no statement on its data" in said and str(part.folder) in said

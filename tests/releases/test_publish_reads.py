@@ -14,7 +14,7 @@ import pytest
 
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.editions import Frozen
-from hellofresh.core.files import read_json, read_jsonl
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import CorpusContent, FoundDocument, open_corpus, write_corpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query
@@ -126,6 +126,32 @@ def _freeze_queries(workspace: Workspace, name: str, licence: str) -> None:
 def _corpus_config(published: Path, name: str) -> str:
     (folder,) = (published / "data").glob(f"corpus-{name}-*")
     return folder.name
+
+
+def _shown(published: Path) -> str:
+    """What a publication says of itself, without its prose and its hashes, a line for each table or field."""
+    head, body = (published / "README.md").read_text().removeprefix("---\n").split("\n---\n", 1)
+    lines = [*head.split("\n"), *(line for line in body.split("\n") if line.startswith(("#", "|", "- **")))]
+    said = read_json(published / "croissant.json")
+    sets, tables = said.pop("recordSet"), said.pop("distribution")
+    fields = [field for one in sets for field in one.pop("field")]
+    for table in tables:
+        assert sha256_file(published / table["contentUrl"]) == table.pop("sha256")
+        assert f"{(published / table['contentUrl']).stat().st_size} B" == table.pop("contentSize")
+    lines += [canonical_json(part) for part in (said, *tables, *sets, *fields)]
+    lines += (published / "eval.yaml").read_text().split("\n")
+    corpus = {_corpus_config(published, "ponds"): "corpus-ponds-HASH"}
+    hashes = {row["corpus_sha256"][:12]: "HASH" for path in published.rglob("samples.jsonl")
+              for row in read_jsonl(path) if "corpus_sha256" in row}  # fmt: skip
+    text = "\n".join(lines)
+    for old, new in (corpus | hashes).items():
+        text = text.replace(old, new)
+    return text
+
+
+def test_card_benchmark_and_metadata_show_every_part_as_it_is(published) -> None:
+    """If they are to change, write what is shown now into the file, and look at what differs."""
+    assert _shown(published) == (Path(__file__).parent / "data" / "publication.txt").read_text()
 
 
 @pytest.mark.integration

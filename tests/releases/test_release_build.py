@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hellofresh.core.errors import ReleaseError
 from hellofresh.releases.candidates import write_candidates
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.draw.release import build_release, select
+from hellofresh.releases.draw.release import PeriodSelection, build_release, select
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.manifest import BUNDLED
+from hellofresh.releases.life.manifest import BUNDLED, LabelCounts
 from tests.fakes import refused
 
 
@@ -52,8 +52,13 @@ def test_with_a_key_of_its_own_only_salts_commitments_and_the_draw_differ(make) 
 def test_labels_are_for_their_owner_only_and_the_rest_for_everybody(make, quarter) -> None:
     make.release(make.notes(2, 2))
     workspace = make.workspace()
-    labels = workspace.private(quarter, "x-notes") / "labels.jsonl"
-    assert stat.S_IMODE(labels.stat().st_mode) == 0o600
+    private = {path for path in workspace.root.rglob("*") if path.is_file() and "releases" not in path.parts}
+    private = {path for path in private if not {"receipts", "locks"} & set(path.parts)}
+    names = {"labels.jsonl", "samples.jsonl", "draw.key", "counts.json", "escrow.key", "exposure.parquet"}
+    assert {path.name for path in private} >= names
+    assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in private} == {
+        path.name: oct(0o600) for path in private
+    }
     for path in workspace.release(quarter, "x-notes").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
@@ -126,6 +131,13 @@ def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: 
     for period in selection.periods.values():
         assert period.offered[::-1] == sizes
         assert period.taken_per_class == min(cap, *sizes)
+
+
+@pytest.mark.parametrize("offered", [(3,), (3, 4), (3, 4, 5), (1, 2, 3, 4)])
+def test_counts_by_name_are_read_back_in_the_order_of_labels(offered: tuple[int, ...]) -> None:
+    named = PeriodSelection(offered, 1).by_name
+    assert set(named) == {"negatives", *["positives"][: len(offered) - 1], *["others"][: len(offered) - 2]}
+    assert LabelCounts.model_validate(named).by_label == offered
 
 
 def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:

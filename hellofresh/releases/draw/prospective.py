@@ -136,7 +136,7 @@ def build_prospective(
         code=f"hellofresh {__version__}",
         source=account.source,
         collection=account.facts_without({}),
-        calendar=Calendar(moment.replace(microsecond=0), deadline, deadline).to_json(),
+        calendar=Calendar(moment, deadline, deadline).to_json(),
         commitments="none: the labels did not exist when this was published",
         texts="withheld" if withheld else "included",
         prospective=drawn,

@@ -297,6 +297,61 @@ def local(tmp_path: Path, *answers: Any) -> LocalPosts:
     return LocalPosts(path)
 
 
+LISTED = {"id_str": ID, "lang": "en", "text": "Ice &amp; water.", "created_at": "2022-12-06T05:31:41.000Z"}
+MEDIA_DETAILS = [{"type": "photo", "media_url_https": "https://p.example/1"}]
+LINES: list[tuple[dict[str, Any], FoundPost]] = [
+    (LISTED, FoundPost(ID, text="Ice & water.", language="en", date=DATE, silent=True)),
+    (LISTED | {"photos": []}, FoundPost(ID, text="Ice & water.", language="en", date=DATE)),
+    (LISTED | {"lang": None, "mediaDetails": MEDIA_DETAILS}, FoundPost(ID, text="Ice & water.", date=DATE, media=True)),
+    (LISTED | {"video": {"a": 1}}, FoundPost(ID, text="Ice & water.", language="en", date=DATE, media=True)),
+    (LISTED | {"entities": {"media": [1]}}, FoundPost(ID, text="Ice & water.", language="en", date=DATE, media=True,
+                                                      silent=True)),
+    (LISTED | {"quoted_tweet": {"photos": [1]}, "photos": []},
+     FoundPost(ID, text="Ice & water.", language="en", date=DATE, quoted_media=True)),
+    (LISTED | {"note_tweet": {"text": "More &lt;"}, "photos": []},
+     FoundPost(ID, text="More <", language="en", date=DATE)),
+    (LISTED | {"note_tweet": {}, "photos": []},
+     FoundPost(ID, text="Ice & water.", language="en", date=DATE, truncated=True)),
+    ({"id_str": ID}, FoundPost(ID, PostStatus.UNAVAILABLE, silent=True)),
+    ({"id_str": ID, "__typename": "TweetTombstone"}, FoundPost(ID, PostStatus.UNAVAILABLE, silent=True)),
+    (LISTED | {"tombstone": {"text": {"text": "This Post was DELETED by its author."}}},
+     FoundPost(ID, PostStatus.DELETED, silent=True)),
+    ({"id_str": ID, "tombstone": {"text": {"text": "The page no longer exists."}}},
+     FoundPost(ID, PostStatus.DELETED, silent=True)),
+    ({"id_str": ID, "tombstone": {"text": {"text": "who limits who can view"}}},
+     FoundPost(ID, PostStatus.PROTECTED, silent=True)),
+    (API, FoundPost(ID, text="Ice & water.", language="en", date=DATE, silent=True)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "post"), LINES)
+def test_a_line_of_a_file_says_all_of_its_post(line: dict[str, Any], post: FoundPost, tmp_path: Path) -> None:
+    source = local(tmp_path, line)
+    assert source.find([ID, "7"]) == {ID: post, "7": FoundPost("7", PostStatus.UNAVAILABLE, silent=post.silent)}
+    assert source.warnings == []
+    again = local(tmp_path, line, line, {"text": None}, LISTED | {"id_str": "9"})
+    assert again.find([ID])[ID].text == post.text
+    assert again.warnings == [
+        "posts.jsonl: 1 answers without the id of a post were left out.", "posts.jsonl: 1 posts are there twice."
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "what"),
+    [
+        ("7", "bad-json", "not a JSON object"), ('{"text": "x"}', "bad-post", "a post without id_str"),
+        (json.dumps(LISTED) + "\n" + json.dumps(LISTED | {"text": "y"}), "conflicting-posts",
+         f"post {ID} is there twice, with different content"),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_read_is_named(content: str, code: str, what: str, tmp_path: Path) -> None:
+    path = tmp_path / "posts.jsonl"
+    path.write_text(content)
+    with fails_with(code) as caught:
+        LocalPosts(path).find([ID])
+    assert (caught.value.what, caught.value.where) == (what, f"posts.jsonl line {1 + content.count(chr(10))}")
+
+
 _REAL_LISTED = {
     "tweet_1629262255744503809_card": PostStatus.OK,
     "tweet_1641086480675225601_photo": PostStatus.MEDIA,

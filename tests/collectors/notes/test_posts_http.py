@@ -284,6 +284,42 @@ def test_a_wait_that_one_request_is_told_holds_for_all(site: Site, tmp_path: Pat
     assert site.chat.times[1] - site.chat.times[0] >= 0.95
 
 
+def test_each_answer_is_reported_and_posts_that_an_answer_leaves_out_are_counted(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    ChainedPosts(online(site, tmp_path / "c.sqlite", "one", at_once=1), progress=said.append).find(ids(3))
+    assert said == [f"one: {number} of 3 posts" for number in (1, 2, 3)]
+    monkeypatch.setenv("X_BEARER_TOKEN", "t")
+    site.behaviours["api-v2"] = lambda keys, _: told({"data": [tweet(key)["data"][0] for key in keys.split(",")[:3]]})
+    chained = ChainedPosts(online(site, tmp_path / "d.sqlite", "api-v2", "one"))
+    assert statuses(chained.find(ids(5))) == {PostStatus.OK: 5}
+    assert chained.warnings == ["api-v2 failed on 2 of 5 posts: no answer about a post (2 times)."]
+
+
+def test_without_asking_only_kept_answers_count(site: Site, tmp_path: Path) -> None:
+    cache, (one, two, three) = tmp_path / "c.sqlite", ids(3)
+    silent = replace(online(site, cache, "one"), ask=False)
+    chained = ChainedPosts(silent)
+    assert statuses(chained.find([one, two])) == {PostStatus.NOT_ASKED: 2} and not cache.exists()
+    assert chained.warnings == ["2 of 2 posts would have to be requested; no request was sent."]
+    site.behaviours["one"] = lambda key, _: told(tweet(key, **(CUT if key == two else {})))
+    ChainedPosts(online(site, cache, "one")).find([one, two])
+    with closing(sqlite3.connect(cache, isolation_level=None)) as database:
+        (row,) = database.execute("SELECT * FROM answers WHERE post = ?", (one,))
+        for post, service, body in ((three, "nobody", row[4]), (three, "other", b"odd"), (one, "a", b"odd")):
+            database.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", (post, service, row[2], row[3], body))
+    chained = ChainedPosts(silent)
+    found = chained.find([three, one, two])
+    assert [post.status(("en",)) for post in found.values()] == [
+        PostStatus.NOT_ASKED,
+        PostStatus.OK,
+        PostStatus.TRUNCATED,
+    ]
+    assert chained.warnings == ["1 of 3 posts would have to be requested; no request was sent."]
+    assert len(site.asked) == 2
+
+
 def test_requests_keep_the_pace(site: Site, chain: Any) -> None:
     chain("one", per_second=20).find(ids(10))
     assert site.chat.times[-1] - site.chat.times[0] >= 0.8 * 9 / 20  # the first one may come in late on a busy machine
@@ -306,10 +342,12 @@ def test_a_refused_token_stops_everything_and_is_not_shown(
     site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("X_BEARER_TOKEN", "secret-token")
-    site.behaviours["api-v2"] = lambda *_: Reply(b"{}", 401)
-    with fails_with("token-refused", "X_BEARER_TOKEN") as caught:
-        chain("api-v2").find(ids(3))
-    assert "secret-token" not in str(caught.value)
+    for status in (401, 403):
+        site.behaviours["api-v2"] = lambda *_, status=status: Reply(b"{}", status)
+        with fails_with("token-refused", "X_BEARER_TOKEN") as caught:
+            chain("api-v2").find(ids(3))
+        assert caught.value.what == f"api-v2 refuses the token (HTTP status {status})"
+        assert "secret-token" not in str(caught.value)
 
 
 @pytest.mark.parametrize("token", ["", " ", "a\nb", "é"])
@@ -317,8 +355,9 @@ def test_no_token_is_said_before_anything_is_asked(
     site: Site, chain: Any, monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv("X_BEARER_TOKEN", token)
-    with pytest.raises(ConfigError, check=lambda error: error.code == "missing-token"):
+    with fails_with("missing-token") as caught:
         chain("api-v2").find(ids(3))
+    assert caught.value.what == ("no bearer token" if token.strip() else "api-v2 needs a token")
     assert not site.asked
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
 
 import pytest
 
-from collectors.wikipedia.collect import EditsSettings, collect
+from collectors.wikipedia.collect import EditsSettings, _is_same, collect
 from collectors.wikipedia.stability import MEANINGS
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
+from hellofresh.core.files import sha256_text
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks.samples import to_json
 from tests.fakes import dropped, fails_with
@@ -47,6 +50,7 @@ def test_an_edit_becomes_a_sample_as_a_reader_sees_it(dump):
     assert good.added == "1780 by the monks of the abbey, who ground the corn of five villages there."
     assert (good.deleted, good.period, good.edition) == ("1780.", "2026-W14", "2026Q2")
     assert good.revision.id == 5101
+    assert good.lineage == bad.lineage == (sha256_text(f" 5 {sha256_text(LEAD)}")[:16],)
     assert [candidate.label.label for candidate in found.candidates] == [1, 0]
     common = {"required_edits": 2, "distinct_users": 2, "paragraph_kind": "prose"}
     stood, put_back = (candidate.label.facts for candidate in found.candidates)
@@ -88,7 +92,9 @@ def test_revisions_out_of_order_of_time_are_sorted_and_told_of(wiki, tmp_path):
     crooked = wiki.write(tmp_path / "b.xml", other, wiki.page_xml("Mill", mixed))
     found = collect(QUARTER, [crooked], EditsSettings())
     assert list(found.candidates) == list(expected.candidates)
-    assert any("out of order" in sentence for sentence in found.warnings)
+    again = "pages had revisions out of order of time; they were read again, sorted by time and id."
+    assert found.warnings == [f"b.xml: 1 {again}"]
+    assert expected.warnings == ["a.xml: 1 pages have no revisions at all."]
     assert found.funnel.context["revisions"] == len(TEXTS) + 2
 
 
@@ -149,8 +155,9 @@ def test_a_broken_dump_stops_all_with_its_name(dump):
 
 
 def test_the_same_page_in_two_dumps_is_refused(dump):
-    with pytest.raises(SourceError, match=r"also in a\.xml"):
-        collect(QUARTER, [dump("a.xml"), dump("b.xml")], EditsSettings())
+    with fails_with("duplicate-page") as caught:
+        collect(QUARTER, [dump("b.xml", 6, 2), dump("a.xml", 5, 2), dump("c.xml", 9)], EditsSettings())
+    assert (caught.value.what, caught.value.where) == ("page 6 ('Mill 6') is also in a.xml", "b.xml")
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(1, 0), (1, -1), (0, 1), (2, 1)])
@@ -171,10 +178,33 @@ def test_every_setting_is_among_the_parameters(dump):
     assert json.loads(json.dumps(dict(found.parameters))) == dict(found.parameters)
 
 
-def test_progress_names_each_file(dump):
+def test_progress_names_each_file_and_how_far_it_is(dump, monkeypatch):
     said: list[str] = []
-    collect(QUARTER, [dump("a.xml"), dump("b.xml", 9)], EditsSettings(), progress=said.append)
-    assert [sentence.split(":")[0] for sentence in said] == ["a.xml", "b.xml"]
+    collect(QUARTER, [dump("a.xml"), dump("b.xml", 9, 2)], EditsSettings(), progress=said.append)
+    assert said == ["a.xml: 1 pages, 9 revisions, 2 candidates", "b.xml: 2 pages, 18 revisions, 4 candidates"]
+    monkeypatch.setattr(sys.modules["collectors.wikipedia.collect"], "_BETWEEN_REPORTS_S", -1.0)
+    collect(QUARTER, [dump("a.xml")], EditsSettings(), progress=said.append)
+    assert said[2:] == ["a.xml: 1 pages, 9 revisions so far"] * 9 + said[:1]
+
+
+def test_all_that_was_read_is_counted(dump):
+    context = dict(collect(QUARTER, [dump("a.xml"), dump("b.xml", 9, 2)], EditsSettings()).funnel.context)
+    assert {name: count for name, count in context.items() if count} == {
+        "pages": 3, "revisions": 27, "revisions in the quarter": 27
+    }  # fmt: skip
+    assert {
+        "files that are what their checksums say", "pages of other namespaces", "pages without revisions",
+        "pages whose revisions had to be put in order of time", "revisions that changed too many paragraphs",
+        "revisions in the quarter with hidden text",
+    } <= context.keys()  # fmt: skip
+
+
+def test_two_revisions_are_the_same_where_all_is_or_one_text_is_missing(wiki):
+    for one, other in product((None, "", "a", "b"), repeat=2):
+        first, second = (wiki.history([text])[0] for text in (one, other))
+        assert _is_same(first, second) is bool(one == other or not one or not other)
+        for change in ({"id": 7}, {"parent": 7}, {"user": "X"}, {"timestamp": QUARTER.end}):
+            assert not _is_same(first, second._replace(**change))
 
 
 def test_a_page_that_is_there_twice_is_named_with_its_dump(wiki, dump, tmp_path):

@@ -225,6 +225,66 @@ def test_what_is_no_export_is_refused_by_name_as_are_those_of_the_corpus(tmp_pat
     assert refused(path).code == code
 
 
+ROOT = '<mediawiki version="0.11">'
+WRONG = [
+    (f"<{'x' * 61}/>", f"the XML begins with <{'x' * 60}>", "a MediaWiki export (<mediawiki>)", ""),
+    ("<mediawiki version='0.99'/>", "export schema 0.99", "0.3 to 0.11", ""),
+    ("<mediawiki/>", "export schema not named", "0.3 to 0.11", ""),
+    (f"<?xml version='1.0' encoding='{'x' * 41}'?>\n{ROOT}", f"the XML says that it is encoded in {'x' * 40!r}",
+     "UTF-8, which MediaWiki writes", ""),
+    (f"<!DOCTYPE a>{ROOT}", "a document type declaration", "none, as exports never have one", ""),
+    (PAGE.format("1" * 19, TIME), f"revision id is '{'1' * 19}'", "a whole number", " (page 'T')"),
+    (PAGE.format(" ", TIME), "revision id missing", "a whole number", " (page 'T')"),
+    (PAGE.format("1", ""), "revision 1: timestamp is None", "a time such as 2008-01-31T12:00:00Z", " (page 'T')"),
+    (PAGE.format("1", f"{TIME}<parentid>x</parentid>"), "parent id is 'x'", "a whole number", " (page 'T')"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "what", "expected", "page"), WRONG)
+def test_what_is_wrong_with_an_export_is_said_with_its_place(tmp_path, content, what, expected, page):
+    path = tmp_path / "bad.xml"
+    path.write_text(content)
+    error = refused(path)
+    assert (error.what, error.expected, error.where) == (what, expected, f"{path} line 1{page}")
+
+
+def test_numbers_may_have_eighteen_digits_and_the_host_is_the_wikis(tmp_path):
+    path = tmp_path / "good.xml"
+    site = "<siteinfo><sitename>http://a.example</sitename><base>https://en.wiki.example/A</base></siteinfo>"
+    other = "<page><title>T</title><ns>0</ns><base>https://b.example</base><id>1</id></page>"
+    content = PAGE.format("9" * 18, TIME).replace(ROOT, f"{ROOT}{site}{other}")
+    path.write_text(f"{content}</mediawiki>")
+    found = [(page.host, [revision.id for revision in page.revisions]) for page in read_pages(path)]
+    assert found == [("en.wiki.example", []), ("en.wiki.example", [10**18 - 1])]
+
+
+@pytest.mark.parametrize(
+    ("names", "title", "is_article"),
+    [
+        ("Gallery", "Gallery:A", False), ("Gallery", "Portal:A", True), ("Gallery", "gallery:A", True),
+        ("", "Portal:A", False),
+        ("", " User_talk :A", False), ("", "Galleries:A", True), ("", "Portal", True),
+    ],
+)  # fmt: skip
+def test_without_numbers_a_page_of_a_named_namespace_is_no_article(tmp_path, names, title, is_article):
+    path = tmp_path / "d.xml"
+    listed = f"<namespace key='0' /><namespace key='9'>{names}</namespace>"
+    page = f"<page><title>{title}</title><id>1</id></page>"
+    path.write_text(f"{ROOT}<siteinfo><namespaces>{listed}</namespaces></siteinfo>{page}{page}</mediawiki>")
+    reader = ExportReader(path)
+    assert len(list(reader.pages())) == 2 * is_article
+    assert (reader.pages_read, reader.pages_other) == ((2, 0) if is_article else (0, 2))
+    assert reader.pages_empty == 2 * is_article
+
+
+def test_a_broken_export_says_how_far_it_was_read(tmp_path):
+    path = tmp_path / "cut.xml"
+    path.write_text(PAGE.format("1", TIME))
+    size = path.stat().st_size
+    where = f"after {size:,} bytes of XML, 1 revisions in page 'T'"
+    assert refused(path).what == f"not whole XML (no element found, line 1) {where}"
+
+
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     assert refused(tmp_path / "none.xml").code == "unreadable"
     folder = tmp_path / "folder.xml"

@@ -186,7 +186,10 @@ def test_parts_that_say_nothing_of_parents_and_have_no_list_are_warned_of(wiki, 
     history = [revision._replace(parent=None) for revision in story(wiki, 3)]
     cut = export("cut")
     files = cut.cut(3, "Mill", history, 2)
-    assert any("SHA256SUMS" in warning for warning in run(files).warnings)
+    unlisted = "page was joined from files without a list of them, so that a missing last one would not show; put"
+    said = f"{files[0].name} and 1 more: 1 {unlisted} the export's SHA256SUMS beside them."
+    assert run(files).warnings == [said]
+    assert run(files).funnel.context["joined pages without a list of their files"] == 1
     cut.sums()
     assert not run(files).warnings
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import random
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -14,9 +17,9 @@ from hypothesis import strategies as st
 
 from collectors.jobs import live_source
 from collectors.wikipedia.collect import EditsFound, _Task
-from collectors.wikipedia.live import _follow, _Target
-from collectors.wikipedia.site import WikiAnswers
-from collectors.wikipedia.source import EditSampling, LiveSource, check_contact, read_titles
+from collectors.wikipedia.live import _Asked, _draw, _follow, _Ledger, _Target
+from collectors.wikipedia.site import RecentChange, WikiAnswers, WikiSite, _Body
+from collectors.wikipedia.source import EditSampling, LiveSource, Window, check_contact, read_titles
 from collectors.wikipedia.stability import EditsSettings
 from collectors.wikipedia.wikitext import Revision, WikiPage
 from hellofresh.config import Settings as Configuration
@@ -164,6 +167,24 @@ def test_drawn_edits_have_the_fate_they_have_among_all(steps, drawn, collapse):
     assert read == [revision.id for revision in revisions][: len(read)]
 
 
+@pytest.mark.parametrize("collapse", [False, True])
+def test_a_drawn_edit_is_known_by_the_last_revision_of_its_run(collapse):
+    for users in product(("A", "B", None), repeat=4):
+        revisions = history(users, range(4))
+        for drawn in ({100}, {101}, {100, 102}, {103, 7}, {101, 102}):
+            asked, ends = _Asked(frozenset(drawn), collapse=collapse), set()
+            assert list(asked.watch(revisions)) == revisions
+            for number in drawn - {7}:
+                while collapse and number < 103 and users[number - 100] == users[number - 99] is not None:
+                    number += 1  # noqa: PLW2901 - on to the end of the run
+                ends.add(number)
+            assert asked.revisions == ends, (users, drawn)
+            passed = [asked.passed(revision) for revision in revisions]
+            assert passed[-1] is (7 not in drawn) and passed[:3] == [
+                7 not in drawn and max(ends) <= 100 + n for n in range(3)
+            ]
+
+
 @given(st.lists(st.integers(0, 3), min_size=6, max_size=20), st.sets(st.integers(100, 119), min_size=1))
 def test_an_edit_known_to_restore_is_dropped_and_no_other(versions, known):
     revisions = history("ABCDE" * 4, versions + [9] * (20 - len(versions)))
@@ -174,6 +195,99 @@ def test_an_edit_known_to_restore_is_dropped_and_no_other(versions, known):
     assert set(left) == {id_ for id_ in every if int(id_.split("-")[1]) not in known}
     kept, _ = followed(revisions, drawn, replace(settings, keep_restored=True), known)
     assert set(kept) >= set(every)
+
+
+def plainly_drawn(sampling, reach, changes, settings):
+    """The draw, window by window and half by half."""
+    drawn, room = {}, {True: sampling.pages // 2, False: sampling.pages - sampling.pages // 2}
+    for window in sampling.windows(QUARTER):
+        earlier = set(drawn)
+        for reverted in (True, False):
+            fits = {}
+            for change in sorted(changes[window][reverted], key=lambda change: sampling.rank(change.revid)):
+                restores = {"mw-undo", "mw-rollback", "mw-manual-revert"} & set(change.tags)
+                other = not reverted and "mw-reverted" in change.tags
+                fresh = window.start < reach.end and change.pageid not in earlier
+                if fresh and not other and (settings.keep_restored or not restores):
+                    fits.setdefault(change.pageid, change.revid)
+            chosen = list(fits.items())[: min(room[reverted], sampling.per_window)]
+            room[reverted] -= len(chosen)
+            for page, revision in chosen:
+                drawn.setdefault(page, set()).add(revision)
+    return {page: frozenset(revisions) for page, revisions in sorted(drawn.items())}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_edits_are_drawn_window_by_window_half_of_them_reverted(seed):
+    chance, said, asked = random.Random(seed), [], []
+    sampling = EditSampling(
+        pages=chance.choice((2, 5, 9)), window_minutes=30_000, per_window=2, seed=str(seed), lookback=7
+    )
+    settings = EditsSettings(keep_restored=seed % 3 == 0, keep_bots=seed % 2 == 0)
+    windows = sampling.windows(QUARTER)
+    reach = Window(windows[1].end, max(windows)[0] if seed % 2 else QUARTER.end)
+    tags = ["mw-undo", "mw-rollback", "mw-manual-revert", "mw-reverted", "other", "other"]
+    changes = {
+        window: {
+            reverted: [
+                RecentChange(timestamp=window.start, revid=chance.randrange(1, 10**6), pageid=chance.randrange(1, 12),
+                             tags=[*chance.sample(tags, 1), *(["mw-reverted"] if reverted else [])])
+                for _ in range(chance.randrange(5))
+            ]
+            for reverted in (True, False)
+        }
+        for window in windows
+    }  # fmt: skip
+
+    def answer(window, *, tag, bots, ask):
+        asked.append((window, ask))
+        assert bots is settings.keep_bots and tag in ("mw-reverted", None)
+        return changes[window][tag is not None]
+
+    task = _Task((Path(),), QUARTER, settings)
+    run = SimpleNamespace(site=SimpleNamespace(changes=answer), task=task, say=said.append)
+    found = _draw(run, sampling, reach)
+    assert {target.page: target.drawn for target in found} == plainly_drawn(sampling, reach, changes, settings)
+    assert {target.lookback for target in found} <= {0 if settings.keep_restored else 7}
+    assert all(ask is (window.end > reach.start) for window, ask in asked)
+    visited = [window for window in windows if window.start < reach.end]
+    assert dict.fromkeys(window for window, _ in asked).keys() <= set(visited)
+    assert said[-1] == f"drawing edits: {len(found):,} pages from {len(said):,} of {len(visited):,} windows"
+
+
+def test_what_was_read_of_a_page_has_a_digest_of_all_that_counts():
+    revisions = [Revision(7, None, QUARTER.start, "A", None), Revision(8, 7, QUARTER.start, "B", "é\ud800")]
+    ledger = _Ledger()
+    assert list(ledger.pass_on(revisions)) == revisions
+    text = "é\ud800".encode("utf-8", "surrogatepass")
+    heads = [(7, None, "2026-04-01T00:00:00Z", True, 0), (8, 7, "2026-04-01T00:00:00Z", False, 5)]
+    content = f"{heads[0]}\n{heads[1]}\n".encode() + text
+    assert (ledger.ids, ledger.size, ledger.hash.hexdigest()) == ([7, 8], 5, hashlib.sha256(content).hexdigest())
+
+
+def test_an_old_text_is_known_by_the_hashes_of_so_many_revisions_before(monkeypatch):
+    monkeypatch.setattr("collectors.wikipedia.site._HASHES", 2)
+    site = WikiSite.__new__(WikiSite)
+    for hashes in (hashes for count in range(5) for hashes in product(("a", "b", None), repeat=count)):
+        for lookback in range(4):
+            limits = []
+
+            def answer(page, question, hashes=hashes, limits=limits):
+                assert (page, question["rvstartid"], question["rvdir"]) == (5, "9", "older")
+                start, limit = int(question.get("rvcontinue", "0")), int(question["rvlimit"])
+                limits.append(limit)
+                rows = [{"revid": 9 - n, "timestamp": QUARTER.start, "sha1": hashes[n]}
+                        for n in range(start, min(start + limit, len(hashes)))]  # fmt: skip
+                more = {"continue": {"rvcontinue": start + limit}} if start + limit < len(hashes) else {}
+                pages = [{"pageid": 5, "revisions": rows}]
+                return _Body.model_validate({"curtimestamp": QUARTER.end, "query": {"pages": pages}} | more)
+
+            monkeypatch.setattr(site, "_asked", answer, raising=False)
+            expected = bool(hashes) and hashes[0] is not None and hashes[0] in hashes[1 : lookback + 1]
+            assert site.gives_old_text(5, 9, lookback=lookback) is expected, (hashes, lookback)
+            assert max(limits) <= 2 and sum(limits) <= max(lookback + 1, len(limits))
+    monkeypatch.setattr(site, "_asked", lambda *_: None, raising=False)
+    assert site.gives_old_text(5, 9, lookback=3) is False
 
 
 def test_no_more_is_read_than_decides_the_drawn_edit():

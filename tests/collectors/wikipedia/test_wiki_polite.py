@@ -13,8 +13,9 @@ from email.utils import format_datetime
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import requests
 
-from collectors.wikipedia.polite import PoliteSession, WikiLimits
+from collectors.wikipedia.polite import PoliteSession, WikiLimits, _AgainError, _judge
 from collectors.wikipedia.site import WikiAnswers, WikiSite
 from collectors.wikipedia.source import PASSWORD, TOKEN, USER, WikiAccount
 from hellofresh.core.errors import ConfigError, SourceError, UsageError
@@ -110,6 +111,42 @@ def test_a_lagging_wiki_is_left_alone_for_as_long_as_it_says(server, headers, wa
     with asking(clock) as session:
         assert get(session, server).json() == {"batchcomplete": True}
     assert sum(clock.sleeps) == pytest.approx(waited)
+
+
+RATE = b'{"error":{"code":"ratelimited"}}'
+JUDGED = [
+    (200, b"{}", {}, None), (200, b"", {"MediaWiki-API-Error": "badtoken"}, None),
+    (503, b"", {}, ("the server answered 503", None)),
+    (503, b"", {"Retry-After": "7"}, ("the server answered 503", 7.0)),
+    (429, b"", {"Retry-After": "7"}, ("the server answered 429", 7.0)),
+    (500, b"", {"Retry-After": "7"}, ("the server answered 500", None)),
+    (200, b"", {"MediaWiki-API-Error": "readonly"}, ("the wiki answered readonly", 5.0)),
+    (200, b"", {"MediaWiki-API-Error": "maxlag", "Retry-After": "11"}, ("the wiki answered maxlag", 11.0)),
+    (200, b" " + RATE, {}, ("the wiki answered ratelimited", 5.0)),
+    (200, RATE, {"MediaWiki-API-Error": "x", "Retry-After": "3"}, ("the wiki answered ratelimited", 3.0)),
+    (200, b'{"query":' + RATE + b"}", {}, None), (200, RATE.replace(b"ratelimited", b"other"), {}, None),
+    (200, RATE + b" " * (2**16 - len(RATE) - 1), {}, ("the wiki answered ratelimited", 5.0)),
+    (200, RATE + b" " * (2**16 - len(RATE)), {}, None),
+    (404, b"", {}, "the server answered 404"), (204, b"", {}, "the server answered 204"),
+    (302, b"", {"Location": "l" * 201}, f"the server answered 302, pointing to {'l' * 200}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "body", "headers", "outcome"), JUDGED)
+def test_an_answer_is_taken_waited_for_or_refused(status, body, headers, outcome):
+    response = requests.Response()
+    response.status_code, response._content = status, body
+    response.headers.update(headers)
+    if outcome is None:
+        _judge(response, "http://a.example")
+    elif isinstance(outcome, str):
+        with fails_with("api-refused") as caught:
+            _judge(response, "http://a.example")
+        assert (caught.value.what, caught.value.where) == (outcome, "http://a.example")
+    else:
+        with pytest.raises(_AgainError) as again:
+            _judge(response, "http://a.example")
+        assert (str(again.value), again.value.wait_s) == outcome
 
 
 def test_an_article_about_maxlag_is_an_answer(server):

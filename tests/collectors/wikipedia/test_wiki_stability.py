@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from collectors.wikipedia.edits import changed_headings, changes_more_than, paragraph_changes
 from collectors.wikipedia.export import read_pages
-from collectors.wikipedia.stability import MEANINGS, EditsSettings, Fate, Follower, decide
+from collectors.wikipedia.stability import MEANINGS, EditsSettings, Fate, Follower, _Pages, decide
 from collectors.wikipedia.wikitext import Kind, Revision, Splitter, collapse_runs
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks import get_task
@@ -34,16 +34,31 @@ def oracle(history: list[Revision], options: EditsSettings) -> list[tuple]:
     found = []
     for i in range(1, len(history)):
         if snaps[i] is None or snaps[i - 1] is None:
-            found.append((history[i].id, 1, Fate.HIDDEN_TEXT, 0, 0, None))
+            found.append((history[i].id, 1, Fate.HIDDEN_TEXT, 0, 0, None, 0, False, False))
             continue
         headings = changed_headings(snaps[i - 1], snaps[i])
         changes = paragraph_changes(snaps[i - 1], snaps[i], headings)
         for number, change in enumerate(changes, start=1):
             if len(changes) > options.max_paragraphs:
-                found.append((history[i].id, number, Fate.TOO_MANY_PARAGRAPHS, 0, 0, None))
+                found.append((history[i].id, number, Fate.TOO_MANY_PARAGRAPHS, 0, 0, None, 0, False, False))
             else:
-                found.append((history[i].id, number, *oracle_fate(history, snaps, i, change, options)))
+                fate = oracle_fate(history, snaps, i, change, options)
+                found.append((history[i].id, number, *fate, *oracle_facts(history, snaps, i, change, *fate[:2])))
     return found
+
+
+def oracle_facts(history, snaps, i, change, fate, n):
+    """Users of the revisions that decided, whether one restored the whole page, and whether the edit still stands."""
+    stands = [change.stands_in(snap.sections.get(change.heading)) for snap in snaps[i + 1 :] if snap is not None]
+    if fate not in DONE:
+        return 0, False, fate is Fate.TOO_RECENT and all(stands)
+    after = range(i + 1, i + n + 1)
+    same = [
+        max((j for j in range(k) if history[j].text == history[k].text), default=k - 1) if snaps[k] else k - 1
+        for k in after
+    ]
+    restored = any(j < i and j != k - 1 for j, k in zip(same, after, strict=True))
+    return len({history[k].user for k in after} - {None}), restored, False
 
 
 def members(snap, heading):
@@ -135,10 +150,13 @@ def why_gone(change, snap):
     return Fate.REWRITTEN if change.heading in snap.sections else Fate.SECTION_AMBIGUOUS
 
 
+FACTS = ("fate", "required_edits", "survived_edits", "revert_delay_s", "distinct_users", "page_reverted", "untouched")
+
+
 def seen(decisions):
-    return sorted(
-        (d.revision.id, d.number, d.fate, d.required_edits, d.survived_edits, d.revert_delay_s) for d in decisions
-    )
+    """What is decided of each edit; whether the page was restored, only of those that are labels."""
+    known = (d if d.fate in DONE else replace(d, page_reverted=False) for d in decisions)
+    return sorted((d.revision.id, d.number, *(getattr(d, name) for name in FACTS)) for d in known)
 
 
 # --- histories that are edited, reverted, moved, renamed, blanked, hidden -------------------------------------------
@@ -197,6 +215,21 @@ def render(page) -> str:
 def test_decisions_equal_the_oracles(wiki, made):
     history = wiki.history(*made)
     assert seen(decide(history, TINY)) == sorted(oracle(history, TINY), key=lambda row: row[:2])
+    follower = Follower(TINY)
+    for revision in history:
+        follower.add(revision)
+    left = [(d.revision.id, d.number) for d in follower.finish()]
+    assert left == sorted(left)
+    assert follower.is_open({id_ for id_, _ in left}) is bool(left) and not follower.is_open({1})
+
+
+@pytest.mark.parametrize(("between", "known"), [(98, True), (99, True), (100, False)])
+def test_a_page_is_recognised_within_a_hundred_revisions(between, known):
+    pages = _Pages()
+    assert pages.add(7, 0) is None
+    assert [pages.add(100 + n, 1 + n) for n in range(between)] == [None] * between
+    assert pages.add(7, between + 1) == (0 if known else None)
+    assert pages.add(7, between + 2) == between + 1
 
 
 def test_the_generated_histories_reach_every_fate_of_the_rule(wiki):

@@ -1,0 +1,235 @@
+"""Ratings as numbers, pairs of notes, and facts on labels: exact values on small inputs, and plain second readings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from hashlib import blake2b
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from collectors.notes import NotesSettings
+from collectors.notes.bridging import (
+    BRIDGED_NOTES,
+    VOTER_FACTS,
+    _busiest,
+    _end,
+    _name,
+    _of_writers,
+    _or_none,
+    voter_facts,
+)
+from collectors.notes.collect import NoteRow, post_fault, second_of, time_text
+from collectors.notes.labels import AUTHOR, COLLABORATIVE
+from collectors.notes.noted_posts import _pair
+from collectors.notes.posts.base import FoundPost
+from collectors.notes.ratings import FIRST_MS, _coded, _one_a_pair, _renumbered, hashed
+from collectors.notes.tables import gathered
+from collectors.notes.writers import NoteWriter, _place
+from hellofresh.core.quarters import FIRST_SNOWFLAKE, first_snowflake
+from hellofresh.results.note_writers import WriterKind
+from hellofresh.stats.bridging import MOST_ACCOUNTS
+
+KEY, LATER = b"key", FIRST_MS + 1999
+HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
+COLUMNS = ("noteId", "createdAtMillis", "raterParticipantId", "helpfulnessLevel", "helpful", "notHelpful")
+
+
+def digest(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8, key=KEY).digest(), "big")
+
+
+def test_ratings_become_numbers_and_odd_ones_are_counted() -> None:
+    rows = [
+        (1, LATER, "a", "HELPFUL", "", "", "POPULATION_SAMPLED"), (2, LATER, "b", "SOMEWHAT_HELPFUL", "1", "", ""),
+        (3, FIRST_MS, "a", "NOT_HELPFUL", "1", "", "x"), (4, LATER, "d", "", "1", "1", ""),
+        (5, LATER, "e", "", "0", "1", ""), (6, LATER, "f", "", "0", "0", ""),
+        (7, LATER, "g", "ODD_NAME", "1", "", ""), (8, LATER, "h", "odd name!", "", "", ""),
+        (9, FIRST_MS - 1, "i", "HELPFUL", "", "", ""), (10, LATER, "", "HELPFUL", "", "", ""),
+    ]  # fmt: skip
+    dropped: Counter[str] = Counter()
+    values: set[str] = set()
+    frame = pl.DataFrame(rows, schema=[*COLUMNS, "ratingSourceBucketed"], orient="row")
+    second = FIRST_MS // 1000
+    assert _coded(frame, KEY, dropped, values).rows() == [
+        (1, digest("a"), second + 1, 2, True), (2, digest("b"), second + 1, 1, False),
+        (3, digest("a"), second, 0, False), (4, digest("d"), second + 1, 2, False),
+        (5, digest("e"), second + 1, 0, False),
+    ]  # fmt: skip
+    assert dropped == {
+        "ratings with an unknown value": 3, "ratings from before 2021": 1, "ratings without a rater": 1
+    }  # fmt: skip
+    assert values == {"ODD_NAME"}
+    assert hashed(pl.Series("x", [], dtype=pl.String), KEY).dtype == pl.UInt64
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_of_several_ratings_of_a_pair_the_latest_counts(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    pair, second, level = (random.integers(0, most, 9) for most in (4, 3, 3))
+    sampled = random.integers(0, 2, 9).astype(bool)
+    kept = _one_a_pair(pair, second.astype(np.int32), level.astype(np.int8), sampled)
+    best: dict[int, tuple[int, int, bool]] = {}
+    for key, *rating in zip(pair.tolist(), second.tolist(), level.tolist(), sampled.tolist(), strict=True):
+        best[key] = max(best.get(key, tuple(rating)), tuple(rating))
+    assert pair[kept].tolist() == sorted(best)
+    assert [*zip(second[kept].tolist(), level[kept].tolist(), sampled[kept].tolist(), strict=True)] == [
+        best[key] for key in sorted(best)
+    ]
+
+
+def test_raters_are_numbered_by_their_ratings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    note, rater = random.integers(0, 9, 60), random.integers(0, 7, 60)
+    second, level = random.integers(0, 10**6, 60).astype(np.int32), random.integers(0, 3, 60).astype(np.int8)
+    found = []
+    for names, rows in ((np.arange(7), 10**6), (random.permutation(7), 10**6), (random.permutation(7), 7)):
+        monkeypatch.setattr("collectors.notes.ratings._ROWS_AT_ONCE", rows)
+        pair = note * 7 + names[rater]
+        order = _renumbered(pair, second, level, 7)
+        assert sorted(order.tolist()) == [*range(7)] and (pair // 7 == note).all()
+        assert (order[pair % 7] == names[rater]).all()
+        found.append(pair.tolist())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(("heights", "rows", "joined"), [((1, 1, 3, 1), 2, [2, 3, 1]), ((2, 1), 3, [3]), ((), 1, [])])
+def test_frames_are_gathered_until_there_are_enough_rows(
+    heights: tuple[int, ...], rows: int, joined: list[int]
+) -> None:
+    frames = [pl.DataFrame({"n": [0] * height}) for height in heights]
+    assert [frame.height for frame in gathered(frames, rows)] == joined
+
+
+def row(note_id: int, label: int | None, *, created: int = 0, text: str = "note", post: int = 7) -> NoteRow:
+    return NoteRow(note_id, created, post, text, label, None, None, None, None, None)
+
+
+SCORES = (None, 0.04, 0.05, 0.25, 0.26, 0.34, 0.35, 0.5)
+
+
+def test_a_pair_is_the_best_helpful_note_and_the_best_of_its_partners() -> None:
+    kinds = [*product((0, 1, None), SCORES[::2]), *product((0, 1), SCORES[1::2])]
+    for first, second in product(kinds, repeat=2):
+        notes = [row(1, first[0], created=5), row(2, second[0], created=5), row(3, 1, created=9), row(4, 0, created=9)]
+        scores = {1: first[1], 2: second[1], 3: 0.35, 4: 0.05}
+        known = {number: score for number, score in scores.items() if score is not None}
+        ranked = sorted(
+            (note for note in notes if note.note_id in known), key=lambda note: (-known[note.note_id], note[1])
+        )
+        high = [note for note in ranked if note.label == 1 and known[note.note_id] >= 0.35]
+        partners = [note for note in ranked if 0.05 <= known[note.note_id] <= 0.25]
+        assert _pair(notes, known) == (high[0], partners[0]), (first, second)
+        helpful, others = ([note for note in notes if note.label == label] for label in (1, 0))
+        assert _pair(notes, None) == (helpful[0], others[0])
+    assert _pair([row(1, 1), row(2, 1)], None) is _pair([row(1, 0)], None) is _pair([row(1, 1)], {1: 0.5}) is None
+
+
+def bridged(**values: Any) -> Any:
+    fields = dict.fromkeys(BRIDGED_NOTES.schema) | {"status": HELPFUL, "left": 0, "right": 0, "counted": 9}
+    return SimpleNamespace(**(fields | values))
+
+
+@pytest.mark.parametrize(
+    ("note", "label", "facts"),
+    [
+        (None, 1, {}),
+        (bridged(flip_own=5, flip_other=3, left=1, right=2, intercept=0.12345, low=0.1, high=0.99999), 1,
+         {"flip_cost": 3, "smaller_camp": 0.3333, "intercept": 0.1235, "intercept_low": 0.1, "intercept_high": 1.0}),
+        (bridged(left=6, right=2), 1, {"flip_cost": MOST_ACCOUNTS + 1, "smaller_camp": 0.25}),
+        (bridged(flip_own=5), 0, {"flip_cost": 0, "smaller_camp": 0.0}),
+        (bridged(flip_own=5, status=NOT_HELPFUL), 0, {"flip_cost": 5, "smaller_camp": 0.0}),
+        (bridged(flip_own=5, status=None, chance=0.5, chance_error=0.00004), 0,
+         {"flip_cost": None, "smaller_camp": 0.0, "chance": 0.5, "chance_error": 0.0}),
+    ],
+)  # fmt: skip
+def test_facts_of_voters_are_rounded_and_cost_nothing_without_the_status(note: Any, label: int, facts: Any) -> None:
+    voters = {} if note is None else {"voters": 9}
+    assert voter_facts(note, label) == dict.fromkeys(VOTER_FACTS) | voters | facts
+
+
+def test_names_and_numbers_of_a_dump_are_written_or_left_out() -> None:
+    assert [_name(value, None) for value in (None, HELPFUL, "NEEDS_MORE_RATINGS", "ODD")] == [
+        None, HELPFUL, "NEEDS_MORE_RATINGS", None
+    ]  # fmt: skip
+    assert _or_none(np.array([np.nan, 0.1234567891])) == [None, 0.123456789]
+
+
+def test_the_end_of_a_dump_ignores_clocks_that_are_ahead_and_the_busiest_are_of_its_last_weeks() -> None:
+    day = 86_400
+    second = np.array([*[100 * day] * 1998, 110 * day, 500 * day], np.int32)
+    assert _end(SimpleNamespace(second=second)) == 110 * day  # type: ignore[arg-type]
+    last = 100 * day
+    moments = [last] * 5 + [last - 7 * day + 1] + [last - 7 * day] * 9 + [last - 28 * day] * 99
+    rater = [0] * 5 + [1] + [2] * 9 + [3] * 99
+    ratings = SimpleNamespace(second=np.array(moments, np.int32), rater=np.array(rater, np.int32), raters=np.arange(5))
+    assert _busiest(ratings).tolist() == [True, False, True, False, False]  # type: ignore[arg-type]
+
+
+def test_notes_are_counted_for_their_writers_by_when_they_came_and_what_they_show() -> None:
+    made = datetime(2023, 4, 3, tzinfo=UTC)
+    post, created = first_snowflake(made), int(made.timestamp() * 1000)
+    minute = 60_000
+    rows = [
+        (post, created + 30 * minute, "w1", "1", "true", created + 90 * minute),
+        (post, created + 10 * minute, "w2", "", "", None),
+        (post + (1 << 22) * 10**6, created, "w1", "0", "0", 0), (FIRST_SNOWFLAKE - 1, created, "w1", "", "", None),
+        (None, created, "w2", "", "1", None),
+    ]  # fmt: skip
+    schema = [
+        "tweetId",
+        "createdAtMillis",
+        "writer",
+        COLLABORATIVE,
+        "isMediaNote",
+        "timestampMillisOfFirstNonNMRStatus",
+    ]
+    frame = pl.DataFrame(rows, schema=schema, orient="row", strict=False).with_columns(
+        pl.lit("x").alias(AUTHOR), currentStatus=pl.lit(HELPFUL), foreign=pl.lit(None, pl.Boolean)
+    )
+    found = _of_writers(frame)
+    assert found["minutes"].round(6).to_list() == [30.0, 10.0, None, None, None]
+    assert found["hours"].round(6).to_list() == [1.0, None, None, None, None]
+    assert found["alone"].to_list() == [False, False, True, True, None]
+    assert found["first"].to_list() == [False, True, True, True, None]
+    assert found["collaborative"].to_list() == [True, False, False, False, False]
+    assert found["media"].to_list() == [True, None, False, None, True]
+
+
+def test_writers_stand_by_rank_then_people_then_by_their_notes() -> None:
+    kinds = {"P": WriterKind.PEOPLE, "C": WriterKind.COLLABORATIVE, "M": WriterKind.MACHINE}
+    given = [("M", None, 3), ("M", 2, 1), ("P", None, 9), ("M", 1, 1), ("C", None, 10), ("M", None, 4), ("M", 2, 1)]
+    rows = [SimpleNamespace(kind=kinds[kind], rank=rank, notes=notes) for kind, rank, notes in given]
+    order = sorted(range(7), key=lambda number: _place(rows[number], number))  # type: ignore[arg-type]
+    assert order == [3, 1, 6, 4, 2, 5, 0]
+    assert NoteWriter.__dataclass_fields__.keys() >= {"kind", "rank", "notes"}
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        (None, None),
+        (-1, None),
+        (0, "1970-01-01T00:00:00Z"),
+        (999, "1970-01-01T00:00:00Z"),
+        (1000, "1970-01-01T00:00:01Z"),
+    ],
+)
+def test_times_of_a_dump_are_whole_seconds(moment: int | None, text: str | None) -> None:
+    assert time_text(moment) == text
+    if moment is not None and moment >= 0:
+        assert second_of(moment) == datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment // 1000)
+
+
+def test_a_post_and_its_longest_note_fit_together_or_not() -> None:
+    post = FoundPost("7", text="Five words are in here.", language="en")
+    notes = [row(1, 1, text="short"), row(2, 0, text="a longer one")]
+    length = len(post.text) + len(notes[1].text)
+    for most, fault in ((length, None), (length - 1, "too-long")):
+        settings = NotesSettings(max_characters=most)
+        assert post_fault(post, notes, settings, illustrated=False) == fault
