@@ -25,6 +25,7 @@ from hellofresh.results.analyses import get_analyses
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.build import build_panel
+from hellofresh.results.ceiling import publish_ceiling
 from hellofresh.results.people import people_beside_run
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import beside_others, score_quarter, score_submission
@@ -141,6 +142,7 @@ def a_quarter() -> object:
         red = read_submission(Path(folder) / "red" / "system", QUARTER, {NOTES.name: ids})
         alone = [[score.metric, score.period, score.value] for score in score_submission(workspace, red, DAYS.reveals)]
         again = [digest([plain(publish_results(workspace, scored))]), build_board(workspace).skipped]
+        again += [len(publish_ceiling(workspace, QUARTER, task)) for task in (NOTES, EDITS)]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")
         said = [list(scored.notes), [one.rows for one in made], [digest([plain(one)]) for one in published]]
         return before, {part: written(workspace.root / part) for part in parts}, said, beside, people, alone, again

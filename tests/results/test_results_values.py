@@ -415,7 +415,13 @@ def scores_over_quarters() -> object:
             over_quarters.over_quarters(scores, one)
             for one in (metric, mean("errors", (0.0, 1.0), higher_is_better=False))
         ]
-    return found, over_quarters.quarter_scores(of_edits())
+    beyond = {0: {0: 0.95, 1: 0.5}, 1: {1: 0.95, 2: 0.97}, 2: {1: 0.4, 2: 0.5}}  # the first quarter is far easier
+    scores = [
+        QuarterScore(str(Quarter(2023, 1 + quarter)), systems[k].plain, value, 4e-4)
+        for k, values in beyond.items()
+        for quarter, value in values.items()
+    ]
+    return found, over_quarters.over_quarters(scores, metric), over_quarters.quarter_scores(of_edits())
 
 
 @case
