@@ -24,7 +24,7 @@ from collectors.notes.noted_posts import _pair
 from collectors.notes.posts.base import FoundPost
 from collectors.notes.ratings import FIRST_MS, _coded, _one_a_pair, _renumbered, hashed
 from collectors.notes.tables import gathered
-from collectors.notes.writers import NoteWriter, _place
+from collectors.notes.writers import NoteWriter, _counts, _helpful, _place
 from hellofresh.results.note_writers import WriterKind
 
 KEY, LATER = b"key", FIRST_MS + 1999
@@ -172,3 +172,33 @@ def test_a_post_and_its_longest_note_fit_together_or_not() -> None:
     for most, fault in ((length, None), (length - 1, "too-long")):
         settings = NotesSettings(max_characters=most)
         assert post_fault(post, notes, settings, illustrated=False) == fault
+
+
+def test_the_notes_of_a_writer_are_counted_and_shared_out() -> None:
+    names = ("number", "currentStatus", "ratings", "hours", "media", "foreign", "minutes", "tweetId", "alone", "first")
+    rows = [
+        (0, HELPFUL, 3, 1.0, True, None, 5.0, 11, True, True),
+        (0, NOT_HELPFUL, 2, 3.0, False, True, 7.0, 12, False, False),
+        (0, None, 1, None, None, False, None, 12, False, True), (2, "OTHER", 0, *[None] * 7),
+    ]  # fmt: skip
+    types = {"media": pl.Boolean, "foreign": pl.Boolean, "alone": pl.Boolean, "first": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=names, schema_overrides=types, orient="row")
+    mine, other = _counts(frame).sort("number").to_dicts()
+    assert mine == {
+        "number": 0, "notes": 3, "helpful": 1, "not_helpful": 1, "ratings": 6, "hours": 2.0, "minutes": 6.0,
+        **dict.fromkeys(("media", "foreign", "alone", "first"), 0.5),
+    }  # fmt: skip
+    none = dict.fromkeys(("hours", "media", "foreign", "minutes", "alone", "first"))
+    assert other == none | {"number": 2, "notes": 1, "helpful": 0, "not_helpful": 0, "ratings": 0}
+
+
+def test_notes_on_one_post_tell_less_of_a_share_than_notes_on_many() -> None:
+    statuses = [HELPFUL, HELPFUL, None, NOT_HELPFUL, HELPFUL, None]
+
+    def limits(posts: list[int | None]) -> tuple[float, float]:
+        frame = pl.DataFrame({"currentStatus": statuses, "tweetId": posts}, schema_overrides={"tweetId": pl.Int64})
+        return _helpful(frame)
+
+    alone, pairs = limits([None] * 6), limits([7, 7, 8, 8, 9, 9])
+    assert alone == limits([0, -1, None, 7, 8, 9]) == limits([1, 2, 3, 4, 5, 6]) != pairs
+    assert all(low < 0.5 < high and round(low, 9) == low for low, high in (alone, pairs))
