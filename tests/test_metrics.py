@@ -23,7 +23,6 @@ from hellofresh.stats.metrics import (
     matthews,
     mean,
     rank_correlation,
-    two_class_metrics,
     weighted_f1,
 )
 from hellofresh.tasks import Task, get_task
@@ -84,13 +83,6 @@ def test_silence_costs_recall_as_in_scikit_learn_and_precision_as_a_share_of_eac
         assert counts.size(counts(labels, said)).tolist() == [1.0] * labels.size
 
 
-def test_always_yes_has_f1_of_two_thirds_and_a_metric_without_samples_is_zero() -> None:
-    f1, precision, recall, right = two_class_metrics()
-    labels, yes, no = np.array([1, 0] * 10), np.ones(20, dtype=np.int8), np.zeros(20, dtype=np.int8)
-    assert [_value(one, labels, yes) for one in (f1, precision, recall, right)] == [2 / 3, 0.5, 1.0, 0.5]
-    assert [_value(one, no, no) for one in (f1, precision, recall, right)] == [0, 0, 0, 1]
-
-
 def test_a_share_gives_the_value_of_its_metric() -> None:
     for classes, labels, said in _panels(100, silence=True, seed=6):
         metrics = [metric for metric in class_metrics([str(number) for number in range(classes)]) if metric.share]
@@ -101,19 +93,6 @@ def test_a_share_gives_the_value_of_its_metric() -> None:
             hits, relevant = metric.share.parts(sums)
             share = np.array(hits / relevant if relevant else 0.0)
             assert float(metric.share.value(share)) == pytest.approx(float(metric.value(sums)), abs=1e-12), metric.name
-
-
-def test_moving_samples_keeps_their_number_and_no_count_below_zero() -> None:
-    for classes, labels, said in _panels(100, silence=True, seed=7):
-        counts = ClassCounts(classes)
-        total = counts(labels, said).sum(axis=0)
-        moved = counts.moved(total, 1.5)
-        assert moved.shape == (2 * classes * (classes - 1), 3 * classes)
-        np.testing.assert_allclose(counts.size(moved), labels.size, atol=1e-12)
-        assert (moved >= -1e-12).all()
-    graded = mean("graded", (1.0, 10.0)).statistics
-    for size, sums in ((2.0, [12.0, 48.0]), (5.0, [8.0, 75.0]), (50.0, [8.0, 80.0])):  # no sum beyond the scale's ends
-        assert graded.moved(np.array([30.0, 8.0]), size).tolist() == [[one, 8.0] for one in sums]
 
 
 def test_a_mean_weighs_its_values_and_counts_no_output_as_the_worst() -> None:

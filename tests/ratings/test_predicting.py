@@ -6,7 +6,6 @@ All people here are invented, and stand in no workspace but the tests' own.
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -15,23 +14,21 @@ import numpy as np
 import pytest
 
 from hellofresh.cli.rate_people import _about_checks
-from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.files import read_jsonl
-from hellofresh.core.quarters import Quarter, utc_text
+from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.people import close_study, open_study, page_folder
 from hellofresh.judging.predicting import (
     ANSWERS,
     PersonAnswer,
     asked_file,
-    assign_predictions,
     deal_to_people,
     first_for_people,
 )
 from hellofresh.judging.rating import rater_page, take_lines
 from hellofresh.judging.study import StudyFiles, read_samples
-from hellofresh.releases.life.load import load_labels, load_release
+from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
@@ -44,50 +41,12 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.metrics import class_f1, macro_f1
 from hellofresh.stats.multiway import clustered_metric
-from hellofresh.tasks import get_task
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 from tests.conftest import Cli, Maker
+from tests.ratings.predicted_study import DAYS, NOTES, OPEN, QUARTER, answer, asked, line
 from verifier.checks import beside_checks, verify_release
 from verifier.publication import publication_checks
-
-QUARTER, NOTES = Quarter(2023, 2), get_task("x-notes")
-DAYS = CalendarRule().of(QUARTER)
-OPEN = "2023-09-01T00:00:00Z"
-
-
-def asked(folder: Path, people: int = 6, count: int = 60) -> StudyFiles:
-    """An open quarter of 72 notes, and people who are asked about some."""
-    make = Maker(folder)
-    make.release(make.notes(12, 12))
-    files = StudyFiles(make.workspace(), QUARTER, NOTES.name)
-    names = [f"Name {k}" for k in range(people)]
-    assign_predictions(files, load_release(files.workspace, QUARTER, NOTES), names, count=count)
-    return files
-
-
-def answer(files: StudyFiles, right: float = 0.7, known: float = 0.1, careless: tuple[str, ...] = ()) -> None:
-    """Everybody answers everything; `careless` people fail the attention checks."""
-    study, source = open_study(page_folder(files)), random.Random(1)
-    labels = load_labels(files.workspace, QUARTER, NOTES)
-    for plan in study.assignments.raters:
-        lines = []
-        for number, (turn, response) in enumerate(plan.responses):
-            facts = study.samples[turn.sample].facts
-            if facts:
-                said = (int(facts["class"]), 0, int(facts["certainty"]) - (plan.rater in careless))
-            else:
-                label = labels[turn.sample].label
-                said = (label if source.random() < right else 1 - label, int(source.random() < known), 60)
-            values = dict(zip(("class", "known", "certainty"), said, strict=True))
-            lines.append(line(response, number, values))
-        assert take_lines(study, plan, lines, where="x") == len(lines)
-
-
-def line(response: str, number: int, values: dict[str, int]) -> dict[str, object]:
-    at = f"2023-09-01T10:{number // 60:02d}:{number % 60:02d}.000Z"
-    said = {"answers": {"values": values, "links": {}, "comment": ""}, "seconds": 1, "at": at}
-    return {"id": f"{number:032x}", "step": "submitted", "response": response, **said}
 
 
 @pytest.fixture(scope="module")

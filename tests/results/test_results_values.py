@@ -268,7 +268,6 @@ def panels() -> object:
     for of in (of_notes(), of_edits(), of_claims()):
         some = np.arange(len(of.labels)) % 3 > 0
         found += [
-            of.sha256,
             of.period_names,
             [metric.name for metric in of.metrics],
             [len(group) for group in of.models],

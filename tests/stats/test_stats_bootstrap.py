@@ -44,19 +44,6 @@ def test_a_system_has_the_same_limits_alone_and_beside_others() -> None:
         assert np.array_equal(bootstrap_limits(found[number : number + 1], METRICS)[:, 0], together[:, number])
 
 
-@pytest.mark.parametrize(
-    ("metric", "table", "expected"),
-    [
-        (ACCURACY, tables(3, clusters=1, size=9), ACCURACY.limits),
-        (mean("rating", (0.0, 10.0)), np.array([[[12.0, 2.0, 72.0]]]), (0.0, 10.0)),
-        (mean("rating", (0.0, 10.0)), np.tile([6.0, 1.0, 36.0], (1, 20, 1)), (6.0, 6.0)),
-    ],
-    ids=["one cluster", "one cluster of ratings", "all alike"],
-)
-def test_where_nothing_can_be_drawn(metric, table, expected) -> None:
-    assert tuple(bootstrap_limits(table[:1], [metric])[0, 0]) == expected
-
-
 def as_verifier(table: np.ndarray) -> np.ndarray:
     """The verifier has the columns of all classes by what they count."""
     return table.reshape(len(table), -1, 3).transpose(0, 2, 1).reshape(len(table), -1)

@@ -13,7 +13,6 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from hellofresh.stats.calibration import calibrate, compare_calibrations
-from hellofresh.stats.intervals import Method, t_quantile, wilson_limits
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 1), st.sampled_from([0, 0.05, 0.1, 0.3, 0.5, 0.55, 0.9, 1]), st.integers(0, 4)),
@@ -86,29 +85,6 @@ def test_the_order_of_samples_and_the_names_of_groups_do_not_matter(rows, random
         assert getattr(found[0], name) == pytest.approx(getattr(found[1], name), nan_ok=True)
     assert found[0].brier_interval.low == pytest.approx(found[1].brier_interval.low)
     assert found[0].auc_interval.high == pytest.approx(found[1].auc_interval.high)
-
-
-def test_true_probabilities_are_found_calibrated_and_false_ones_not() -> None:
-    honest, boasting = (calibrate(*stated(3000, 4, power=power), resamples=500) for power in (1.0, 3.0))
-    assert honest.ece.debiased < honest.ece.value < 0.03
-    assert honest.ece.p_value > 0.05 > 0.001 > boasting.ece.p_value
-    assert boasting.ece.debiased > 0.15
-    assert honest.brier_interval.low < 1 / 6 < honest.brier_interval.high  # the mean of p (1 - p) over [0, 1]
-    assert sum(step.interval.low <= step.confidence <= step.interval.high for step in honest.curve) >= 8
-    assert honest.auc == pytest.approx(boasting.auc)
-    assert honest.auc_interval.low < 5 / 6 < honest.auc_interval.high
-
-
-def test_what_all_resamples_agree_on_still_has_a_width() -> None:
-    labels = np.array([0, 1] * 20, dtype=np.int8)
-    found = calibrate(labels, labels * 0.8 + 0.1, np.arange(40) // 2, resamples=100)
-    assert (found.auc, found.auc_interval.high) == (1, 1)
-    wilson, _ = wilson_limits(np.array(1.0), np.array(20.0), np.array(t_quantile(0.975, 19.0)))
-    assert found.auc_interval.low == pytest.approx(float(wilson))
-    assert found.auc_interval.method is Method.CLUSTER_WILSON
-    alone = calibrate(labels, labels * 0.8 + 0.1, np.zeros(40, dtype=np.int64), resamples=100)
-    assert (alone.brier_interval.low, alone.brier_interval.high) == (0, 1)
-    assert alone.brier_interval.method is Method.NONE
 
 
 def by_hand(labels, confidences, bins: int, *, equal_mass: bool) -> Fraction:

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import Method, metric_interval, t_quantile, t_two_sided, wilson_limits
-from hellofresh.stats.metrics import accuracy, forecast_metrics, macro_f1, mean, rank_correlation
+from hellofresh.stats.metrics import forecast_metrics, macro_f1, mean
 from tests.stats.counting import ALL_METRICS, METRICS, count, metric_intervals
 from verifier.statistics import Metric as Theirs
 
@@ -121,31 +121,6 @@ def test_a_log_score_of_few_clusters_is_few_and_a_brier_index_is_not(clusters: i
     assert made.few is few
     assert Theirs.of_classes("log_score", ("no", "yes")).effective(table) == pytest.approx(made.effective_clusters)
     assert not metric_interval(table, index).few
-
-
-def test_a_mean_over_classes_is_warned_of_where_a_class_lies_in_few_clusters() -> None:
-    labels = np.repeat([0, 1, 2], [200, 80, 20])
-    for groups, few in ((np.arange(300) // 5, True), (np.arange(300) // 2, True), (np.arange(300), False)):
-        for metric in (macro_f1(3), accuracy(3)):
-            made = metric_interval(cluster_tables(metric.statistics(labels, labels), groups), metric)
-            assert made.few == (few and metric.share is None)
-            assert made.clusters == np.unique(groups).size
-
-
-def test_a_rank_correlations_interval_is_longer_towards_0() -> None:
-    metric, random, groups = rank_correlation("fact", ""), np.random.default_rng(1), np.arange(80) // 2
-    fact = random.normal(0, 1, 80)
-    said = fact + random.normal(0, 0.4, 80)
-    up, down = (
-        metric_interval(cluster_tables(metric.statistics(fact, sign * said), groups), metric) for sign in (1, -1)
-    )
-    value = stats.spearmanr(fact, said)[0]
-    assert up.method is Method.FISHER and -1 < up.low < value < up.high < 1 and value - up.low > up.high - value
-    assert (down.low, down.high) == (pytest.approx(-up.high), pytest.approx(-up.low))
-    alone = cluster_tables(metric.statistics(np.where(groups == 3, fact, np.nan), said), groups)
-    one, perfect = metric_interval(alone, metric), cluster_tables(metric.statistics(fact, fact), groups)
-    assert (one.low, one.high) == (-1, 1)
-    assert metric_interval(perfect, metric).high == 1
 
 
 @given(st.floats(-40, 40), st.floats(1, 1e5))

@@ -8,7 +8,6 @@ import statsmodels.api as sm
 from scipy import stats
 
 from hellofresh.stats.judging import (
-    OrderedPairs,
     length_bias,
     powered_mean,
     rank_correlation,
@@ -25,22 +24,6 @@ def world(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return people, words
 
 
-def test_a_perfect_judge_orders_all_pairs_and_a_reversed_one_none() -> None:
-    people, _ = world(1)
-    pairs = OrderedPairs.of(people, POSTS)
-    assert (people[pairs.better] > people[pairs.worse]).all()
-    for judge, share in ((people, 1), (-people, 0), (np.zeros(POSTS.size), 0.5)):
-        assert pairs.mean(pairs.right(judge)).value == share
-    none = OrderedPairs.of(np.zeros(POSTS.size), POSTS)
-    assert none.mean(none.right(people)) is None
-
-
-def test_pairs_of_different_posts_are_not_compared() -> None:
-    judge, people = np.array([1.0, 2.0, 10.0, 11.0]), np.array([9.0, 10.0, 1.0, 2.0])
-    pairs = OrderedPairs.of(people, np.array([0, 0, 1, 1]))
-    assert pairs.right(judge).tolist() == [1, 1]
-
-
 def test_the_rank_correlation_is_that_of_scipy_and_its_limits_hold_it() -> None:
     people, words = world(2)
     value, low, high = rank_correlation(words, people, POSTS)
@@ -55,13 +38,6 @@ def test_the_slope_on_length_is_that_of_a_regression_with_an_effect_for_each_pos
     assert length_bias(judge, people, words, POSTS).value == pytest.approx(
         sm.OLS(judge, design).fit().params[0], abs=1e-10
     )
-
-
-def test_a_powered_mean_without_a_judge_is_peoples_own() -> None:
-    people = np.random.default_rng(11).normal(5, 2, 40)
-    found = powered_mean(people, np.zeros(40), np.zeros(100))
-    assert (found.value, found.tuning) == (people.mean(), 0)
-    assert found.standard_error == pytest.approx(found.classical_error)
 
 
 def test_powered_means_hold_the_truth_and_are_narrower_with_a_good_judge() -> None:

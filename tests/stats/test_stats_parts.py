@@ -14,7 +14,6 @@ from hellofresh.stats.draws import (
     Draws,
     joint_region,
     kendall_tau_b,
-    order_held,
     spearman,
     wording_share,
 )
@@ -95,17 +94,6 @@ def test_reversing_an_order_flips_the_sign_and_many_are_computed_as_one(pairs: l
         assert coefficient(one, -two) == pytest.approx(-coefficient(one, two))
         both = coefficient(np.stack([one, two]), np.stack([two, two]))
         assert both == pytest.approx([float(coefficient(one, two)), float(coefficient(two, two))])
-
-
-def test_neighbours_hold_where_the_better_is_better_in_every_period() -> None:
-    found = order_held(np.array([[0.5, 0.6], [0.9, 0.8], [0.7, 0.81], [0.4, 0.6]]))
-    assert found.tolist() == [False, True, False]  # crossed; always better; equal once
-    assert order_held(np.array([[0.5, 0.6]])).size == 0
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=10, unique=True))
-def test_one_period_holds_every_neighbour(scores: list[float]) -> None:
-    assert order_held(np.array(scores)[:, None]).all()
 
 
 # --- The interval over repetitions is Student's, and says how a run differs from itself.

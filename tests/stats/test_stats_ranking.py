@@ -12,7 +12,7 @@ from hellofresh.stats.clusters import cluster_weights
 from hellofresh.stats.draws import first_place
 from hellofresh.stats.metrics import accuracy, class_f1
 from hellofresh.stats.multiway import holm
-from hellofresh.stats.ranking import all_differences, halves_agree, rank_systems, ranks, samples_to_overtake, tie_groups
+from hellofresh.stats.ranking import all_differences, rank_systems, ranks, samples_to_overtake, tie_groups
 from tests.stats.counting import ALL_METRICS, M, cluster_tables, draw_jointly, metric_intervals, tables_of
 
 
@@ -47,13 +47,6 @@ def test_every_resample_draws_as_many_clusters_as_there_are_in_pieces_that_add_u
     # Each count is binomial: mean 1, variance 1 - 1 / clusters.
     assert weights.mean() == pytest.approx(1)
     assert weights.var() == pytest.approx(1 - 1 / 9000, abs=0.005)
-
-
-def test_resampling_is_the_same_for_equal_seeds_and_whatever_the_other_systems_are() -> None:
-    labels, systems, groups = field(300, [0.6, 0.7, 0.8])
-    both, alone = draw_jointly(labels, systems, groups, seed=4), draw_jointly(labels, systems[1:2], groups, seed=4)
-    assert np.array_equal(both.of(M["f1"])[1], alone.of(M["f1"])[0])
-    assert not np.array_equal(both.of(M["f1"])[1], draw_jointly(labels, systems, groups, seed=5).of(M["f1"])[1])
 
 
 @settings(max_examples=25)
@@ -151,14 +144,3 @@ def test_as_many_samples_as_are_said_to_be_enough_end_a_lead_and_for_accuracy_no
         assert samples_to_overtake(second, first, metric) == 0
     perfect, silent = accuracy(2).statistics(labels, labels), accuracy(2).statistics(labels, 1 - labels)
     assert samples_to_overtake(perfect, silent, accuracy(2)) is None
-
-
-def test_halves_agree_on_who_is_ahead_everywhere_and_never_on_equals_but_for_ties() -> None:
-    labels, metric = np.arange(400).astype(np.int8) % 2, accuracy(2)
-    odd = np.arange(400) % 4 < 2
-    one, other = np.where(odd, labels, 1 - labels), np.where(odd, 1 - labels, labels)
-    tables = np.stack([cluster_tables(labels, said, np.arange(400)) for said in (one, other, labels)])
-    assert halves_agree(tables, metric) == 1.0
-    agreed = halves_agree(tables[:2], metric)  # who is ahead on one half is behind on the other
-    assert agreed is not None and 0 < agreed < 0.15
-    assert halves_agree(tables[:, :1], metric) is None

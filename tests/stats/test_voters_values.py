@@ -51,7 +51,10 @@ def rounds_of_voters() -> object:
         rounds = [{**parts_of(one), "sweeps": one.sweeps > 9} for one in (fit.first, fit.second)]
         own = [digest(side) for side in (fit.helpful_rater, fit.intercept, fit.factor, fit.scored, fit.drawn)]
         found += [rounds, own, parts_of(fit.tallies), parts_of(fit.quiet)]
-    ratings = voters(70, 120, 3_500, 8).ratings
+    ratings, notes, raters = voters(70, 120, 3_500, 8)
+    for part in (2, 3):
+        core = replace(raters, core=np.arange(120) % part == 0)
+        found.append(bridging.fit_bridging(ratings, notes, core, replace(RULES, min_num_raters_per_note=2)).scored)
     for sweeps in (1, 4, 9, 14):  # not at the minimum yet: the way there
         found.append(parts_of(bridging.fit_round(ratings, 70, 120, replace(RULES, sweeps=sweeps))))
     loose = bridging.fit_round(ratings, 70, 120, BridgingSettings(tolerance=0.02), bridging.draw_raters(120, 4))
@@ -90,6 +93,7 @@ def rules_of_voters() -> object:
     found += [bridging._liked_by_both(sides, RULES), bridging._rejected_by_both(sides, replace(RULES, crnh_mean=0.55)),
               bridging._rejected_by_both(replace(sides, right=grid), replace(RULES, crnh_side_mean=0.5))]  # fmt: skip
     for rule in (
+        {"crnh_threshold_intercept": 0.4, "min_rater_agree_ratio": 0.0, "min_mean_note_score": -9.0},
         {"min_rater_agree_ratio": 0.8},
         {"min_mean_note_score": 0.2},
         {"crnh_weight": 0.2},
@@ -149,6 +153,16 @@ def voters_refused() -> object:
     return refused(*calls, partial(bridging.fit_round, ratings, 70, 119), partial(bridging.fit_round, ratings, 69, 120))
 
 
+def friends_of_a_ring(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Posts and raters: 10 raters of one ring on 12 posts, 10 busy ones who like half of these, and 280 others."""
+    random, pairs = np.random.default_rng(seed), {(post, rater) for post in range(12) for rater in range(10)}
+    for rater in range(300):
+        pairs |= {(post, rater) for post in random.choice(400, 40 if 10 <= rater < 20 else 15, replace=False).tolist()}
+        pairs |= {(post, rater) for post in random.choice(12, 7, replace=False).tolist() if 10 <= rater < 20}
+    post, rater = np.array(sorted(pairs)).T
+    return post, rater
+
+
 @case
 def found_rings() -> object:
     found: list[object] = []
@@ -162,6 +176,12 @@ def found_rings() -> object:
                 for level in (1.0, 0.001):
                     made = rings.find_rings(post, rater, period=period, camp=camp, level=level)
                     found.append([np.flatnonzero(made.rater), made.pairs, made.looked_at])
+    post, rater = friends_of_a_ring(1)
+    for joining in (0.001, 0.3, 3.0, 30.0):  # who likes what a ring pushes, and was not found beside any of it
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rings, "_JOINING", joining)
+            made = rings.find_rings(post, rater, period=np.arange(400) % 3, camp=np.arange(300) % 2)
+            found.append(np.flatnonzero(made.rater))
     alone = np.zeros(12, dtype=np.int64)
     found.append(rings.find_rings(np.arange(12), alone, period=alone, camp=alone[:3]))
     fit = bridging.fit_bridging(*voters(70, 120, 3_500, 8), RULES)
