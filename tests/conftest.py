@@ -23,6 +23,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # as many processes as cores: more threads would wait for one another
+
 from collectors import sample
 from hellofresh.cli import main
 from hellofresh.core.calendar import Calendar, CalendarRule

@@ -18,7 +18,13 @@ from hellofresh.releases.candidates import Drop, Funnel, read_candidates, write_
 from hellofresh.releases.collection import CollectionAccount, read_account_file
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_release
-from hellofresh.releases.life.manifest import LabelCounts, amend_manifest, read_manifest, write_manifest
+from hellofresh.releases.life.manifest import (
+    LabelCounts,
+    amend_manifest,
+    calendar_of,
+    read_manifest,
+    write_manifest,
+)
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
@@ -171,6 +177,23 @@ READERS: dict[str, Any] = {
         work.release(quarter, task.name), read_manifest(work.release(quarter, task.name)), []
     ),
 }
+
+
+def test_a_manifest_that_is_missing_not_json_or_of_another_format_is_named(folder: Path) -> None:
+    path = folder / "manifest.json"
+    sound = read_json(path)
+    for change, code, what in (
+        ({"format": "9" * 41}, "unknown-format", f"a manifest of format {'9' * 40}"),
+        ({"calendar": None}, "damaged-release", "the manifest has no calendar"),
+    ):
+        write_json(path, sound | change)
+        with fails_with(code) as caught:
+            calendar_of(read_manifest(folder), folder)
+        assert caught.value.what == what
+    path.write_text("{")
+    assert str(path) in refused("bad-json", read_manifest, folder)
+    path.unlink()
+    assert str(path) in refused("missing-file", read_manifest, folder)
 
 
 SAME_DAY = dict.fromkeys(("opens", "deadline", "reveals"), "2024-01-01T00:00:00Z")

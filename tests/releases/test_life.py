@@ -26,7 +26,7 @@ from hellofresh.releases.life.state import (
     state_of,
 )
 from hellofresh.releases.life.takedown import take_down
-from tests.fakes import refused
+from tests.fakes import fails_with, refused
 
 SECOND = timedelta(seconds=1)
 
@@ -147,6 +147,10 @@ def test_a_reveal_publishes_labels_that_a_stranger_can_check(make, quarter, note
     rows = list(read_jsonl(public))
     write_jsonl(public, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
     refused("bad-commitment", load_labels, workspace, quarter, notes_task)
+    write_jsonl(public, [{**rows[0], "id": "x" * 81, "label": 2}, *rows[1:]])
+    with fails_with("damaged-release") as caught:
+        load_labels(workspace, quarter, notes_task)
+    assert (caught.value.what, caught.value.expected) == (f"{'x' * 80} has the label 2", "0 to 1")
 
 
 def test_how_many_candidates_had_which_label_is_said_at_the_reveal_and_not_before(make, quarter, notes_task) -> None:

@@ -18,7 +18,7 @@ from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._card import card, card_texts, statements
-from hellofresh.releases.publish._parts import opened_parts
+from hellofresh.releases.publish._parts import _united, opened_parts
 from hellofresh.tasks import TASKS
 from tests.fakes import contents, refused
 
@@ -189,6 +189,14 @@ def test_the_card_of_real_sources_has_no_word_of_the_bundled_sample_and_all_that
     assert f"| `x-notes` | `{quarter}` | 18 | open | 2023-07-22 |" in text
     for part in ("## Data statement", "## Limits", "## Licences", "| rows found | 18 |", "| candidates | 18 |"):
         assert part in text
+
+
+def test_columns_with_and_without_texts_are_united_field_by_field() -> None:
+    text, number = pl.String(), pl.Int64()
+    one, two = pl.Struct({"a": text, "b": number}), pl.Struct({"c": text, "a": number})
+    both = pl.Struct({"a": text, "b": number, "c": text})
+    assert [_united(one, two), _united(pl.List(one), pl.List(two))] == [both, pl.List(both)]
+    assert [_united(pl.List(text), text), _united(text, one), _united(one, text)] == [pl.List(text), text, one]
 
 
 def test_the_card_says_how_large_the_data_are(released, days) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import HelloFreshError, ReleaseError
 from hellofresh.core.files import read_json, read_jsonl, sha256_text, write_jsonl
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import hydrate, load_release
@@ -147,6 +147,10 @@ def test_texts_that_were_tampered_with_are_refused(make, quarter, notes_task, si
         path = workspace.hydrated(quarter, "x-notes")
     write_jsonl(path, rows)
     assert rows[4]["id"] in refused("bad-texts", load_release, workspace, quarter, notes_task)
+    path.write_text(path.read_text().splitlines()[0] + "\n{")
+    with pytest.raises(HelloFreshError) as caught:
+        load_release(workspace, quarter, notes_task)
+    assert caught.value.where == f"{path} line 2"
 
 
 def test_a_sample_of_another_release_among_the_texts_is_refused(make, reader, quarter, notes_task) -> None:

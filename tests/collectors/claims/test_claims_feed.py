@@ -27,8 +27,9 @@ from collectors.claims.reviews import (
     read_review,
 )
 from collectors.claims.verdicts import Reading, VerdictTable
-from hellofresh.core.errors import ConfigError, HelloFreshError
+from hellofresh.core.errors import HelloFreshError
 from hellofresh.tasks._statements import UNSTATED
+from tests.fakes import fails_with
 
 ITEM: dict[str, Any] = {
     "claimReviewed": "Nine bridges were closed in one night.",
@@ -336,8 +337,9 @@ def test_numbers_count_only_on_a_known_scale(tmp_path: Path) -> None:
 def test_a_damaged_table_of_verdicts_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "verdicts.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError, check=lambda error: error.code == "bad-verdicts"):
+    with fails_with("bad-verdicts", "the table of verdicts is damaged") as caught:
         VerdictTable.load(path)
+    assert caught.value.where == str(path)
 
 
 FAULTS = [

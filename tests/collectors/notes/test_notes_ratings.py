@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from itertools import product
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,25 +14,18 @@ import pytest
 
 from collectors.notes import NotesSettings
 from collectors.notes.bridging import (
-    BRIDGED_NOTES,
-    VOTER_FACTS,
     _busiest,
     _end,
     _name,
-    _of_writers,
     _or_none,
-    voter_facts,
 )
 from collectors.notes.collect import NoteRow, post_fault, second_of, time_text
-from collectors.notes.labels import AUTHOR, COLLABORATIVE
 from collectors.notes.noted_posts import _pair
 from collectors.notes.posts.base import FoundPost
 from collectors.notes.ratings import FIRST_MS, _coded, _one_a_pair, _renumbered, hashed
 from collectors.notes.tables import gathered
-from collectors.notes.writers import NoteWriter, _place
-from hellofresh.core.quarters import FIRST_SNOWFLAKE, first_snowflake
+from collectors.notes.writers import NoteWriter, _counts, _helpful, _place
 from hellofresh.results.note_writers import WriterKind
-from hellofresh.stats.bridging import MOST_ACCOUNTS
 
 KEY, LATER = b"key", FIRST_MS + 1999
 HELPFUL, NOT_HELPFUL = "CURRENTLY_RATED_HELPFUL", "CURRENTLY_RATED_NOT_HELPFUL"
@@ -130,29 +122,6 @@ def test_a_pair_is_the_best_helpful_note_and_the_best_of_its_partners() -> None:
     assert _pair([row(1, 1), row(2, 1)], None) is _pair([row(1, 0)], None) is _pair([row(1, 1)], {1: 0.5}) is None
 
 
-def bridged(**values: Any) -> Any:
-    fields = dict.fromkeys(BRIDGED_NOTES.schema) | {"status": HELPFUL, "left": 0, "right": 0, "counted": 9}
-    return SimpleNamespace(**(fields | values))
-
-
-@pytest.mark.parametrize(
-    ("note", "label", "facts"),
-    [
-        (None, 1, {}),
-        (bridged(flip_own=5, flip_other=3, left=1, right=2, intercept=0.12345, low=0.1, high=0.99999), 1,
-         {"flip_cost": 3, "smaller_camp": 0.3333, "intercept": 0.1235, "intercept_low": 0.1, "intercept_high": 1.0}),
-        (bridged(left=6, right=2), 1, {"flip_cost": MOST_ACCOUNTS + 1, "smaller_camp": 0.25}),
-        (bridged(flip_own=5), 0, {"flip_cost": 0, "smaller_camp": 0.0}),
-        (bridged(flip_own=5, status=NOT_HELPFUL), 0, {"flip_cost": 5, "smaller_camp": 0.0}),
-        (bridged(flip_own=5, status=None, chance=0.5, chance_error=0.00004), 0,
-         {"flip_cost": None, "smaller_camp": 0.0, "chance": 0.5, "chance_error": 0.0}),
-    ],
-)  # fmt: skip
-def test_facts_of_voters_are_rounded_and_cost_nothing_without_the_status(note: Any, label: int, facts: Any) -> None:
-    voters = {} if note is None else {"voters": 9}
-    assert voter_facts(note, label) == dict.fromkeys(VOTER_FACTS) | voters | facts
-
-
 def test_names_and_numbers_of_a_dump_are_written_or_left_out() -> None:
     assert [_name(value, None) for value in (None, HELPFUL, "NEEDS_MORE_RATINGS", "ODD")] == [
         None, HELPFUL, "NEEDS_MORE_RATINGS", None
@@ -169,36 +138,6 @@ def test_the_end_of_a_dump_ignores_clocks_that_are_ahead_and_the_busiest_are_of_
     rater = [0] * 5 + [1] + [2] * 9 + [3] * 99
     ratings = SimpleNamespace(second=np.array(moments, np.int32), rater=np.array(rater, np.int32), raters=np.arange(5))
     assert _busiest(ratings).tolist() == [True, False, True, False, False]  # type: ignore[arg-type]
-
-
-def test_notes_are_counted_for_their_writers_by_when_they_came_and_what_they_show() -> None:
-    made = datetime(2023, 4, 3, tzinfo=UTC)
-    post, created = first_snowflake(made), int(made.timestamp() * 1000)
-    minute = 60_000
-    rows = [
-        (post, created + 30 * minute, "w1", "1", "true", created + 90 * minute),
-        (post, created + 10 * minute, "w2", "", "", None),
-        (post + (1 << 22) * 10**6, created, "w1", "0", "0", 0), (FIRST_SNOWFLAKE - 1, created, "w1", "", "", None),
-        (None, created, "w2", "", "1", None),
-    ]  # fmt: skip
-    schema = [
-        "tweetId",
-        "createdAtMillis",
-        "writer",
-        COLLABORATIVE,
-        "isMediaNote",
-        "timestampMillisOfFirstNonNMRStatus",
-    ]
-    frame = pl.DataFrame(rows, schema=schema, orient="row", strict=False).with_columns(
-        pl.lit("x").alias(AUTHOR), currentStatus=pl.lit(HELPFUL), foreign=pl.lit(None, pl.Boolean)
-    )
-    found = _of_writers(frame)
-    assert found["minutes"].round(6).to_list() == [30.0, 10.0, None, None, None]
-    assert found["hours"].round(6).to_list() == [1.0, None, None, None, None]
-    assert found["alone"].to_list() == [False, False, True, True, None]
-    assert found["first"].to_list() == [False, True, True, True, None]
-    assert found["collaborative"].to_list() == [True, False, False, False, False]
-    assert found["media"].to_list() == [True, None, False, None, True]
 
 
 def test_writers_stand_by_rank_then_people_then_by_their_notes() -> None:
@@ -233,3 +172,33 @@ def test_a_post_and_its_longest_note_fit_together_or_not() -> None:
     for most, fault in ((length, None), (length - 1, "too-long")):
         settings = NotesSettings(max_characters=most)
         assert post_fault(post, notes, settings, illustrated=False) == fault
+
+
+def test_the_notes_of_a_writer_are_counted_and_shared_out() -> None:
+    names = ("number", "currentStatus", "ratings", "hours", "media", "foreign", "minutes", "tweetId", "alone", "first")
+    rows = [
+        (0, HELPFUL, 3, 1.0, True, None, 5.0, 11, True, True),
+        (0, NOT_HELPFUL, 2, 3.0, False, True, 7.0, 12, False, False),
+        (0, None, 1, None, None, False, None, 12, False, True), (2, "OTHER", 0, *[None] * 7),
+    ]  # fmt: skip
+    types = {"media": pl.Boolean, "foreign": pl.Boolean, "alone": pl.Boolean, "first": pl.Boolean}
+    frame = pl.DataFrame(rows, schema=names, schema_overrides=types, orient="row")
+    mine, other = _counts(frame).sort("number").to_dicts()
+    assert mine == {
+        "number": 0, "notes": 3, "helpful": 1, "not_helpful": 1, "ratings": 6, "hours": 2.0, "minutes": 6.0,
+        **dict.fromkeys(("media", "foreign", "alone", "first"), 0.5),
+    }  # fmt: skip
+    none = dict.fromkeys(("hours", "media", "foreign", "minutes", "alone", "first"))
+    assert other == none | {"number": 2, "notes": 1, "helpful": 0, "not_helpful": 0, "ratings": 0}
+
+
+def test_notes_on_one_post_tell_less_of_a_share_than_notes_on_many() -> None:
+    statuses = [HELPFUL, HELPFUL, None, NOT_HELPFUL, HELPFUL, None]
+
+    def limits(posts: list[int | None]) -> tuple[float, float]:
+        frame = pl.DataFrame({"currentStatus": statuses, "tweetId": posts}, schema_overrides={"tweetId": pl.Int64})
+        return _helpful(frame)
+
+    alone, pairs = limits([None] * 6), limits([7, 7, 8, 8, 9, 9])
+    assert alone == limits([0, -1, None, 7, 8, 9]) == limits([1, 2, 3, 4, 5, 6]) != pairs
+    assert all(low < 0.5 < high and round(low, 9) == low for low, high in (alone, pairs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations, pairwise, product, takewhile
+from itertools import chain, combinations, pairwise, product, takewhile
 
 import pytest
 from hypothesis import given, settings
@@ -146,7 +146,8 @@ def test_an_edit_stands_while_its_result_does_and_is_undone_where_the_paragraph_
 
 
 def test_the_shortcuts_agree_with_the_plain_comparison() -> None:
-    for before, after in product(map("".join, upto(3, ["a", "bb", " ", "é"])), repeat=2):
+    texts = [[*map("".join, upto(3, ["a", "bb", " ", "é"]))], [*map("".join, upto(4, "a.-"))]]
+    for before, after in chain.from_iterable(product(some, repeat=2) for some in texts):
         old, new = (re.findall(r"\w+|\W", text) for text in (before, after))
         start, stop = inner(old, new)
         old, new = old[start : len(old) - stop], new[start : len(new) - stop]

@@ -149,14 +149,6 @@ def test_an_answer_is_taken_waited_for_or_refused(status, body, headers, outcome
         assert (str(again.value), again.value.wait_s) == outcome
 
 
-def test_an_article_about_maxlag_is_an_answer(server):
-    body = json.dumps({"query": {"text": '{"error":{"code":"maxlag"}}'}}).encode()
-    server.script.append(Reply(body))
-    with asking(FakeClock()) as session:
-        assert get(session, server).content == body
-    assert len(server.paths) == 1
-
-
 def test_faults_of_the_server_are_repeated_with_longer_and_longer_waits(server):
     clock = FakeClock()
     server.script += [Reply(b"", status) for status in (500, 502, 504, 503)]
