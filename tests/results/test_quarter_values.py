@@ -136,7 +136,7 @@ def a_quarter() -> object:
         published = publish_results(workspace, scored)
         panel = build_panel(workspace, QUARTER, NOTES, submissions)
         made = make_analyses(workspace, panel, get_analyses("all")[:3], png=False)
-        build_board(workspace)
+        built = build_board(workspace)
         beside = [[score.value for score in beside_others(workspace, QUARTER, NOTES, run)] for run in runs[:3]]
         people = [people_beside_run(workspace, QUARTER, NOTES, run) for run in runs[:2]]
         red = read_submission(Path(folder) / "red" / "system", QUARTER, {NOTES.name: ids})
@@ -145,7 +145,16 @@ def a_quarter() -> object:
         again += [len(publish_ceiling(workspace, QUARTER, task)) for task in (NOTES, EDITS)]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")
         said = [list(scored.notes), [one.rows for one in made], [digest([plain(one)]) for one in published]]
-        return before, {part: written(workspace.root / part) for part in parts}, said, beside, people, alone, again
+        return (
+            before,
+            {part: written(workspace.root / part) for part in parts},
+            said,
+            beside,
+            people,
+            alone,
+            again,
+            [built.rows, built.quarters, built.skipped],
+        )
 
 
 @case
