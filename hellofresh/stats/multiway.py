@@ -160,7 +160,7 @@ def clustered_metric(
     if min(one, two) <= _ROUNDING or min(few, fewer) <= 1:
         return value, *metric.limits
     df = variance**2 / (one**2 / (few - 1) + two**2 / (fewer - 1))
-    half = t_quantile((1 + LEVEL) / 2, max(min(df, few + fewer - 2), 1.0)) * float(np.sqrt(variance))
+    half = t_quantile((1 + LEVEL) / 2, max(df, 1.0)) * float(np.sqrt(variance))
     low, high = (1 / (1 + np.exp(-(float(logit(total)) + side * half))) for side in (-1, 1))
     return (
         value,

@@ -158,12 +158,12 @@ class _Chance:
         camp, post = share.coords
         liked = np.bincount(rated[ring].indices, minlength=self.period.size)
         expected = np.bincount(post, share.data * theirs[camp, self.period[post]], minlength=self.period.size)
-        pushed = (liked >= LEAST_PARTNERS) & (gammainc(np.maximum(liked, 1), expected) < _JOINING / liked.size)
+        pushed = (liked >= LEAST_PARTNERS) & (gammainc(liked, expected) < _JOINING / liked.size)
         on = np.bincount(camp * shape[1] + self.period[post], share.data * pushed[post], minlength=shape[0] * shape[1])
         both, of_rater = rated @ pushed.astype(np.float64), self.count.tocoo()
         rater, period = of_rater.coords
         chance = np.bincount(rater, of_rater.data * on.reshape(shape)[self.camp[rater], period], minlength=ring.size)
-        return np.asarray((both >= LEAST_SHARED) & (gammainc(np.maximum(both, 1), chance) < _JOINING / ring.size))
+        return np.asarray((both >= LEAST_SHARED) & (gammainc(both, chance) < _JOINING / ring.size))
 
 
 def _parts(rated: csr_array) -> NDArray[np.int64]:

@@ -25,9 +25,10 @@ from hellofresh.results.analyses import get_analyses
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.build import build_panel
+from hellofresh.results.ceiling import publish_ceiling
 from hellofresh.results.people import people_beside_run
 from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import beside_others, score_quarter
+from hellofresh.results.scores import beside_others, score_quarter, score_submission
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.inbox import add_submission
@@ -37,7 +38,7 @@ from tests.conftest import Maker
 from tests.fakes import FakeModel, catalogued, fake_spec
 from tests.ratings.predicted_study import DAYS, NOTES, OPEN, QUARTER, answer, asked
 from tests.ratings.rated_study import write_study
-from tests.submissions.checks import write_submission
+from tests.submissions.checks import read_submission, write_submission
 from tests.values import Cases, digest, plain
 
 case = Cases(Path(__file__).with_suffix(".json"))
@@ -127,7 +128,8 @@ def a_quarter() -> object:
         workspace, submissions, runs = opened(Path(folder), patch)
         before = written(workspace.root / "board") | written(workspace.root / "private" / "scores")
         patch.setenv("HELLOFRESH_NOW", utc_text(DAYS.reveals))
-        take_down(workspace, QUARTER, NOTES, {ids_of(workspace)[0]: "asked for"}, DAYS.reveals)
+        ids = ids_of(workspace)
+        take_down(workspace, QUARTER, NOTES, {ids[0]: "asked for"}, DAYS.reveals)
         for task in (NOTES, EDITS):
             reveal(workspace, QUARTER, task, DAYS.reveals)
         scored = score_quarter(workspace, QUARTER, submissions, DAYS.reveals)
@@ -137,9 +139,13 @@ def a_quarter() -> object:
         build_board(workspace)
         beside = [[score.value for score in beside_others(workspace, QUARTER, NOTES, run)] for run in runs[:3]]
         people = [people_beside_run(workspace, QUARTER, NOTES, run) for run in runs[:2]]
+        red = read_submission(Path(folder) / "red" / "system", QUARTER, {NOTES.name: ids})
+        alone = [[score.metric, score.period, score.value] for score in score_submission(workspace, red, DAYS.reveals)]
+        again = [digest([plain(publish_results(workspace, scored))]), build_board(workspace).skipped]
+        again += [len(publish_ceiling(workspace, QUARTER, task)) for task in (NOTES, EDITS)]
         parts = ("board", "scores", "judgements", "releases", "analyses", "private/judgements")
         said = [list(scored.notes), [one.rows for one in made], [digest([plain(one)]) for one in published]]
-        return before, {part: written(workspace.root / part) for part in parts}, said, beside, people
+        return before, {part: written(workspace.root / part) for part in parts}, said, beside, people, alone, again
 
 
 @case
