@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from collectors.notes import NotesSettings
+from collectors.notes import NotesSettings, writers
 from collectors.notes.bridging import (
     _busiest,
     _end,
@@ -126,7 +126,8 @@ def test_names_and_numbers_of_a_dump_are_written_or_left_out() -> None:
     assert [_name(value, None) for value in (None, HELPFUL, "NEEDS_MORE_RATINGS", "ODD")] == [
         None, HELPFUL, "NEEDS_MORE_RATINGS", None
     ]  # fmt: skip
-    assert _or_none(np.array([np.nan, 0.1234567891])) == [None, 0.123456789]
+    assert _or_none(np.array([np.nan, 0.12345678949])) == [None, 0.123456789]
+    assert [writers._or_none(value) for value in (np.nan, np.inf, 0.12345678949)] == [None, None, 0.123456789]
 
 
 def test_the_end_of_a_dump_ignores_clocks_that_are_ahead_and_the_busiest_are_of_its_last_weeks() -> None:
@@ -193,7 +194,7 @@ def test_the_notes_of_a_writer_are_counted_and_shared_out() -> None:
 
 
 def test_notes_on_one_post_tell_less_of_a_share_than_notes_on_many() -> None:
-    statuses = [HELPFUL, HELPFUL, None, NOT_HELPFUL, HELPFUL, None]
+    statuses = [HELPFUL, HELPFUL, None, NOT_HELPFUL, HELPFUL, HELPFUL]
 
     def limits(posts: list[int | None]) -> tuple[float, float]:
         frame = pl.DataFrame({"currentStatus": statuses, "tweetId": posts}, schema_overrides={"tweetId": pl.Int64})
@@ -201,4 +202,6 @@ def test_notes_on_one_post_tell_less_of_a_share_than_notes_on_many() -> None:
 
     alone, pairs = limits([None] * 6), limits([7, 7, 8, 8, 9, 9])
     assert alone == limits([0, -1, None, 7, 8, 9]) == limits([1, 2, 3, 4, 5, 6]) != pairs
-    assert all(low < 0.5 < high and round(low, 9) == low for low, high in (alone, pairs))
+    for low, high in (alone, pairs):
+        assert low < 2 / 3 < high and low + high > 1
+        assert (low, high) == (round(low, 9), round(high, 9))
