@@ -64,7 +64,7 @@ def plain(found: object) -> object:
             return {one.name: plain(getattr(found, one.name)) for one in fields(found)}
         case Iterable():
             return [plain(value) for value in found]
-    number = float(found)  # type: ignore[arg-type]
+    number = float(found)
     return float(f"{number:.11g}") if np.isfinite(number) else str(number)
 
 

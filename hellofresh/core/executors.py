@@ -18,7 +18,7 @@ from hellofresh.core.errors import RunError, UsageError, missing_extra
 _ATTEMPTS = 3
 _CONNECT_S = 10
 _SAFE_PATH = "PYTHONSAFEPATH"
-"""The variable by which a new Python takes no module from its current folder."""
+"""The variable that keeps a new Python from importing modules of its current folder."""
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")

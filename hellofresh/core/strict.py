@@ -1,6 +1,4 @@
-"""Base types for data from outside, the project's addresses (of the settings and of boards), and the reader of the
-settings in `hellofresh.toml`.
-"""
+"""Base types for data from outside, the reader of `hellofresh.toml`, and the addresses of the project."""
 
 from __future__ import annotations
 

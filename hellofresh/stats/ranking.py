@@ -219,7 +219,8 @@ def differences(
     p_value = t_two_sided(difference / error[upper], df)
     adjusted, quantile = p_value.copy(), np.full(p_value.shape, t_quantile((1 + LEVEL) / 2, df))
     adjusting = np.unique(family[family >= 0]).tolist()
-    draws = _draw_errors(influence) if adjusting else influence
+    if adjusting:
+        draws = _draw_errors(influence)
     for number in adjusting:
         member = np.flatnonzero(family == number)
         pairs = upper[0][member], upper[1][member]

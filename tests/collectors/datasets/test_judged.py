@@ -132,8 +132,8 @@ def test_evidence_is_the_named_sentences_or_the_whole_abstract(
     places: list[object], chosen: str, tmp_path: Path
 ) -> None:
     (tmp_path / "corpus.jsonl").write_text(json.dumps({"cord_id": "d", "title": "t", "abstract": list("012")}))
-    row = {"id": "1", "claim": "a claim", "cord_id": "d", "label": "REFUTE", "kind": "composed"}
-    row["evidence_set"] = [{"sent_index": place} for place in places]  # type: ignore[assignment]
+    row = {"id": "1", "claim": "a claim", "cord_id": "d", "label": "REFUTE", "kind": "composed",
+           "evidence_set": [{"sent_index": place} for place in places]}  # fmt: skip
     (tmp_path / "claims_dev.jsonl").write_text(json.dumps(row))
     (found,) = read_judged("check-covid", tmp_path / "claims_dev.jsonl", "refutation").examples
     assert (found.case.response, found.group) == (chosen, "document d")

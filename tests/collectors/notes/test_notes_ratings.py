@@ -133,19 +133,19 @@ def test_names_and_numbers_of_a_dump_are_written_or_left_out() -> None:
 def test_the_end_of_a_dump_ignores_clocks_that_are_ahead_and_the_busiest_are_of_its_last_weeks() -> None:
     day = 86_400
     second = np.array([*[100 * day] * 1998, 110 * day, 500 * day], np.int32)
-    assert _end(SimpleNamespace(second=second)) == 110 * day  # type: ignore[arg-type]
+    assert _end(SimpleNamespace(second=second)) == 110 * day
     last = 100 * day
     moments = [last] * 5 + [last - 7 * day + 1] + [last - 7 * day] * 9 + [last - 28 * day] * 99
     rater = [0] * 5 + [1] + [2] * 9 + [3] * 99
     ratings = SimpleNamespace(second=np.array(moments, np.int32), rater=np.array(rater, np.int32), raters=np.arange(5))
-    assert _busiest(ratings).tolist() == [True, False, True, False, False]  # type: ignore[arg-type]
+    assert _busiest(ratings).tolist() == [True, False, True, False, False]
 
 
 def test_writers_stand_by_rank_then_people_then_by_their_notes() -> None:
     kinds = {"P": WriterKind.PEOPLE, "C": WriterKind.COLLABORATIVE, "M": WriterKind.MACHINE}
     given = [("M", None, 3), ("M", 2, 1), ("P", None, 9), ("M", 1, 1), ("C", None, 10), ("M", None, 4), ("M", 2, 1)]
     rows = [SimpleNamespace(kind=kinds[kind], rank=rank, notes=notes) for kind, rank, notes in given]
-    order = sorted(range(7), key=lambda number: _place(rows[number], number))  # type: ignore[arg-type]
+    order = sorted(range(7), key=lambda number: _place(rows[number], number))
     assert order == [3, 1, 6, 4, 2, 5, 0]
     assert NoteWriter.__dataclass_fields__.keys() >= {"kind", "rank", "notes"}
 

@@ -245,7 +245,7 @@ def test_a_search_goes_on_until_a_post_is_whole_or_gone_for_good_and_keeps_the_b
 ) -> None:
     """Three services: two are asked, and of a third there are answers from before."""
     one, two = (replace(API_V2, name=name) for name in ("one", "two"))
-    search = _Search(Online((one, two), tmp_path / "none"), None, DATE, None)  # type: ignore[arg-type]
+    search = _Search(Online((one, two), tmp_path / "none"), None, DATE, None)
     search._failed = {ID} if failed else set()
     for answers in product(KNOWN, repeat=3):
         known = {name: item for name, item in zip(("one", "two", "past"), answers, strict=True) if item}
