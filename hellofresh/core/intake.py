@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from hellofresh.core.errors import DataError
 
@@ -19,6 +20,7 @@ class Intake:
         left_out: number of the others by reason, such as `no-class`.
     """
 
+    __pydantic_config__: ClassVar[dict[str, object]] = {"strict": False, "extra": "forbid"}
     unit: str
     came_in: int
     went_on: int
