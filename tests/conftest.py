@@ -117,7 +117,7 @@ def needed() -> Callable[[bool, str], None]:
 
 @pytest.fixture(scope="session")
 def thorough() -> bool:
-    """Whether tests do all that they can (`HELLOFRESH_THOROUGH=1`, as CI does), or a part that takes less long."""
+    """Whether tests do all that they can (`HELLOFRESH_THOROUGH=1`, as `.ci/run` does), or a shorter part."""
     return THOROUGH
 
 
