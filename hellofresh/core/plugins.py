@@ -10,6 +10,8 @@ from typing import Any
 
 from hellofresh.core.errors import UsageError
 
+_APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
+
 
 def entry_points_of(group: str, name: str | None = None) -> Iterator[EntryPoint]:
     """The entry points of a group, or those of one name; none with `HELLOFRESH_PLUGINS=none`.
@@ -33,6 +35,17 @@ def entry_points_of(group: str, name: str | None = None) -> Iterator[EntryPoint]
             yield point
 
 
+def registered() -> dict[str, list[str]]:
+    """What other packages add, by kind: each with its package and version, nothing of it loaded."""
+    groups = sorted(group for group in entry_points().groups if group.partition(".")[0] == "hellofresh")
+    found = {group.partition(".")[2]: sorted(map(_described, entry_points_of(group))) for group in groups}
+    return {kind: its for kind, its in found.items() if its}
+
+
+def _described(point: EntryPoint) -> str:
+    return f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist is not None else point.name
+
+
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     """The objects of installed packages in a group of entry points, by name.
 
@@ -51,7 +64,7 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
             raise UsageError(
                 f"{point.name} cannot be loaded ({type(error).__name__}: {error})",
                 where=f"{point.value}, an entry point of {group}",
-                fix="Repair or remove the package that brings it.",
+                fix=_APART if "partially initialized" in str(error) else "Repair or remove the package that brings it.",
                 code="bad-plugin",
             ) from error
     return found
