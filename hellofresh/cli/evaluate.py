@@ -107,12 +107,14 @@ def carry_out(
     names = (*(reversed(task.classes) if is_scored else ()), Status.NONE, Status.BLOCKED)
     rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Answers", ("prompt", *map(str, names)), rows)
-    kinds = ", ".join(f"{number} {name}" for name, number in evaluated.counts.items() if number or name in ("asked", "read"))
+    kinds = ", ".join(
+        f"{number} {name}" for name, number in evaluated.counts.items() if number or name in ("asked", "read")
+    )
     output.text(f"of all answers: {kinds}")
     if evaluated.elsewhere:
         output.say(
-            f"note: {evaluated.elsewhere} of {evaluated.counts['asked']} answers state one of the answers elsewhere than at "
-            "their beginning, where the benchmark reads."
+            f"note: {evaluated.elsewhere} of {evaluated.counts['asked']} answers state one of the answers elsewhere than "
+            "at their beginning, where the benchmark reads."
         )
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main" and is_scored:

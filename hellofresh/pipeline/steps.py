@@ -22,7 +22,6 @@ from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
 from hellofresh.results.reveal import publish_results
 from hellofresh.results.scores import score_quarter
-from hellofresh.runs.counts import WIDER_TOKENS
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport
@@ -75,13 +74,6 @@ def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> Evaluati
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
             f"{evaluated.folder / 'errors.jsonl'}. The same command asks again, which helps after passing faults only."
         )
-    if evaluated.widened:
-        show.say(
-            f"note: {evaluated.widened} answers were cut off before their first word and asked for again with a limit wider "
-            f"by {WIDER_TOKENS:,} tokens; --hidden-tokens {WIDER_TOKENS} saves the first attempt."
-        )
-    for remedy in evaluated.remedies:
-        show.say(f"note: {remedy}.")
     if evaluated.copies:
         *first, last = map(str, evaluated.copies)
         listed = f"repetitions {', '.join(first)} and {last} gave" if first else f"repetition {last} gave"

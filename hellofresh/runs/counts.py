@@ -68,8 +68,8 @@ def remedies(counts: Mapping[str, int], limit: int, *, thinks: bool) -> Iterator
     more = WIDER_TOKENS if limit < WIDER_TOKENS else 4 * WIDER_TOKENS
     if cut := counts[Fate.CUT]:
         yield (
-            f"{cut} of {asked} answers ended at the limit of {limit:,} tokens{hidden}; set `hidden_tokens = {more}` for "
-            f"this model ([models.NAME.abilities] in hellofresh.toml), or `--hidden-tokens {more}`"
+            f"{cut} of {asked} answers ended at the limit of {limit:,} tokens{hidden}; set `hidden_tokens = {more}` "
+            f"for this model ([models.NAME.abilities] in hellofresh.toml), or `--hidden-tokens {more}`"
         )
     if empty := counts[Fate.EMPTY]:
         yield (

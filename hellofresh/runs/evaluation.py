@@ -131,7 +131,9 @@ class Evaluation:
     ] = False
     hidden_tokens: Annotated[
         int | None,
-        Option("most tokens of hidden reasoning, added to the limit of each answer (default: the model's)", "N", parse=int),
+        Option(
+            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)", "N", parse=int
+        ),
     ] = None
     resumes: str | None = None
     web: WebAccess | None = None

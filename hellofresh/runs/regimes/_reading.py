@@ -32,7 +32,8 @@ def _refusals() -> tuple[re.Pattern[str], re.Pattern[str]]:
     def either(name: str) -> str:
         # Between ideographs there are no spaces, so that a word cannot be told from the beginning of a longer one.
         return "|".join(
-            re.escape(opening).replace(r"\ ", rf"\s+{adverb}") + ("" if opening[-1] >= _FIRST_IDEOGRAPH else r"(?![^\W_])")
+            re.escape(opening).replace(r"\ ", rf"\s+{adverb}")
+            + ("" if opening[-1] >= _FIRST_IDEOGRAPH else r"(?![^\W_])")
             for opening in sorted(listed[name], key=len, reverse=True)
         )
 
@@ -232,7 +233,8 @@ def read_certainty(text: str) -> float | None:
     None, too, for a number such as 0.95, which is on another scale, unless `%` stands behind it.
     """
     found = {
-        (float(f"{match[1]}.{match[2] or 0}"), match[3] is not None) for match in _NUMBER.finditer(_OF_100.sub("", text))
+        (float(f"{match[1]}.{match[2] or 0}"), match[3] is not None)
+        for match in _NUMBER.finditer(_OF_100.sub("", text))
     }
     shares = {number / 100 for number, _ in found}
     (share,) = shares if len(shares) == 1 else (2.0,)
