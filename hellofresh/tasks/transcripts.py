@@ -7,13 +7,10 @@ sample and repetition: `id`, `repetition` and `events`, in which every request h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from hellofresh.core.errors import RunError
-from hellofresh.core.files import read_models
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -178,16 +175,3 @@ class Transcript(BaseModel):
     id: str
     repetition: int
     events: tuple[Annotated[Event, BeforeValidator(parse_event)], ...]
-
-
-def read_transcripts(folder: Path) -> list[Transcript]:
-    """The transcripts of the run in a folder; empty if the file is missing.
-
-    Raises:
-        RunError: if a line is damaged.
-    """
-    path = folder / TRANSCRIPTS
-    if not path.is_file():
-        return []
-    fix = "Run the same evaluation again: the journal still has the answers."
-    return list(read_models(path, Transcript, error=RunError, fix=fix, code="damaged-run"))
