@@ -31,8 +31,9 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.folders import FileEntry
+from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
@@ -59,7 +60,7 @@ from hellofresh.releases.life.manifest import (
     tombstone_rows,
     write_manifest,
 )
-from hellofresh.tasks import Task
+from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
 
@@ -125,6 +126,7 @@ class Built:
         frozen: True if inputs have changed since the quarter opened; the release stays as it is.
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
         withdrawn: unopened releases that share a group with this one and must be built again.
+        why: what has changed since the last build, if there was one.
     """
 
     task: str
@@ -135,6 +137,7 @@ class Built:
     frozen: bool = False
     left_out: int = 0
     withdrawn: tuple[str, ...] = ()
+    why: str = ""
 
 
 def build_release(
@@ -170,10 +173,12 @@ def build_release(
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
     moment, calendar = moment or now(), calendar or CalendarRule().of(quarter)
     plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar, moment=moment)
-    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
-    exposed = Stage(workspace, f"{stage.name}/exposed", input_key(plan.ledger.key()))
+    made_by = {**makers(__name__), **task_makers(task)}
+    stage = Stage.of(workspace, f"release/{quarter}/{task.name}", plan.inputs(), made_by)
+    exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
     frozen = _is_frozen(plan.folder, moment)
-    if stage.is_current() and (frozen or exposed.has_key()):
+    changes = stage.changes(of_code=not frozen)
+    if changes == [] and (frozen or exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
     if frozen and not (stage.has_key() and exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
@@ -185,7 +190,9 @@ def build_release(
     exposed.record([])
     stage.record(written)
     built = _built(task, quarter, read_manifest(plan.folder), skipped=False)
-    return replace(built, withdrawn=tuple(f"{name} {edition}" for edition, name, _ in gone))
+    return replace(
+        built, why="; ".join(changes or ()), withdrawn=tuple(f"{name} {edition}" for edition, name, _ in gone)
+    )
 
 
 @dataclass(frozen=True, slots=True)
