@@ -31,14 +31,15 @@ from hellofresh.runs.record import (
     RUN_FILES,
     PredictionRow,
     RunRecord,
+    is_whole,
     read_predictions,
     read_record,
-    read_transcripts,
+    run_file,
 )
 from hellofresh.runs.regimes import MAIN
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.transcripts import Event, parse_event
+from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -106,7 +107,7 @@ def _state(folder: Path) -> str:
     if is_running(folder):
         return "running"
     record = _record(folder)
-    if record is None or not record.is_whole(folder):
+    if record is None or not is_whole(folder):
         return "damaged: evaluate again" if (folder / RECORD).is_file() else "unfinished"
     return f"{record.failed} failed" if record.failed else "finished"
 
@@ -140,9 +141,8 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     identity = {} if plan is None else dict(plan.identity)
     said = {} if plan is None else stored_form(plan.evaluation)
     record = read_record(folder)
-    if record is not None:
-        for name in RUN_FILES:
-            record.checked(folder, name)
+    for name in RUN_FILES:
+        run_file(folder, name)
     with snapshot(folder) as journal:
         answers = len(journal)
     scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []

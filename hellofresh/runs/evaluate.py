@@ -26,7 +26,7 @@ from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
 from hellofresh.runs.prepare import PreparedRun, prepare
-from hellofresh.runs.record import RECORD
+from hellofresh.runs.record import RECORD, is_whole
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally, run
 
@@ -121,7 +121,7 @@ def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
     """
     prepared = prepare(workspace, evaluation, only_known=True)
     done, wanted = prepared.done, prepared.evaluation
-    if done is None or done.failed or not done.is_whole(prepared.folder):
+    if done is None or done.failed or not is_whole(prepared.folder):
         return False
     # The prepared evaluation includes finished work, so it equals the record only if nothing new is requested.
     had = done.evaluation

@@ -33,7 +33,6 @@ from hellofresh.runs.record import (
     file_entries,
     prediction_row,
     read_record,
-    read_transcripts,
 )
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
@@ -46,6 +45,7 @@ from hellofresh.tasks.transcripts import (
     SearchedEvent,
     Transcript,
     parse_event,
+    read_transcripts,
 )
 
 _NUMBERS = re.compile(r"(?:-\d+)+$")

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import DataError, RunError
 from hellofresh.core.files import (
     as_model,
     read_json,
@@ -23,7 +23,7 @@ from hellofresh.core.files import (
     sha256_file,
     write_sealed,
 )
-from hellofresh.core.folders import FileEntry
+from hellofresh.core.folders import FileEntry, listed_file
 from hellofresh.core.strict import Strict
 from hellofresh.core.systems import ModelFacts
 from hellofresh.models import ModelSpec
@@ -31,7 +31,7 @@ from hellofresh.runs.plan import StoredEvaluation
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Output, Status, output_of
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript
+from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 RECORD, RESPONSES, PROMPTS = "run.json", "responses.jsonl", "prompts.json"
 PREDICTIONS, ERRORS = "predictions.jsonl", "errors.jsonl"
@@ -163,31 +163,6 @@ class RunRecord(Strict):
     def write(self, folder: Path) -> None:
         write_sealed(folder / RECORD, self.model_dump(mode="json"))
 
-    def checked(self, folder: Path, name: str) -> Path | None:
-        """The path of a file of the run in this folder, as the record says it is; None if the run has none.
-
-        Raises:
-            RunError: if the file is missing, changed or not of this run.
-        """
-        if self.files is None:
-            fix = "Complete the takedown: repeat its command."
-            raise RunError("the run is being cleared", where=str(folder), fix=fix, code="damaged-run")
-        path, listed = folder / name, {entry.path: entry.sha256 for entry in self.files}
-        expected, found = listed.get(name), sha256_file(path) if path.is_file() else None
-        if found != expected:
-            what = "is missing" if found is None else "has been changed" if expected else "is not of this run"
-            said = f"{'its SHA-256' if expected else 'its absence'}, as {RECORD} says"
-            raise RunError(what, where=str(path), expected=said, fix=_FIX, code="damaged-run")
-        return path if found else None
-
-    def is_whole(self, folder: Path) -> bool:
-        """Whether every file of the run in this folder is as the record says."""
-        with suppress(RunError):
-            for name in RUN_FILES:
-                self.checked(folder, name)
-            return True
-        return False
-
 
 def file_entries(folder: Path) -> list[FileEntry]:
     """The files of a run as they are now."""
@@ -201,13 +176,21 @@ def file_entries(folder: Path) -> list[FileEntry]:
 
 
 def run_file(folder: Path, name: str) -> Path | None:
-    """A file of a finished run, held to its record; None if the run has none or is not finished.
+    """A file of a finished run as its record says it is; None if the run has none or is not finished.
 
     Raises:
         RunError: if the file or the record is damaged.
     """
-    record = read_record(folder)
-    return None if record is None else record.checked(folder, name)
+    return listed_file(folder, name, record=RECORD, error=RunError, fix=_FIX, code="damaged-run")
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether every file of a finished run is as its record says."""
+    with suppress(DataError):
+        for name in RUN_FILES:
+            run_file(folder, name)
+        return True
+    return False
 
 
 def read_prompts(folder: Path) -> StoredPrompts | None:
@@ -238,17 +221,6 @@ def read_responses(folder: Path) -> Iterator[_Response]:
     path = run_file(folder, RESPONSES)
     if path is not None:
         yield from read_models(path, _Response, error=RunError, fix=_FIX, code="damaged-run")
-
-
-def read_transcripts(folder: Path) -> list[Transcript]:
-    """The transcripts of the run in a folder; empty without the file.
-
-    Raises:
-        RunError: if a line is damaged.
-    """
-    path = run_file(folder, TRANSCRIPTS)
-    found = () if path is None else read_models(path, Transcript, error=RunError, fix=_FIX, code="damaged-run")
-    return list(found)
 
 
 class PredictionRow(Strict):

@@ -30,7 +30,7 @@ from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
 from hellofresh.runs.prepare import web_access
-from hellofresh.runs.record import RunRecord, read_outputs, read_record, read_transcripts
+from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost
@@ -43,6 +43,7 @@ from hellofresh.tasks.transcripts import (
     QuotedEvent,
     ReadEvent,
     SearchedEvent,
+    read_transcripts,
 )
 
 ASKED = Frozen("asked", "1")

@@ -7,10 +7,14 @@ sample and repetition: `id`, `repetition` and `events`, in which every request h
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from hellofresh.core.errors import RunError
+from hellofresh.core.files import read_models
+from hellofresh.core.folders import listed_file
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -175,3 +179,15 @@ class Transcript(BaseModel):
     id: str
     repetition: int
     events: tuple[Annotated[Event, BeforeValidator(parse_event)], ...]
+
+
+def read_transcripts(folder: Path) -> list[Transcript]:
+    """The transcripts of the run in a folder; empty without the file.
+
+    Raises:
+        RunError: if the file is not as the run's record says, or a line is damaged.
+    """
+    fix = "Run the same evaluation again: the journal still has the answers."
+    path = listed_file(folder, TRANSCRIPTS, record="run.json", error=RunError, fix=fix, code="damaged-run")
+    found = () if path is None else read_models(path, Transcript, error=RunError, fix=fix, code="damaged-run")
+    return list(found)

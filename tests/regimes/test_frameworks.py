@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from hellofresh.runs.record import read_record, read_transcripts
-from hellofresh.tasks.transcripts import AskedEvent, SearchedEvent
+from hellofresh.runs.record import read_record
+from hellofresh.tasks.transcripts import AskedEvent, SearchedEvent, read_transcripts
 from tests.conftest import Cli
 
 FRAMEWORKS = {"pydantic_ai": "pydantic_ai", "smolagents": "smolagents", "langchain": "langchain_openai"}

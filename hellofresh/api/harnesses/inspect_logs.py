@@ -39,12 +39,12 @@ from hellofresh.results.entries import plurality
 from hellofresh.runs.journal import JournalEntry, read_request, snapshot
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.record import ModelIdentity, RunRecord, read_outputs, read_record, read_transcripts
+from hellofresh.runs.record import ModelIdentity, RunRecord, read_outputs, read_record
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Label, Sample
-from hellofresh.tasks.transcripts import AskedEvent
+from hellofresh.tasks.transcripts import AskedEvent, read_transcripts
 
 
 class _About(BaseModel):

@@ -26,7 +26,6 @@ from hellofresh.results.analyses.base import (
     table_of,
 )
 from hellofresh.results.panel import Panel, System
-from hellofresh.runs.record import read_transcripts
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean
@@ -36,6 +35,7 @@ from hellofresh.tasks.transcripts import (
     ReadEvent,
     SearchedEvent,
     Transcript,
+    read_transcripts,
 )
 
 LEANING = "leaning"

@@ -16,7 +16,7 @@ from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
 from hellofresh.results.board.splits import BoardSplit
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
-from hellofresh.runs.record import read_prompts, read_responses, read_transcripts
+from hellofresh.runs.record import read_prompts, read_responses
 from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.transcripts import (
     AskedEvent,
@@ -25,6 +25,7 @@ from hellofresh.tasks.transcripts import (
     QuotedEvent,
     ReadEvent,
     SearchedEvent,
+    read_transcripts,
 )
 
 _OF_PICTURES = ("number", "image", "source", "unsure", "problem")

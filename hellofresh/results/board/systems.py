@@ -31,13 +31,13 @@ from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.panel import NOT_ASKED, exposure
 from hellofresh.results.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
-from hellofresh.runs.record import read_record, read_transcripts
+from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import AGENT
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.calibration import Calibration
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
-from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
+from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent, read_transcripts
 
 ANSWER = (
     pl.when(pl.col("status") == str(Status.BLOCKED))
