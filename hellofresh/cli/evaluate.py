@@ -113,7 +113,7 @@ def carry_out(
     output.text(f"of all answers: {kinds}")
     if evaluated.elsewhere:
         output.say(
-            f"note: {evaluated.elsewhere} of {evaluated.counts['asked']} answers state one of the answers elsewhere than "
+            f"note: {evaluated.elsewhere} of {evaluated.counts['asked']} answers state an answer elsewhere than "
             "at their beginning, where the benchmark reads."
         )
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")

@@ -26,7 +26,16 @@ from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import usage_by_step
 from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
-from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.runs.record import (
+    RECORD,
+    RUN_FILES,
+    PredictionRow,
+    RunRecord,
+    is_whole,
+    read_predictions,
+    read_record,
+    run_file,
+)
 from hellofresh.runs.regimes import MAIN
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
@@ -98,8 +107,8 @@ def _state(folder: Path) -> str:
     if is_running(folder):
         return "running"
     record = _record(folder)
-    if record is None:
-        return "unfinished"
+    if record is None or not is_whole(folder):
+        return "damaged: evaluate again" if (folder / RECORD).is_file() else "unfinished"
     return f"{record.failed} failed" if record.failed else "finished"
 
 
@@ -131,7 +140,9 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     plan = read_plan(folder)
     identity = {} if plan is None else dict(plan.identity)
     said = {} if plan is None else stored_form(plan.evaluation)
-    record = _record(folder)
+    record = read_record(folder)
+    for name in RUN_FILES:
+        run_file(folder, name)
     with snapshot(folder) as journal:
         answers = len(journal)
     scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []
@@ -183,9 +194,7 @@ def _show_sample(folder: Path, sample: str, output: CommandOutput) -> None:
         raise UsageError(
             f"no question was asked about {sample!r} in this run", where=folder.name, code="unknown-sample"
         )
-    outputs = []
-    if (folder / "predictions.jsonl").is_file():
-        outputs = [row for row in read_predictions(folder) if row.id == sample]
+    outputs = [row for row in read_predictions(folder) if row.id == sample]
     output.result(
         {
             "run": folder.name,

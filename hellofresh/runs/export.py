@@ -12,17 +12,29 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import DataError, RunError
 from hellofresh.core.files import write_json, write_jsonl
 from hellofresh.runs.counts import ASIDE, WIDER, counted, remedies
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.prepare import PreparedRun
-from hellofresh.runs.record import PROMPTS, RESPONSES, RunRecord, Usage, prediction_row
+from hellofresh.runs.record import (
+    ERRORS,
+    PREDICTIONS,
+    PROMPTS,
+    RESPONSES,
+    JournalFacts,
+    RunRecord,
+    Usage,
+    file_entries,
+    prediction_row,
+    read_record,
+)
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
 from hellofresh.tasks import Task
@@ -91,12 +103,12 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         RunError: if no sample could be judged.
     """
     folder, prompts = prepared.folder, prepared.evaluation.prompt_ids
-    _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
+    _write_some(folder / ERRORS, [to_json(failure) for failure in result.failures])
     judged = {item.sample for item in result.judged if item.repetition == 1}
     if result.failures and not judged:
         raise RunError(
             f"no sample could be judged; {_commonest([failure.error for failure in result.failures]).rstrip('.')}",
-            where=str(folder / "errors.jsonl"),
+            where=str(folder / ERRORS),
             fix="The same command asks again, which helps against passing faults only.",
             code="nothing-judged",
         )
@@ -106,7 +118,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     prompt_set = prepared.assignment.prompt_set
     wordings = {prompt.id: prompt.instruction for prompt in prompt_set.prompts if prompt.id in prompts}
     write_json(folder / PROMPTS, {"frame": prompt_set.frame, "prompts": wordings})
-    write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
+    write_jsonl(folder / PREDICTIONS, _predictions(result, prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
     transcripts = list(transcribe(journal, ledgers, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
@@ -136,11 +148,13 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         commonest_error=_commonest([failure.error for failure in result.failures]),
     )
     usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}
-    _record(prepared, number, report, usage).write(folder)
+    _record(prepared, number, report, usage, JournalFacts.model_validate(journal.facts())).write(folder)
     return report
 
 
-def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage]) -> RunRecord:
+def _record(
+    prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage], journal: JournalFacts
+) -> RunRecord:
     spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
     others = {role: model.spec for role, model in prepared.assignment.others.items()}
     named = replace(  # paths of the user's files and addresses stay private
@@ -168,9 +182,28 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
             "kind": spec.kind,
             "knowledge_cutoff": spec.knowledge_cutoff,
             "facts": spec.facts,
+            "files": file_entries(report.folder),
+            "journal": journal,
             "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
         }
     )
+
+
+def loosen(folder: Path) -> None:
+    """Note in a run's record that its files are being cleared, until `seal`; a damaged record stays so."""
+    with suppress(DataError):
+        if (record := read_record(folder)) is not None:
+            record.model_copy(update={"files": None}).write(folder)
+
+
+def seal(folder: Path) -> None:
+    """Write what the files of a loosened run are now into its record."""
+    with suppress(DataError):
+        record = read_record(folder)
+        if record is not None and record.files is None:
+            with snapshot(folder) as journal:
+                facts = JournalFacts.model_validate(journal.facts())
+            record.model_copy(update={"files": file_entries(folder), "journal": facts}).write(folder)
 
 
 def _usage(ledger: Ledger | Ledgers) -> Usage:
@@ -280,7 +313,7 @@ def kind_of_step(step: str) -> str:
 
 
 def deciding(entries: Iterable[JournalEntry]) -> dict[tuple[str, int, str], JournalEntry]:
-    """The answer that decided each output, the last one asked: by sample, repetition and prompt ('' for all prompts)."""
+    """The answer that decided each output (the last one asked) by sample, repetition and prompt ('' for all of them)."""
     found = (entry for entry in entries if entry.role == MAIN and kind_of_step(entry.step) not in ASIDE)
     asked = sorted(found, key=lambda entry: entry.number)
     return {(entry.sample, entry.repetition, entry.prompt): entry for entry in asked}

@@ -322,6 +322,43 @@ class Journal:
         except (sqlite3.Error, ValueError) as error:
             raise self._fault("the journal cannot be read", error) from error
 
+    def facts(self) -> dict[str, object]:
+        """The number of answers and a hash of them by key, whatever their order and the time they took.
+
+        Raises:
+            RunError: if a row does not match its hash, or the file is damaged.
+        """
+        digest = hashlib.sha256()
+        try:
+            rows = self._database.execute(f"SELECT number, {_COLUMNS} FROM answers ORDER BY key")  # noqa: S608 - constants
+            for number, *content in rows:
+                row = _Row(*content)
+                if not row.is_whole:
+                    raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
+                digest.update(_joined([row.key, row.answer]).encode())
+        except sqlite3.Error as error:
+            raise self._fault("the journal cannot be read", error) from error
+        return {"answers": len(self), "sha256": digest.hexdigest()}
+
+    def hold(self, record: Path, facts: Mapping[str, object] | None) -> None:
+        """Refuse to go on without answers of the finished run, which would be requested and paid for again.
+
+        Args:
+            record: where the run's record is, or would be.
+            facts: of the journal, as the record says; None if it cannot be read.
+
+        Raises:
+            RunError: if an answer is missing or is another one.
+        """
+        known = 1 if facts is None else int(str(facts["answers"]))
+        if not record.is_file() or len(self) > known or (facts is None and len(self)) or self.facts() == facts:
+            return
+        what = f"{len(self):,} of the {known:,} answers" if len(self) < known else "other answers than those"
+        raise self._damaged(
+            f"has {what} from which {record.name} was made",
+            f"Restore it from a backup. To request everything again, move it and {record.name} away.",
+        )
+
     def entries(self) -> Iterator[JournalEntry]:
         """All answers, sorted by sample, prompt, step (`turn-2` before `turn-10`) and repetition.
 

@@ -30,8 +30,8 @@ EVERYTHING = replace(
 )  # fmt: skip
 WORDS = (
     "--edition 2026Q2 --task x-notes --model coin --regime web-search --prompts manual,rephrased-1 --limit 7 "
-    "--prompt-set /own/set.toml --repeat 3 --temperature 0.7 --hidden-tokens 9 --vote "
-    "--split prospective --role summariser=half --set pages=3 --block a.example,b.example --allow fact-checkers --provider brave"
+    "--prompt-set /own/set.toml --repeat 3 --temperature 0.7 --hidden-tokens 9 --vote --split prospective "
+    "--role summariser=half --set pages=3 --block a.example,b.example --allow fact-checkers --provider brave"
 )
 
 
