@@ -314,6 +314,7 @@ def kind_of_step(step: str) -> str:
 
 def deciding(entries: Iterable[JournalEntry]) -> dict[tuple[str, int, str], JournalEntry]:
     """The answer that decided each output, the last one asked, by sample, repetition and prompt ('' for all)."""
+    found = (entry for entry in entries if entry.role == MAIN and kind_of_step(entry.step) not in ASIDE)
     asked = sorted(found, key=lambda entry: entry.number)
     return {(entry.sample, entry.repetition, entry.prompt): entry for entry in asked}
 
