@@ -20,6 +20,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.asked_models import sampling_notes
+from hellofresh.runs.counts import WIDER_TOKENS
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
@@ -80,6 +81,13 @@ def evaluate(
         report = export(prepared, plan.number, result, journal)
         for asked, others in report.others.items():
             tell(f"{asked} was asked, and by its own word another model answered: {', '.join(others[:5])}")
+        if report.widened:
+            tell(
+                f"{report.widened} answers were cut off before their first word and asked for again with a limit wider "
+                f"by {WIDER_TOKENS:,} tokens; --hidden-tokens {WIDER_TOKENS} saves the first attempt"
+            )
+        for remedy in report.remedies:
+            tell(remedy)
         return report
 
 

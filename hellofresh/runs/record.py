@@ -110,6 +110,9 @@ class RunRecord(Strict):
         copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
         usage: usage by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
+        counts: outputs asked for, and how many were read, unreadable, cut, empty, refused and failed, which add up to
+            it. Empty in records of earlier versions.
+        elsewhere, widened: as in `EvaluationReport`.
         about, kind, knowledge_cutoff, smoke_test, facts: description of the model for the board.
         files: every other file of the run; None while a takedown clears them.
         journal: the answers in the journal.
@@ -133,6 +136,9 @@ class RunRecord(Strict):
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+    counts: Mapping[str, NonNegativeInt] = Field(default={})
+    elsewhere: NonNegativeInt = 0
+    widened: NonNegativeInt = 0
     about: str
     kind: str
     knowledge_cutoff: str
@@ -224,13 +230,17 @@ def read_responses(folder: Path) -> Iterator[_Response]:
 
 
 class PredictionRow(Strict):
-    """One output: the label of a `Choice`, the text of a `Response` or the documents of a `Ranking`."""
+    """One output: the label of a `Choice`, the text of a `Response` or the documents of a `Ranking`.
+
+    `elsewhere` is the label in an answer that could not be read by the rule, if it states one.
+    """
 
     id: str
     prompt: str
     repetition: int = 1
     status: Status = Field(default=Status.ANSWERED, strict=False)
     label: NonNegativeInt | None = None
+    elsewhere: NonNegativeInt | None = None
     probabilities: tuple[float, ...] = Field(default=(), strict=False)
     certainty: float | None = None
     text: str | None = None
