@@ -108,6 +108,10 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
     scored, notes = _of_known_metrics(scan_scores(workspace, splits))
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
