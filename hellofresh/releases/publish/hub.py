@@ -27,6 +27,7 @@ from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.record import record_publication
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
 from hellofresh.releases.publish.folder import Publication, build, outcome, refuse_to_lose
 
@@ -196,6 +197,7 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         folder = Path(name) / "new"
         files = build(parts, searched_corpora(workspace, parts), folder)
         revision, changed = _commit(hub, folder, parts)
+    record_publication(workspace, f"hub:{hub.repository}", [part.folder for part in parts], moment)
     return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
 
 
@@ -203,8 +205,7 @@ def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str
     """Commit the changes; returns the repository's revision and whether it is new."""
     repository = HubRepository(hub)
     revision, stored = repository.revision()
-    published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
-    refuse_to_lose(published, parts, f"hub:{hub.repository}")
+    refuse_to_lose(stored, lambda name, path: _is_stored(path, stored.get(name)), parts, f"hub:{hub.repository}")
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     changed = {name: path for name, path in paths.items() if not _is_stored(path, stored.get(name))}
     gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)
