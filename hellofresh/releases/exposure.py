@@ -83,10 +83,11 @@ _EARLIER = "private/taken-down.parquet"
 
 def places(workspace: Workspace) -> list[Place]:
     """All splits that were drawn or imported, main splits first, in order."""
-    return _places_in(workspace.root / "releases")
+    return places_in(workspace.root / "releases")
 
 
-def _places_in(folder: Path) -> list[Place]:
+def places_in(folder: Path) -> list[Place]:
+    """The same of a folder of releases, such as a publication's."""
     found = []
     for path in folder.glob(f"*/*/**/{MANIFEST}"):
         edition, task, *split = path.parent.relative_to(folder).parts
@@ -109,7 +110,7 @@ class _Exposed:
         """All splits except those of the bundled sample, also those that only a publication on this machine holds."""
         found: dict[Place, _Exposed] = {}
         for folder in (workspace.root / "releases", *(there for _, there in publications_at_hand(workspace))):
-            for place in _places_in(folder):
+            for place in places_in(folder):
                 own = folder.joinpath(workspace.release(*place).relative_to(workspace.root / "releases"))
                 found.setdefault(place, cls(workspace, place, own, read_manifest(own)))
         return [split for split in found.values() if not split.manifest.bundled]

@@ -12,7 +12,7 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
@@ -60,6 +60,13 @@ class Escrow:
                 code="bad-escrow-key",
             )
         return cls(key)
+
+    @classmethod
+    def replace_lost_key(cls, workspace: Workspace) -> None:
+        """Make a new key where none is; raises UsageError if there is one."""
+        if workspace.escrow_key.exists():
+            raise UsageError("there is an escrow key", where=str(workspace.escrow_key), code="escrow-key-exists")
+        cls.make_key(workspace)
 
     @staticmethod
     def make_key(workspace: Workspace) -> None:

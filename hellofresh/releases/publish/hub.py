@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from hellofresh import __version__
@@ -74,6 +74,13 @@ class HubRepository:
                 parent_commit=parent,
             )
             return str(done.oid)
+
+    def download(self, revision: str, name: str, folder: Path) -> None:
+        """Download a file of a revision to its path below a folder."""
+        with self._named_errors():
+            self._api.hf_hub_download(
+                self._repository, name, repo_type="dataset", revision=revision, local_dir=str(folder)
+            )
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -199,6 +206,15 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         revision, changed = _commit(hub, folder, parts)
     record_publication(workspace, f"hub:{hub.repository}", [part.folder for part in parts], moment)
     return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
+
+
+def download_releases(hub: Hub, folder: Path) -> None:
+    """Download the released files of a repository into a folder; raises ReleaseError if the hub fails."""
+    repository = HubRepository(hub)
+    revision, stored = repository.revision()
+    for name in sorted(stored):
+        if name.startswith("releases/") and ".." not in PurePosixPath(name).parts:
+            repository.download(revision, name, folder)
 
 
 def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str, bool]:
