@@ -31,8 +31,9 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.folders import FileEntry
+from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
@@ -59,7 +60,7 @@ from hellofresh.releases.life.manifest import (
     write_manifest,
 )
 from hellofresh.releases.life.record import refuse_another, was_opened
-from hellofresh.tasks import Task
+from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
 
@@ -126,6 +127,7 @@ class Built:
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
         withdrawn: unopened releases that share a group with this one and must be built again.
         unseen: samples of other releases of which neither texts nor sketches are here: only equal texts were left out.
+        why: what has changed since the last build, if there was one.
     """
 
     task: str
@@ -137,6 +139,7 @@ class Built:
     left_out: int = 0
     withdrawn: tuple[str, ...] = ()
     unseen: int = 0
+    why: str = ""
 
 
 def build_release(
@@ -174,10 +177,12 @@ def build_release(
     moment, calendar = moment or now(), calendar or CalendarRule().of(quarter)
     refuse_another(workspace, workspace.release(quarter, task.name))
     plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar, moment=moment)
-    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
-    exposed = Stage(workspace, f"{stage.name}/exposed", input_key(plan.ledger.key()))
+    made_by = {**makers(__name__), **task_makers(task)}
+    stage = Stage.of(workspace, f"release/{quarter}/{task.name}", plan.inputs(), made_by)
+    exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
     frozen = _is_frozen(workspace, plan.folder)
-    if stage.is_current() and (frozen or exposed.has_key()):
+    changes = stage.changes(of_code=not frozen)
+    if changes == [] and (frozen or exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
     if frozen and not (stage.has_key() and exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
@@ -192,8 +197,8 @@ def build_release(
     exposed.record([])
     stage.record(written)
     built = _built(task, quarter, read_manifest(plan.folder), skipped=False)
-    unseen = 0 if plan.bundled else plan.ledger.blind()
-    return replace(built, unseen=unseen, withdrawn=tuple(f"{name} {edition}" for edition, name, _ in gone))
+    names, unseen = tuple(f"{name} {edition}" for edition, name, _ in gone), 0 if plan.bundled else plan.ledger.blind()
+    return replace(built, why="; ".join(changes or ()), withdrawn=names, unseen=unseen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,4 +5,13 @@ from hellofresh.releases.publish.folder import Publication, copy_file, publish_t
 from hellofresh.releases.publish.hub import Hub, publish_to_hub
 from hellofresh.releases.publish.restore import Restored, restore_from
 
-__all__ = ["Hub", "Publication", "Restored", "copy_file", "publish_to_folder", "publish_to_hub", "restore_from", "searched_corpus"]
+__all__ = [
+    "Hub",
+    "Publication",
+    "Restored",
+    "copy_file",
+    "publish_to_folder",
+    "publish_to_hub",
+    "restore_from",
+    "searched_corpus",
+]

@@ -15,9 +15,18 @@ from pathlib import Path
 from hellofresh import __version__
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, ReleaseError, UsageError
-from hellofresh.core.files import read_json, read_model, sha256_file, write_bytes, write_json
+from hellofresh.core.files import (
+    canonical_json,
+    read_json,
+    read_model,
+    sha256_file,
+    sha256_text,
+    write_bytes,
+    write_json,
+)
 from hellofresh.core.folders import ListedFile, foreign_files, put_in_place, written_beside
-from hellofresh.core.stages import input_key
+from hellofresh.core.makers import makers
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.manifest import BUNDLED, MANIFEST, PREVIOUS
 from hellofresh.releases.life.record import another_published, record_publication, target_name
@@ -37,16 +46,18 @@ FORMAT = 1
 
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:
-    """A hash of all inputs of a publication: its content, its state, and the code that writes it."""
+    """A hash of all inputs of a publication: its content, its state, and the version that writes it.
+
+    It is part of the publication, so anybody can compute it; changed code is for `publish_to_folder` to see.
+    """
     ratings = [[path.name, sha256_file(path)] for part in parts for path in part.ratings]
-    return input_key(
-        {
-            "format": FORMAT,
-            "corpora": [[one.name, one.sha256, one.is_published] for one in corpora],
-            "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
-            **({"ratings": ratings} if ratings else {}),
-        }
-    )
+    inputs = {
+        "format": FORMAT,
+        "corpora": [[one.name, one.sha256, one.is_published] for one in corpora],
+        "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
+        **({"ratings": ratings} if ratings else {}),
+    }
+    return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
 
 
 def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], folder: Path) -> Mapping[str, ListedFile]:
@@ -130,13 +141,16 @@ def publish_to_folder(
     with written_beside(target) as new:
         known = _published(target)
         refuse_to_lose(known, lambda name, path: known[name].sha256 == sha256_file(path), parts, str(target))
-        is_same = known and read_json(target / ACCOUNT).get("made_from") == key_of(parts, corpora)
+        key = key_of(parts, corpora)
+        stage = Stage.of(workspace, f"publish/{sha256_text(str(target))[:16]}", key, makers(__name__))
+        is_same = known and stage.is_current() and read_json(target / ACCOUNT).get("made_from") == key
         same = bool(is_same) and all(entry.is_in(target) for entry in known.values())
         files = known if same else build(parts, corpora, new)
         # Recorded first: a process killed in between may have published.
         record_publication(workspace, target_name(workspace, target), [part.folder for part in parts], moment)
         if not same:
             put_in_place(new, target)
+            stage.record([])
     return outcome(str(target), parts, files, skipped=same)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from hellofresh.core.editions import Edition, parse_edition
+from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import read_jsonl, write_bytes, write_json, write_jsonl
 from hellofresh.core.quarters import Quarter
@@ -53,7 +53,7 @@ class Restored:
 
 
 def restore_from(workspace: Workspace, target: str, moment: datetime) -> list[Restored]:
-    """Take over the releases of a publication of which the workspace holds another draw, an earlier version, or nothing.
+    """Take over the releases of a publication that the workspace lacks, or has in another or an earlier version.
 
     Args:
         workspace: where they go; what they replace is set aside below `private/set-aside`.
@@ -113,12 +113,12 @@ def _restore(workspace: Workspace, there: Path, place: Place) -> Restored:
     open_quarter = isinstance(edition, Quarter) and split == MAIN and not published.manifest.revealed
     labels = _labels(workspace, published, task, candidates) if open_quarter else []
     with tempfile.TemporaryDirectory(prefix="hellofresh-restore-") as checked:  # nothing changes if a file is damaged
-        for path, sha256 in released_files(new, published.manifest):
-            copy_file(new / path, sha256, Path(checked) / path)
+        for name_below, sha256 in released_files(new, published.manifest):
+            copy_file(new / name_below, sha256, Path(checked) / name_below)
         aside = _set_aside(workspace, place)
-        files = sorted((path for path in Path(checked).rglob("*") if path.is_file()), key=lambda path: path.name == MANIFEST)
-        for path in files:
-            write_bytes(workspace.release(*place) / path.relative_to(checked), path.read_bytes())
+        found = [file for file in Path(checked).rglob("*") if file.is_file()]
+        for file in sorted(found, key=lambda file: file.name == MANIFEST):
+            write_bytes(workspace.release(*place) / file.relative_to(checked), file.read_bytes())
     for path in sorted((there / str(edition) / "ratings").glob(f"{name}.*")):
         if not (copy := workspace.root / "releases" / str(edition) / "ratings" / path.name).exists():
             write_bytes(copy, path.read_bytes())
