@@ -14,11 +14,10 @@ from hellofresh.core.errors import DataError, ReleaseError, SourceError, Workspa
 from hellofresh.core.files import (
     canonical_json,
     model_fault,
-    read_json,
+    read_sealed,
     sha256_file,
-    sha256_text,
-    write_json,
     write_jsonl,
+    write_sealed,
 )
 from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.net.lock import locked
@@ -32,7 +31,6 @@ from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import Sample, to_json
 
 Progress = Callable[[str], None]
-_CHECKSUM = "checksum"
 EXPOSED, LINEAGE = "exposed", "lineage"
 _LEFT_OUT = {
     EXPOSED: "of a group that another release has: its labels would tell",
@@ -72,29 +70,16 @@ class CollectionAccount(CollectionFacts):
 
     def write(self, path: Path) -> None:
         """Write the account with a hash of its content, so that a damaged one is not copied into a release."""
-        content = self.model_dump(mode="json")
-        write_json(path, content | {_CHECKSUM: _checksum(content)}, mode=0o600)
-
-
-def _checksum(content: dict[str, object]) -> str:
-    return sha256_text(canonical_json(content))
+        write_sealed(path, self.model_dump(mode="json"), mode=0o600)
 
 
 def read_account_file(path: Path) -> CollectionAccount:
     """Read an account; raises DataError if it is missing or damaged."""
-    content = read_json(path)
-    if content.pop(_CHECKSUM, None) != _checksum(content):
-        raise DataError(
-            "the account of the collection is not as it was written",
-            where=str(path),
-            expected=f"content with the SHA-256 that it names as {_CHECKSUM}",
-            fix="Collect again with --force.",
-            code="bad-account",
-        )
+    fix = "Collect again with --force."
+    content = read_sealed(path, fix=fix, code="bad-account")
     try:
         return CollectionAccount.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        fix = "Collect again with --force."
         raise DataError(model_fault(error), where=str(path), fix=fix, code="bad-account") from None
 
 

@@ -35,7 +35,14 @@ from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, pro
 from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission, with_forecasts
+from hellofresh.results.entries import (
+    Entry,
+    entries_of_runs,
+    entries_of_submissions,
+    lenient_entries,
+    of_submission,
+    with_forecasts,
+)
 from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
@@ -232,6 +239,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if own is None:
         return []
     judged = next(iter(own.outputs.values())).keys()
+    entries += lenient_entries(workspace.runs / origin, own)
     first = []
     for entry in entries:
         prompt, said = next(iter(entry.outputs.items()))

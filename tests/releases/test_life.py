@@ -163,10 +163,18 @@ def test_a_reveal_publishes_labels_that_a_stranger_can_check(make, quarter, note
     public = workspace.release(quarter, "x-notes") / "labels.jsonl"
     rows = list(read_jsonl(public))
     write_jsonl(public, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
-    refused("bad-commitment", load_labels, workspace, quarter, notes_task)
-    write_jsonl(public, [{**rows[0], "id": "x" * 81, "label": 2}, *rows[1:]])
+    refused("bad-hash", load_labels, workspace, quarter, notes_task)
+
+
+def test_labels_are_those_that_were_committed_to_and_classes_of_the_task(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    private = make.workspace().private(quarter, "x-notes") / "labels.jsonl"
+    rows = list(read_jsonl(private))
+    write_jsonl(private, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
+    refused("bad-commitment", load_labels, make.workspace(), quarter, notes_task)
+    write_jsonl(private, [{**rows[0], "id": "x" * 81, "label": 2}, *rows[1:]])
     with fails_with("damaged-release") as caught:
-        load_labels(workspace, quarter, notes_task)
+        load_labels(make.workspace(), quarter, notes_task)
     assert (caught.value.what, caught.value.expected) == (f"{'x' * 80} has the label 2", "0 to 1")
 
 

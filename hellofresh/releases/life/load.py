@@ -267,12 +267,14 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
 
     Raises:
         DataError: if the labels are missing.
-        ReleaseError: if the labels do not match the commitments.
+        ReleaseError: if a published file is not the manifest's, or the labels do not match the commitments.
     """
     path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
     revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
-    if not edition.is_living:
-        _check_hash(revealed, Published.open(workspace, edition, task.name).manifest)
+    manifest = Published.open(workspace, edition, task.name).manifest
+    for listed in (revealed, public):
+        if manifest.file(listed.name) is not None:
+            _check_hash(listed, manifest)
     if not edition.is_living or (not path.is_file() and revealed.is_file()):
         path = revealed
     labels, kept = {}, {}
