@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import entry_points
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
 from hellofresh.core.errors import UsageError
 
 
-def plugins(group: str, name: str | None = None) -> dict[str, Any]:
-    """The objects of installed packages in a group of entry points, by name.
+def entry_points_of(group: str, name: str | None = None) -> Iterator[EntryPoint]:
+    """The entry points of a group, or those of one name; none with `HELLOFRESH_PLUGINS=none`.
 
     A package in the current folder counts only if PYTHONPATH names that folder in full.
+
+    Raises:
+        UsageError: if HELLOFRESH_PLUGINS has another value.
+    """
+    if (chosen := os.environ.get("HELLOFRESH_PLUGINS", "all")) != "all":
+        if chosen != "none":
+            raise UsageError(
+                f"HELLOFRESH_PLUGINS is {chosen!r}", expected="'none', or 'all' as without it", code="bad-plugins"
+            )
+        return
+    wanted = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
+        # With `python -m`, a folder of metadata among anybody's files there would be a package.
+        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
+        if not here or str(Path.cwd()) in wanted:
+            yield point
+
+
+def plugins(group: str, name: str | None = None) -> dict[str, Any]:
+    """The objects of installed packages in a group of entry points, by name.
 
     Args:
         group: such as `hellofresh.regimes`.
@@ -22,12 +43,8 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     Raises:
         UsageError: if one of them, which the message names, cannot be loaded.
     """
-    found, wanted = {}, os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
-        # With `python -m`, a folder of metadata among anybody's files there would be a package.
-        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
-        if here and str(Path.cwd()) not in wanted:
-            continue
+    found = {}
+    for point in entry_points_of(group, name):
         try:
             found[point.name] = point.load()
         except Exception as error:

@@ -9,6 +9,7 @@ given to `register_task`; see docs/extending.md.
 from __future__ import annotations
 
 from hellofresh.core.errors import UnknownNameError, UsageError
+from hellofresh.core.makers import plugin_makers
 from hellofresh.core.plugins import plugins
 from hellofresh.tasks import (
     averitec,
@@ -29,6 +30,7 @@ from hellofresh.tasks._base import MOST_CLASSES, DataStatement, SamplePage, Task
 from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow
 from hellofresh.tasks._statements import CLAIMS, CheckedStatement, Statement, statement_task, with_evidence
 from hellofresh.tasks.evidence import EvidenceQuery, evidence_task, relevance_of
+from hellofresh.tasks.outputs import Choice
 
 __all__ = [
     "CLAIMS",
@@ -51,6 +53,7 @@ __all__ = [
     "register_task",
     "relevance_of",
     "statement_task",
+    "task_makers",
     "with_evidence",
 ]
 
@@ -131,6 +134,15 @@ def register_task(task: Task) -> None:
                 code="task-exists",
             )
     TASKS[task.name] = task
+
+
+def task_makers(*tasks: Task) -> dict[str, str]:
+    """The packages that bring these tasks, or metrics of them."""
+    names = {task.name for task in tasks}
+    brought = [name for name, task in plugins("hellofresh.tasks").items() if task.name in names]
+    classes = {task.classes for task in tasks if task.output is Choice}
+    measuring = [name for name, make in plugins("hellofresh.metrics").items() if any(map(make, classes))]
+    return plugin_makers("hellofresh.tasks", brought) | plugin_makers("hellofresh.metrics", measuring)
 
 
 for _task in plugins("hellofresh.tasks").values():
