@@ -23,6 +23,7 @@ from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
+from hellofresh.releases.life.record import has_opened
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
@@ -87,11 +88,9 @@ class Published:
         """Times of opening, deadline and reveal; None for a frozen edition."""
         return calendar_of(self.manifest, self.folder) if self.edition.is_living else None
 
-    def has_opened(self, moment: datetime) -> bool:
+    def has_opened(self, workspace: Workspace, moment: datetime) -> bool:
         """Whether its samples are public at a moment; a quarter without a calendar never opens."""
-        if self.edition.is_living and self.manifest.calendar is None:
-            return False
-        return (calendar := self.calendar) is None or moment >= calendar.opens
+        return has_opened(workspace, self.folder, self.manifest, moment)
 
     @property
     def keys(self) -> dict[str, str]:

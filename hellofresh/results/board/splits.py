@@ -130,7 +130,7 @@ def open_split(
     samples: Sequence[Sample]
     full: Sequence[Sample]
     if place.split == MAIN:
-        if not private and not place.has_opened(moment):
+        if not private and not place.has_opened(workspace, moment):
             return bare
         labels = load_labels(workspace, edition, task) if shown else {}
         samples, withheld = place.samples(task), manifest.withheld
