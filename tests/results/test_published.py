@@ -1,4 +1,4 @@
-"""Published predictions stay, whatever else is scored: only what is named may go, change, or be added as a submission."""
+"""Published predictions stay, whatever else is scored: only what is named may go, change, or be added by others."""
 
 from __future__ import annotations
 
