@@ -240,7 +240,8 @@ def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
     edition = st.query_params.get("edition", edition_key(before))
     named = [split for split in mine if (split.task, edition_key(split)) == (task, edition)]
     alike = sorted((split for split in mine if split.task == task), key=lambda split: split.kind != MAIN)
-    chosen: SplitKey = next(iter(named or [split for split in mine if split == home] * (not alike) or alike or mine))
+    first = [split for split in mine if split == home]
+    chosen: SplitKey = next(iter(named or alike or first or mine))
     st.session_state["split"] = chosen
     if chosen != home or "task" in st.query_params:
         st.query_params.update(task=chosen.task, edition=edition_key(chosen))

@@ -109,6 +109,10 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
     scored, notes = _of_known_metrics(scan_scores(workspace, splits))
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
@@ -119,9 +123,7 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
-    opened = [
-        place for place in splits if place.has_opened(moment) or (place.split != MAIN and place.manifest.calendar)
-    ]
+    opened = [place for place in splits if place.has_opened(workspace, moment)]
     addresses = Settings.load().site
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
@@ -252,7 +254,7 @@ def _tables(
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
-    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(splits, moment))
+    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
         made[name].add(key, rows)
     return {name: table.whole() for name, table in made.items()}
@@ -310,7 +312,7 @@ def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iter
     """Samples of each period and, once labels are public, its candidates by label."""
     counts = (manifest.counts or {}) if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
-        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
+        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task)) or {}
     if manifest.selection is None:
         return
     for name, period in manifest.selection.periods.items():
@@ -350,7 +352,7 @@ def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: dat
     for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    return {"files": hashes, "opened": [place.has_opened(moment) for place in splits]}
+    return {"files": hashes, "opened": [place.has_opened(workspace, moment) for place in splits]}
 
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
