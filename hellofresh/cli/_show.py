@@ -121,6 +121,11 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
                 "has their group: its labels would give theirs away."
             )
+        if item.unseen:
+            output.say(
+                f"warning: {item.task} {item.quarter}: of {item.unseen} samples of other releases neither texts nor "
+                "sketches are here, so only equal texts were left out. Restore data/private from a backup, build again."
+            )
         for name in item.withdrawn:
             output.say(f"note: {name} has samples of the same groups and has not opened: build it again.")
         if item.frozen:

@@ -114,7 +114,7 @@ def score_quarter(
         return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
     redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
     for task, entries in found.entries.items() if edition.is_living else ():
-        check_published(_folder(workspace, edition, task, split), entries, changes, redo)
+        check_published(_folder(workspace, edition, task, split), entries, changes, redo, submissions / str(edition))
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
     for release in found.releases:
