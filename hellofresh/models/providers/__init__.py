@@ -64,8 +64,9 @@ _BLOCKED = re.compile(
 """Codes and phrases of providers that withhold an answer for what the question or the answer says."""
 _BY_WORDS = {
     402: re.compile(
-        r"(?i)insufficient[ _-]?(?:quota|balance|credits?|funds)|credit balance is too low|billing_(?:hard_limit|not_active)"
-        r"|billing_error|out of credits?|requires more credits|exceeded your (?:monthly|spend)|\u4f59\u989d\u4e0d\u8db3|arrearage"
+        r"(?i)insufficient[ _-]?(?:quota|balance|credits?|funds)|credit balance is too low|out of credits?"
+        r"|billing_(?:hard_limit|not_active|error)|requires more credits|exceeded your (?:monthly|spend)"
+        r"|\u4f59\u989d\u4e0d\u8db3|arrearage"
     ),
     401: re.compile(
         r"(?i)(?:invalid|incorrect|expired)[ _-]?(?:x-)?api[ _-]?key|api[ _-]?key[ _](?:not[ _]valid|invalid|expired)"
