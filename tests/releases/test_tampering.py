@@ -43,8 +43,8 @@ from hellofresh.releases.publish import publish_to_folder
 from hellofresh.releases.publish._parts import SearchedCorpus, corpora_named
 from hellofresh.releases.publish.check import _corpus, _parts
 from hellofresh.releases.publish.folder import key_of
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
