@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 
@@ -24,9 +23,7 @@ from hellofresh.stats.intervals import metric_interval
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from tests.fakes import fails_with
-from tests.retrieval.conftest import small, small_documents, workspace, write_small
-
-__all__ = ["small", "workspace"]
+from tests.retrieval.conftest import small_documents, write_small
 
 TASK = get_task("scifact-retrieval")
 EDITION = Frozen("scifact-retrieval", "dev-16")
@@ -107,9 +104,3 @@ def test_an_answer_that_is_no_ranking_is_silence(text: str) -> None:
     found = read_ranking("query", Answer(text, Finish.STOP))
     assert found.status is Status.NONE
     assert found.documents == ()
-
-
-def test_a_ranking_is_read_as_it_was_written() -> None:
-    text = json.dumps({"documents": ["b", "a"], "scores": [2, 1.5]})
-    found = read_ranking("query", Answer(text, Finish.STOP))
-    assert (found.documents, found.scores, found.status) == (("b", "a"), (2.0, 1.5), Status.ANSWERED)
