@@ -17,7 +17,7 @@ from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.tables import SCORES
+from hellofresh.results.split.tables import SCORES
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS, get_task
 from tests import loopback
