@@ -23,7 +23,9 @@ from hellofresh.stats.intervals import metric_interval
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Status
 from tests.fakes import fails_with
-from tests.retrieval.conftest import small_documents, write_small
+from tests.retrieval.conftest import small, small_documents, workspace, write_small
+
+__all__ = ["small", "workspace"]
 
 TASK = get_task("scifact-retrieval")
 EDITION = Frozen("scifact-retrieval", "dev-16")
