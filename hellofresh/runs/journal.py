@@ -390,6 +390,15 @@ class Journal:
             number,
         )
 
+    def forget(self, keys: Sequence[str]) -> None:
+        """Delete the answers with these keys, for which nothing was paid."""
+        try:
+            self._database.executemany("DELETE FROM answers WHERE key = ?", [(key,) for key in keys])
+        except sqlite3.Error as error:
+            raise self._unwritable(str(error)) from error
+        for key in keys:
+            self._numbers.pop(key, None)
+
     def drop_damaged(self) -> None:
         """Delete rows that do not match their hash, so that their questions are asked again.
 
