@@ -17,12 +17,12 @@ from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import KEY, JudgeKind, RatedStudy, Rating, StudyFiles, read_responses, write_table
 from hellofresh.releases.life.load import Release, load_release
-from hellofresh.results.build import build_panel
-from hellofresh.results.entries import Entry
-from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import rated_names, scorable, study_of_responses
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.rated import rated_standings
+from hellofresh.results.split.rated_entries import rated_names, scorable, study_of_responses
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.outputs import Response
@@ -62,13 +62,6 @@ def test_what_was_rated_is_scored_as_itself_and_another_text_is_not(small_study:
     assert "muse-study@94662cc/team/new" in by_origin  # what was rated under this name had other texts
     variant = replace(run, settings="bound=note-high")
     assert rated_names(variant) == ("a correction", "a correction (bound=note-high)")
-
-
-def test_the_headline_is_the_rubrics_overall_criterion() -> None:
-    rubric = load_rubric(corrections.RUBRIC)
-    overall = rubric.criterion(rubric.overall)
-    assert (TASK.headline.name, TASK.headline.limits) == (overall.id, overall.limits)
-    assert TASK.headline.title == overall.title
 
 
 def test_a_release_has_only_posts_that_count_and_entries_hold_mean_ratings(small_study: Path, tmp_path: Path) -> None:

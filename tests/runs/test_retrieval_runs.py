@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
-from hellofresh.results.build import build_panel
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes.zero_shot import read_ranking
@@ -107,9 +106,3 @@ def test_an_answer_that_is_no_ranking_is_silence(text: str) -> None:
     found = read_ranking("query", Answer(text, Finish.STOP))
     assert found.status is Status.NONE
     assert found.documents == ()
-
-
-def test_a_ranking_is_read_as_it_was_written() -> None:
-    text = json.dumps({"documents": ["b", "a"], "scores": [2, 1.5]})
-    found = read_ranking("query", Answer(text, Finish.STOP))
-    assert (found.documents, found.scores, found.status) == (("b", "a"), (2.0, 1.5), Status.ANSWERED)

@@ -22,11 +22,11 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Published, load_labels
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.results.build import arranged_outputs, panel_of
-from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, scan_kept
-from hellofresh.results.panel import EntrySection, Panel, section_of
-from hellofresh.results.tables import SCORES, WITHOUT_LABELS
+from hellofresh.results.split.arrays import arranged_outputs, panel_of
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, scan_kept
+from hellofresh.results.split.panel import EntrySection, Panel, section_of
+from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
@@ -62,6 +62,7 @@ class BoardSplit:
         labels: by sample id, where they are shown.
         shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
+        private: whether the board is the maintainers' own.
         panel: the judgements with labels as arrays; None without labels or judgements.
     """
 
@@ -77,6 +78,7 @@ class BoardSplit:
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
     shown: bool = False
     withheld: bool = False
+    private: bool = False
     panel: Panel | None = field(default=None, repr=False)
 
     @property
@@ -122,7 +124,7 @@ def open_split(
     parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
     said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
     numbers, receipts, waiting = (rows.collect() for rows in others)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
+    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting, private=private)
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
