@@ -1,8 +1,9 @@
 """Two-sided intervals of the metrics, for samples in groups as for independent ones.
 
 The method is Wilson's interval of the share that determines the metric, with an effective number of samples and t
-quantiles. The delete-one-cluster jackknife gives the variance v of the share's logit (one hit and one miss added, so it
-always has a value), and 1 / (v p (1 - p)) is the effective number of samples. The degrees of freedom are the
+quantiles. The delete-one-cluster jackknife gives the share's variance v, and p (1 - p) / v is the effective number of
+samples. Of counts it is the variance of the logit, with one hit and one miss added so that it always has a value; to a
+number, such as a rating, nothing is added: a hit would be a rating of ten. The degrees of freedom are the
 effective number of clusters (Kish) among the samples of that share, less one. The method is not
 random. With groups of one sample each it is the method for independent samples.
 
@@ -40,8 +41,9 @@ Of a rank correlation the jackknife is that of Fisher's z: it held the truth in 
 48 worlds of 20 to 300 clusters, correlations of .1 to .95 (`--only correlation`). Cluster Wilson, which adds a hit and
 a miss, is short near 1: 84% at .95 and 72% at .98, with 20 clusters of one.
 
-Where all values of a number are equal, the interval is that value; at the ends of a scale from 0 to 1, where values are
-shares, it is Wilson's.
+Where all values of a number are equal, samples not drawn may still differ, in a share of up to Wilson's upper limit for
+0 hits in the effective clusters: the interval reaches as far as that share could move the mean on its scale. So the
+interval of a mean depends on its own scale and values only; where a mean has no scale, see `unbounded_interval`.
 
 So it is usable from 12 clusters of similar size on. With very few errors (three or four samples
 wrong) it is a little wide: up to 97.1% for precision, recall and accuracy. Where a few clusters hold most of the
@@ -195,23 +197,27 @@ def cluster_wilson_limits(tables: NDArray[np.float64], metric: Metric) -> Limits
     effective = effective_clusters(part.weights)
     spread = jackknife_variance(part.without, part.defined)
     known = (spread > 1e-20) & (part.value > 0) & (part.value < 1)
-    total = part.weights.sum(axis=-1)
-    whole, without = _smoothed(part.value, total), _smoothed(part.without, total[..., None] - part.weights)
-    information = jackknife_variance(_logit(without)) * whole * (1 - whole)
+    if metric.of_numbers or metric.of_forecasts:
+        moved, information = part.without, ratio(spread, part.value * (1 - part.value))
+    else:
+        total = part.weights.sum(axis=-1)
+        whole, moved = _smoothed(part.value, total), _logit(_smoothed(part.without, total[..., None] - part.weights))
+        information = jackknife_variance(moved) * whole * (1 - whole)
     known &= information > 1e-20  # leaving out a group can change the share but not the smoothed one
     samples = np.where(known, ratio(np.ones(known.shape), information), np.maximum(effective, 1))
     freedom = effective - 1
     if metric.share is None or metric.of_forecasts:
-        freedom = np.where(known, np.minimum(freedom, _freedom(_logit(without))), freedom)
+        freedom = np.where(known, np.minimum(freedom, _freedom(moved)), freedom)
     quantile = t_quantiles((1 + LEVEL) / 2, np.maximum(freedom, 1))
     low, high = wilson_limits(part.value, samples, quantile)
+    if isinstance(metric.statistics, WeightedValues):
+        unseen = quantile**2 / (np.maximum(effective, 1) + quantile**2)
+        constant = metric.statistics.constant(tables.sum(axis=-2))
+        low = np.where(constant, part.value * (1 - unseen), low)
+        high = np.where(constant, part.value + (1 - part.value) * unseen, high)
     # A share with all samples in one cluster has no known spread; one without samples has no value.
     blind = part.defined.sum(axis=-1) < part.defined.shape[-1]
     low, high = (from_share(limit, metric) for limit in (low, high))
-    if isinstance(metric.statistics, WeightedValues):
-        total = tables.sum(axis=-2)
-        value, constant = metric.value(total), metric.statistics.constant(total)
-        low, high = np.where(constant, value, low), np.where(constant, value, high)
     return np.where(blind, metric.limits[0], low), np.where(blind, metric.limits[1], high)
 
 
