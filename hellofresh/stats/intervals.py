@@ -57,6 +57,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,9 @@ LEAST_OF_CLASS = FEW_CLUSTERS
 """For a mean over classes: minimum effective clusters of every class."""
 LEAST_OF_LOGS = 96
 """Minimum effective clusters for the log score, whose spread depends on few; below, they count as an eighth."""
+_T_DRAWS, _FEW_SKEWED, _SKEWED = 1_999, 100, 2.5
+"""Draws of the bootstrap of t; with fewer clusters than the second, skewness above the third is too much for it, with
+more the skewness of their mean counts."""
 LOPSIDED = 0.25
 """Minimum ratio of effective clusters to clusters of a reliable interval."""
 
@@ -80,6 +84,7 @@ class Method(StrEnum):
     CLUSTER_WILSON = "cluster Wilson"
     FISHER = "cluster jackknife of Fisher's z"
     JACKKNIFE = "cluster jackknife"
+    BOOTSTRAP_T = "cluster bootstrap of t"
     PERCENTILE = "cluster percentile bootstrap"
     MIRRORED = "cluster bootstrap, mirrored about the estimate"
     NONE = "none: one group only"
@@ -278,6 +283,45 @@ def jackknife_interval(
     half = t_quantile((1 + LEVEL) / 2, max(effective - 1, 1.0)) * error
     low, high = max(limits[0], value - half), min(limits[1], value + half)
     return Interval(low, high, Method.JACKKNIFE, n, clusters, effective)
+
+
+def unbounded_intervals(sums: NDArray[np.float64], sizes: NDArray[np.float64]) -> tuple[Limits, NDArray[np.bool_]]:
+    """Intervals of means of numbers without a scale, such as seconds, and whether each is too skewed to be reliable.
+
+    The bootstrap of t, drawn with a constant seed: its limits are as lopsided as the scores. Of lognormal scores (0, 1)
+    it held the mean in 91.4%, 93.2% and 94.5% of 2,500 repeats with 20, 60 and 200 items (plain t: 86.9%, 89.7% and
+    93.5%), of lognormal (0, 1.5) in 92.0% with 200 (86.9%), of normal ones in 95.0% to 95.2%. Without variation there
+    is no interval: both limits are nan. Source: Efron and Tibshirani, An Introduction to the Bootstrap (1993),
+    section 12.5.
+
+    Args:
+        sums, sizes: shape (systems, g), sum of the numbers in each cluster, and how many they are.
+    """
+    means = sums.sum(axis=1) / sizes.sum(axis=1)
+    low, high, skewed = (np.full(means.size, np.nan) for _ in range(3))
+    for place, (total, size) in enumerate(zip(sums, sizes, strict=True)):
+        there = size > 0
+        moved = (total - means[place] * size)[there] * there.sum() / size.sum()
+        g, error = moved.size, float(np.sqrt(moved @ moved / max(moved.size - 1, 1) / moved.size))
+        if g < 2 or error <= 1e-12 * max(abs(means[place]), 1e-300):
+            continue
+        counts = _resampled(g)
+        apart, squares = counts @ moved / g, counts @ moved**2 / g
+        spread = np.sqrt(np.maximum(squares - apart**2, 1e-12 * error**2 * g) / (g - 1))
+        tails = np.quantile(apart / spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low[place], high[place] = means[place] - tails[1] * error, means[place] - tails[0] * error
+        skewed[place] = abs(float((moved**3).mean() / (moved**2).mean() ** 1.5)) * (
+            1 if g < _FEW_SKEWED else (_FEW_SKEWED / g) ** 0.5
+        )
+    return (low, high), skewed > _SKEWED
+
+
+@lru_cache(2)
+def _resampled(clusters: int) -> NDArray[np.float64]:
+    """How often each of the clusters is drawn, shape (1999, clusters)."""
+    random = np.random.default_rng(0)
+    drawn = random.integers(0, clusters, size=(_T_DRAWS, clusters)) + np.arange(_T_DRAWS)[:, None] * clusters
+    return np.bincount(drawn.ravel(), minlength=_T_DRAWS * clusters).astype(np.float64).reshape(_T_DRAWS, clusters)
 
 
 def _freedom(without: NDArray[np.float64]) -> NDArray[np.float64]:
