@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from collectors.settings import EditsSettings
-from collectors.wikipedia.clean import readable, spans
-from collectors.wikipedia.edits import only_urls_differ
+from collectors.wikipedia.clean import read, readable, spans
+from collectors.wikipedia.edits import changes_more_than, only_urls_differ
 from collectors.wikipedia.export import (
     ExportReader,
     JoinedReader,
@@ -105,7 +105,11 @@ class _Task:
 
 @dataclass(slots=True)
 class EditsFound:
-    """Results of one or more histories: name in messages, files, candidates, counts, undecided edits, ids of pages."""
+    """Results of one or more histories.
+
+    Name in messages, files, candidates, counts, undecided edits, ids of pages, and for each template that the table
+    lacks the decided edits that it costs.
+    """
 
     name: str
     sources: list[SourceFile] = field(default_factory=list)
@@ -114,6 +118,7 @@ class EditsFound:
     context: Counter[str] = field(default_factory=Counter)
     pending: list[Sample] = field(default_factory=list)
     pages: array[int] = field(default_factory=lambda: array("q"))
+    unknown: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: EditsFound) -> None:
         """Add other results, except names, files and pages."""
@@ -121,6 +126,7 @@ class EditsFound:
         self.pending += other.pending
         self.drops.update(other.drops)
         self.context.update(other.context)
+        self.unknown.update(other.unknown)
 
 
 def _summary(found: EditsFound) -> str:
@@ -211,7 +217,7 @@ class _Pages:
 
     def _page(self, page: WikiPage, reader: ExportReader | JoinedReader) -> EditsFound:
         task, result = self._task, EditsFound(self.found.name)
-        follower = Follower(task.settings, task.quarter)
+        follower = Follower(task.settings, task.quarter, wiki=page.wiki)
         watched = self._watched(page, reader, result.context)
         for decision in follower.decisions(collapse_runs(watched) if task.settings.collapse_runs else watched):
             _take(decision, page, task, result)
@@ -264,33 +270,45 @@ def _take(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -
     """Make a candidate of a decision, or count the reason against it."""
     fate = decision.fate
     if fate in (Fate.ACCEPTED, Fate.REJECTED):
-        made = _candidate(decision, page, task.quarter)
+        made = _candidate(decision, page, task, result)
         if isinstance(made, Candidate):
             result.candidates.append(made)
             return
         fate = made
     elif task.pending and decision.untouched:
-        made = _candidate(decision, page, task.quarter)
+        made = _candidate(decision, page, task, result)
         if isinstance(made, Candidate):
             result.pending.append(made.sample)
     result.drops[fate] += 1
 
 
-def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidate | Fate:
+_IN_SENTENCES = "decided edits of a paragraph with a template that a reader sees"
+
+
+def _candidate(decision: Decision, page: WikiPage, task: _Task, result: EditsFound) -> Candidate | Fate:
     change, revision = decision.change, decision.revision
     assert change is not None
     if only_urls_differ(change.before, change.after):
         return Fate.URLS_ONLY
-    paragraph, after = readable(change.before), readable(change.after)
+    before, later = read(change.before, page.wiki), read(change.after, page.wiki)
+    if before.shown or later.shown or before.unknown or later.unknown:
+        result.context[_IN_SENTENCES] += 1
+    if before.unknown or later.unknown:
+        result.unknown.update({*before.unknown, *later.unknown})
+        return Fate.UNKNOWN_TEMPLATE
+    paragraph, after = before.text, later.text
     changed = spans(paragraph, after)
     if not changed.deleted and not changed.added:
         return Fate.MARKUP_ONLY
     if not change.whole and not (paragraph and after):
         return Fate.NOTHING_TO_READ
+    # The wikitext changed by more than this; what of it stands in a reference or an address no reader judges by.
+    if not changes_more_than(task.settings.min_changed_characters, paragraph, after):
+        return Fate.LITTLE_TO_READ
     sample = Edit(
         id=f"{TASK.id_prefix}{revision.id}-{decision.number}",
         task=TASK.name,
-        edition=str(quarter),
+        edition=str(task.quarter),
         period=TASK.period_kind.of(revision.timestamp),
         date=revision.timestamp,
         group=f"w-{page.id}",
@@ -298,7 +316,7 @@ def _candidate(decision: Decision, page: WikiPage, quarter: Quarter) -> Candidat
         host=page.host,
         lineage=tuple(sorted(sha256_text(f"{page.host} {page.id} {name}")[:16] for name in decision.lineage)),
         article=page.title,
-        section=readable(change.heading),
+        section=readable(change.heading, page.wiki),
         paragraph=paragraph,
         deleted=changed.deleted,
         added=changed.added,
@@ -330,7 +348,17 @@ def collection_of(found: Sequence[EditsFound], settings: EditsSettings, *, pendi
     }
     waiting = sorted(total.pending, key=lambda edit: edit.id) if pending else None
     sources = sorted((source for one in found for source in one.sources), key=lambda source: source.name)
-    return Collection(candidates, funnel, parameters, sources, _warnings(found), waiting)
+    return Collection(candidates, funnel, parameters, sources, [*_warnings(found), *_missing(total)], waiting)
+
+
+def _missing(total: EditsFound) -> list[str]:
+    """One line on the templates that the table lacks, the most frequent first."""
+    if not total.unknown:
+        return []
+    most = ", ".join(f"{{{{{name}}}}} ({count:,})" for name, count in total.unknown.most_common(10))
+    left_out = f"{total.drops[Fate.UNKNOWN_TEMPLATE]:,} decided edits are left out"
+    what = f"{len(total.unknown):,} templates are unknown, so that {left_out}: {most}."
+    return [f"{what} To keep these, add the templates to collectors/wikipedia/templates.toml."]
 
 
 def _refuse_twice(found: Sequence[EditsFound], files: Mapping[str, Path]) -> None:

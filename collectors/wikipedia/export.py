@@ -34,6 +34,7 @@ from threading import Thread
 from typing import Any, BinaryIO, cast
 from xml.parsers import expat
 
+from collectors.wikipedia.names import ENGLISH, wiki_names
 from collectors.wikipedia.wikitext import Revision, WikiPage, host_of
 from hellofresh.core.errors import SourceError, UsageError, missing_extra
 
@@ -97,7 +98,8 @@ class ExportReader:
             revisions = self._revisions(events)
             if only is None or place in only:
                 title, id_ = event
-                yield WikiPage(id_, title, revisions if only is None else _in_order_of_time(revisions), handler.host)
+                revisions_in_order = revisions if only is None else _in_order_of_time(revisions)
+                yield WikiPage(id_, title, revisions_in_order, handler.host, handler.wiki)
             if self._inside:
                 handler.skip()
             deque(revisions, maxlen=0)
@@ -296,12 +298,14 @@ class _Handler:
 
     def __init__(self, path: Path) -> None:
         self.title = self.host = ""
+        self.wiki = ENGLISH
         self.others = self.empty = self.revisions = 0
         self._path = path
         self._events: deque[_Event] = deque()
         self._chars: list[str] = []
         self._stack: list[str] = []
-        self._namespaces: set[str] = set()
+        self._language, self._key = "", 0
+        self._namespaces: dict[int, set[str]] = {}
         self._page: dict[str, str] = {}
         self._values: dict[str, str] = {}
         self._hidden: set[str] = set()
@@ -346,12 +350,15 @@ class _Handler:
             if (version := attributes.get("version", "")) not in _SCHEMAS:
                 what = f"export schema {version or 'not named'}"
                 raise self._wrong(what, f"{_SCHEMAS[0]} to {_SCHEMAS[-1]}", "unknown-schema")
+            self._language = attributes.get("xml:lang", "")
         elif stack[-1] == "mediawiki" and name == "page":
             self._page, self._announced, self._skipping, self.title = {}, False, False, ""
         elif name == "revision" and stack[-1] == "page":
             self._values, self._hidden = {}, set()
             if not self._announced:
                 self._announce()
+        elif name == "namespace":
+            self._key = int(key) if re.fullmatch(r"-?[0-9]{1,9}", key := attributes.get("key", "")) else 0
         elif "deleted" in attributes:
             self._hidden.add(name)
         if name == "text" and self._skipping:
@@ -382,7 +389,9 @@ class _Handler:
         elif parent == "siteinfo" and name == "base":
             self.host = host_of("".join(self._chars))
         elif parent == "namespaces":
-            self._namespaces.add("".join(self._chars).strip())
+            self._namespaces.setdefault(self._key, set()).add("".join(self._chars).strip())
+        elif name == "siteinfo":
+            self.wiki = wiki_names(self._language, self._namespaces)
         self._chars.clear()
 
     def _end_page(self) -> None:
@@ -401,7 +410,7 @@ class _Handler:
             self._article = namespace.strip() == "0"
         else:
             prefix, colon, _ = self.title.partition(":")
-            known = (self._namespaces - {""}) or _ENGLISH_NAMESPACES
+            known = set().union(*self._namespaces.values()) - {""} or _ENGLISH_NAMESPACES
             self._article = not (colon and prefix.strip().replace("_", " ") in known)
         if not self._article:
             self.others += 1

@@ -125,7 +125,7 @@ def test_only_edits_of_the_quarter_are_asked_about(wiki, tmp_path):
             "markup-only",
         ),
         (LEAD + "<ref>Another book with a very long title indeed, p. 12.</ref>", "markup-only"),
-        ("<ref>A book that stands alone, p. 1.</ref> {{also|what nobody sees in it}}", "nothing-to-read"),
+        ("<ref>A book that stands alone, p. 1.</ref> {{see also|what nobody sees in it}}", "nothing-to-read"),
         (LEAD + " [http://spam.example/a/very/long/address/of/nothing/at/all?x=1]", "urls-only"),
     ],
 )
