@@ -8,14 +8,17 @@ TESTED := $(VENV)/.tested
 EXTRAS := local baselines analyse site
 
 .DEFAULT_GOAL := help
-.PHONY: help release install test soak check leaderboard space docs bench lock clean
+.PHONY: help release install test soak check leaderboard space dist docs bench lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Installs by uv, or by pip where uv cannot be had; both check the hashes.
-install = { [ -x $(BIN)/uv ] && $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps $(1); } \
-	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(1)
+# Installs by uv with the system's certificates (a company's too), or by pip once uv has failed; both check the hashes.
+install = if [ ! -e $(VENV)/uv.failed ] && ! UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python \
+		--no-deps $(1) 2>$(VENV)/uv.log; then \
+	mv $(VENV)/uv.log $(VENV)/uv.failed; \
+	echo "uv failed ($$(tail -n 1 $(VENV)/uv.failed | sed "s,^ *,,")); pip installs instead, which takes minutes"; fi; \
+	[ ! -e $(VENV)/uv.failed ] || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(1)
 
 # Compiled on another core meanwhile: the first import of these takes seven seconds.
 SLOWEST = 'import sklearn.linear_model, sklearn.feature_extraction.text'
@@ -23,8 +26,7 @@ SLOWEST = 'import sklearn.linear_model, sklearn.feature_extraction.text'
 $(READY): requirements.lock requirements-installer.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..."; exit 2; }
 	$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-installer.lock \
-		|| echo "uv cannot be installed here; pip goes on, which takes minutes"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-installer.lock || true
 	@$(call install,--require-hashes -r requirements.lock)
 	@$(BIN)/python -c $(SLOWEST) >/dev/null 2>&1 &
 	@$(call install,--no-build-isolation --editable .)
@@ -71,6 +73,18 @@ space: ## lay out build/space, the folder to push to a host such as a Hugging Fa
 	cp -r Dockerfile .dockerignore pyproject.toml LICENSE CHANGELOG.md requirements-site.lock hellofresh leaderboard build/space
 	cp -r data/board build/space/data/board
 	find build/space -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Addresses in what is published follow from REPOSITORY alone: links of README, which an index shows elsewhere, and the project's.
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+dist: $(READY) ## build/dist, the committed package for the package index; REPOSITORY=https://github.com/OWNER/NAME
+	@test -n "$(REPOSITORY)" || { echo "Name the public repository: make dist REPOSITORY=https://github.com/OWNER/NAME"; exit 2; }
+	rm -rf build/source build/dist
+	mkdir -p build/source
+	git archive HEAD | tar -x -C build/source
+	sed -i -E -e 's#(!\[[^]]*\]\()([^):]+\))#\1$(REPOSITORY)/raw/v$(VERSION)/\2#g' \
+		-e 's#(\]\()([^):]+\))#\1$(REPOSITORY)/blob/v$(VERSION)/\2#g' build/source/README.md
+	sed -i 's#^\[project.scripts\]#[project.urls]\nRepository = "$(REPOSITORY)"\nIssues = "$(REPOSITORY)/issues"\n\n&#' build/source/pyproject.toml
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir build/dist build/source
 
 docs: ## build/docs, all pages as a site with search; a dead link is an error
 	$(PYTHON) -m venv --clear build/docs-venv

@@ -23,7 +23,7 @@ from usearch.index import Index
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from hellofresh.evidence.retrieval.base import DocumentKeys
-from hellofresh.evidence.retrieval.dense import GRAPH_SETTINGS, DenseRetriever
+from hellofresh.evidence.retrieval.dense import GRAPH_SETTINGS, DenseRetriever, VectorGraph
 
 COUNT = 20
 BLOCK = 50_000
@@ -78,10 +78,10 @@ def main() -> None:
     exact = DenseRetriever(encoder, keys, vectors)  # type: ignore[arg-type]
     started = time.process_time()
     graph = Index(ndim=asked.dimensions, **GRAPH_SETTINGS)
-    graph.add(np.arange(len(vectors)), vectors)
+    graph.add(np.arange(len(vectors)), vectors, threads=1)
     built = time.process_time() - started
     wanted, slow = asyncio.run(searched(exact, asked.queries))
-    found, fast = asyncio.run(searched(replace(exact, graph=graph), asked.queries))
+    found, fast = asyncio.run(searched(replace(exact, graph=VectorGraph(graph, "")), asked.queries))
     recall = np.mean([len(one & other) / COUNT for one, other in zip(wanted, found, strict=True)])
     print(
         f"{asked.documents:,} vectors of {asked.dimensions}: exact {slow:.1f} ms a query, {vectors.nbytes / 1e6:.0f} MB"

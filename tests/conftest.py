@@ -36,8 +36,8 @@ from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
@@ -117,7 +117,7 @@ def needed() -> Callable[[bool, str], None]:
 
 @pytest.fixture(scope="session")
 def thorough() -> bool:
-    """Whether tests do all that they can (`HELLOFRESH_THOROUGH=1`, as CI does), or a part that takes less long."""
+    """Whether tests do all that they can (`HELLOFRESH_THOROUGH=1`, as `.ci/run` does), or a shorter part."""
     return THOROUGH
 
 

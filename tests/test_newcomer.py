@@ -102,6 +102,8 @@ def browse(newcomer: Newcomer) -> None:
     assert "make test" in listed  # which is what runs this
     newcomer.types(next(command for command in listed if command == "make release"))
     newcomer.types("make help")
+    assert "source .venv/bin/activate" in listed
+    newcomer.environment["PATH"] = f"{newcomer.folder / '.venv/bin'}{os.pathsep}{newcomer.environment['PATH']}"
     assert "make leaderboard" in listed
     port = "8519"
     site = subprocess.Popen(

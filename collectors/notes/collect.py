@@ -310,7 +310,7 @@ def _refuse_partial(quarter: Quarter, known: pl.DataFrame, notes: pl.DataFrame, 
     created = pl.col("createdAtMillis").cast(pl.Int64, strict=False)
     columns = WantedColumns(("noteId",), extra=("createdAtMillis",))
     frames = _quiet(reader).frames(HISTORY, columns)
-    rows = pl.concat([pl.DataFrame(schema=columns.schema), *frames]).unique("noteId")
+    rows = pl.concat([pl.DataFrame(schema=columns.schema), *frames]).unique("noteId", keep="first", maintain_order=True)
     written = rows.filter(_within(quarter, created))
     for table, other, have, want in ((NOTES, HISTORY, known, written), (HISTORY, NOTES, rows, notes)):
         missing = want.join(have, on="noteId", how="anti").height

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import show_table
+from hellofresh.cli._show import show_table, state_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
@@ -14,9 +14,9 @@ from hellofresh.releases.life.load import released_tasks
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.analyses.writing import make_analyses
-from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
-from hellofresh.results.panel import Panel
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.results.split.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 
@@ -40,9 +40,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "edition": str(panel.edition)}
             for one in made
         ]
-        rows = [
-            (one.name, one.rows, one.missing or ("unchanged, skipped" if one.skipped else "written")) for one in made
-        ]
+        rows = [(one.name, one.rows, one.missing or state_of(one.skipped, one.why)) for one in made]
         output.table(f"{panel.task.name} {panel.edition}: analyses", ("analysis", "rows", ""), rows)
         output.text(f"files: {made[0].folder}")
         for note in panel.notes:

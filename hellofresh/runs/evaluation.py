@@ -2,7 +2,7 @@
 
 A new option of a run is a field of `Evaluation`, with its help, and the code that uses it. Command line options, the
 signature of `hf.evaluate` and both files follow from the fields. Only the standard library is imported here, so that
-help and completion are fast.
+help is fast.
 """
 
 from __future__ import annotations
@@ -100,8 +100,7 @@ class Evaluation:
     """The settings of an evaluation, and how this process runs it.
 
     Fields with an `Option` are explained there. The others are for code: `resumes` is the id of the run that this must
-    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again;
-    `earlier` are folders of runs whose answers and pages are reused for the same requests.
+    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again.
     """
 
     edition: Edition
@@ -127,6 +126,15 @@ class Evaluation:
     drop_damaged: Annotated[
         bool, Option("delete damaged answers from the journal and ask for them again", stored=False)
     ] = False
+    go_on: Annotated[
+        bool, Option("go on where the first answers were cut off or empty, which count as wrong", stored=False)
+    ] = False
+    hidden_tokens: Annotated[
+        int | None,
+        Option(
+            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)", "N", parse=int
+        ),
+    ] = None
     resumes: str | None = None
     web: WebAccess | None = None
     patience: Patience | None = None
@@ -159,7 +167,6 @@ class Evaluation:
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False
     )
-    earlier: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:

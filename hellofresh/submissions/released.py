@@ -7,27 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
-from hellofresh.core.files import sha256_file
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Published
-from hellofresh.releases.life.manifest import (
-    MANIFEST,
-    PREVIOUS,
-    TOMBSTONES,
-    calendar_of,
-    read_manifest,
-    read_tombstones,
-)
+from hellofresh.releases.life.manifest import MANIFEST, TOMBSTONES, read_tombstones
+from hellofresh.releases.life.record import is_waiting, record_opening
 from hellofresh.submissions.check import Due
-from hellofresh.submissions.replays import PublicValue
+from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
@@ -53,10 +44,19 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
             fix="Name the folder or address of its public samples with --samples, or run: hellofresh release run",
             code="no-release",
         )
-    return due_of([Published.open(workspace, edition, name, split) for name in names])
+    found = [Published.open(workspace, edition, name, split) for name in names]
+    return due_of(found, {one.task for one in found if is_waiting(workspace, one.folder)})
 
 
-def due_of(published: Sequence[Published]) -> Due:
+def record_accepted(workspace: Workspace, receipt: Receipt, split: Split) -> None:
+    """Record that a submission was accepted: its releases are open from then on, and never change."""
+    for task in receipt.tasks if receipt.edition.is_living else ():
+        folder = workspace.release(receipt.edition, task, split)
+        if task in TASKS and (folder / MANIFEST).is_file():
+            record_opening(workspace, folder, receipt.received)
+
+
+def due_of(published: Sequence[Published], waiting: Collection[str] = ()) -> Due:
     """The expected samples of published splits of one edition, all of them main or all prospective.
 
     Raises:
@@ -74,18 +74,7 @@ def due_of(published: Sequence[Published]) -> Due:
     calendars = {one.task: calendar for one in published if (calendar := one.calendar) is not None}
     revealed = frozenset(one.task for one in published if one.manifest.has_labels)
     edition, split = published[0].edition, Split(published[0].split)
-    return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora)
-
-
-def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
-    """The first release that opened after an entry's deadline, preferably of its task; None if there is none yet."""
-    for edition, name in sorted(workspace.released(), key=lambda one: (one[0], one[1] != task, one[1])):
-        folder = workspace.release(edition, name)
-        if edition.is_living and closed <= calendar_of(read_manifest(folder), folder).opens <= now():
-            first = folder / PREVIOUS / "1.json"
-            made = sha256_file(first if first.is_file() else folder / MANIFEST)
-            return PublicValue(edition=str(edition), task=name, sha256=made)
-    return None
+    return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora, frozenset(waiting))
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

@@ -10,7 +10,7 @@ from typing import Any
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
 from hellofresh.results.board.schema import SystemFacts
-from hellofresh.results.panel import section_of
+from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
 from leaderboard.components.labels import Links, money
@@ -47,7 +47,7 @@ GROUPS = {
 }
 FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
-PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
+PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
     "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
@@ -77,7 +77,7 @@ class BoardColumn:
         cell: content.
         plain: content for downloads, by the names of their columns; None is unknown.
         width: in rem, on wide and on narrow screens.
-        form: number format in the app: printf, or `percent` of a share.
+        number_format: in the app: printf, or `percent` of a share.
         shown: whether it is visible by default.
         known: whether a line has a value: the column is hidden if no line has one.
         every: the choice of all rows in a filter of the column; empty without a filter.
@@ -92,7 +92,7 @@ class BoardColumn:
     width: tuple[float, float] = (5.25, 4.75)
     shown: bool = False
     known: Callable[[Line], bool] = lambda _: True
-    form: str = ""
+    number_format: str = ""
     every: str = ""
     group: Callable[[Line], str] = lambda _: ""
 
@@ -139,7 +139,7 @@ def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
-        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, form="%.3f")
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format="%.3f")
 
 
 def _metric_cell(name: str) -> Callable[[Line], Cell]:
@@ -269,15 +269,9 @@ def regime_cell(regime: str) -> Cell:
     return DASH if regime == "none" else named(regime, 30)
 
 
-def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
-    """Who made the answers, and how many others reproduced them."""
-    said = PROVENANCES.get(provenance, visible(provenance, 20))
-    return (said, by_others(replayed_by)) if replayed_by else said
-
-
-def by_others(number: int) -> str:
-    """By how many other teams an entry was replayed."""
-    return "by 1 other" if number == 1 else f"by {number} others"
+def provenance_cell(provenance: str) -> str:
+    """Who made the answers."""
+    return PROVENANCES.get(provenance, visible(provenance, 20))
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
@@ -335,7 +329,7 @@ def _nothing(_: Line) -> Mapping[str, Value]:
 
 def _of_model(
     title: str, name: str, meaning: str, width: tuple[float, float], *, every: str, group: Callable[[Any], str] = str,
-    form: str = "",
+    number_format: str = "",
 ) -> BoardColumn:  # fmt: skip
     """A column of a fact on models."""
 
@@ -343,12 +337,13 @@ def _of_model(
         return getattr(line.result.facts, name)
 
     def shown(line: Line) -> Cell:
-        return DASH if (value := fact(line)) is None else f"{value:g} B" if form else named(value, 40)
+        return DASH if (value := fact(line)) is None else f"{value:g} B" if number_format else named(value, 40)
 
     return BoardColumn(
-        title, "number" if form else "text", f"{meaning}, as stated; a dash is unknown.", shown,
+        title, "number" if number_format else "text", f"{meaning}, as stated; a dash is unknown.", shown,
         lambda line: {name: fact(line)}, width, shown=title == "Maker", known=lambda line: fact(line) is not None,
-        form=form, every=every, group=lambda line: "" if (value := fact(line)) is None else group(value),
+        number_format=number_format, every=every,
+        group=lambda line: "" if (value := fact(line)) is None else group(value),
     )  # fmt: skip
 
 
@@ -364,7 +359,7 @@ _COLUMNS = (
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
-        form="$%.4g",
+        number_format="$%.4g",
     ),
     BoardColumn(
         "Cutoff", "text", "the end of the system's training data as its makers state it. If it is later than the "
@@ -374,15 +369,14 @@ _COLUMNS = (
         (9, 8), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
     ),
     BoardColumn(
-        "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again by others "
-        "on some samples without disagreement), or uploaded (predictions only).",
-        lambda line: provenance_cell(line.result.entry.provenance, line.result.replayed_by),
+        "Provenance", "text", "run here (journal and transcripts kept), or uploaded (predictions only).",
+        lambda line: provenance_cell(line.result.entry.provenance),
         lambda line: {"provenance": line.result.entry.provenance}, (7.25, 6), shown=True,
     ),
     BoardColumn(
         "No answer", "number", "the share of samples with no readable answer (none) or a refusal (blocked). Both "
         "count as wrong.", _no_answer, lambda line: {"no_answer": line.result.no_answer},
-        form="percent",
+        number_format="percent",
     ),
     BoardColumn(
         "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
@@ -391,7 +385,7 @@ _COLUMNS = (
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
         lambda line: f"{line.standing.first:.0%}" if line.standing else DASH,
-        lambda line: {"first": line.standing.first if line.standing else None}, form="percent",
+        lambda line: {"first": line.standing.first if line.standing else None}, number_format="percent",
     ),
     BoardColumn(
         "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
@@ -406,7 +400,7 @@ _COLUMNS = (
     _of_model("Maker", "maker", "who trained the system's main model", (8, 7), every="All makers"),
     _of_model("Weights", "weights", "whether its weights are open to download", (5.5, 5), every="Open and closed"),
     _of_model("Size", "size_billions", "its parameters, in billions (B)", (5, 4.5), every="All sizes", group=_size,
-              form="%g"),
+              number_format="%g"),
     _of_model("Released", "released", "when it was released", (6.25, 5.5), every="All years",
               group=lambda day: day[:4]),
     BoardColumn(
@@ -440,7 +434,7 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
 
 
 def usual(lines: Sequence[Line]) -> list[Line]:
-    """The default rows: without uploaded entries if systems were run or replayed, otherwise all."""
+    """The default rows: without uploaded entries if systems were run here, otherwise all."""
     ours = [line for line in lines if line.result.entry.provenance != "uploaded"]
     return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
 
@@ -472,7 +466,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
                 for column in columns_of(scale).values() if column.every
             ),
             Filter.of("Provenance", provenances, "All sources",
-                      usual=("Run or replayed here", ours) if narrow else None),
+                      usual=("Run here", ours) if narrow else None),
             Filter.of("Kind", kinds, "All kinds"),
         ],
         charts=charts,
@@ -504,7 +498,7 @@ def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> li
     names = {title: name for name, title in scale.others}
     for title, column in columns_of(scale).items():
         values = [_plain_value(line, column, names.get(title)) for line in lines]
-        kept.append(DataColumn(title, values, column.form, column.meaning, title not in hidden))
+        kept.append(DataColumn(title, values, column.number_format, column.meaning, title not in hidden))
     return [*kept, DataColumn("Kind", kinds, shown=len({*kinds}) > 1)]
 
 

@@ -22,8 +22,8 @@ from hellofresh.pipeline.steps import Steps, analyse_scored
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.board.build import build_board
-from hellofresh.results.panel import Panel
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.panel import Panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task
@@ -94,7 +94,7 @@ def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
     def fail(panel: Panel) -> AnalysisResult:
         raise ZeroDivisionError("no samples at all")
 
-    monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail, version=99))
+    monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail))
     said = run()
     assert "note: the analysis agreement of x-notes 2023Q2 failed (ZeroDivisionError: no samples at all)" in said
     assert "hellofresh analyse agreement --edition 2023Q2 --task x-notes" in said

@@ -37,8 +37,8 @@ from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, 
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task

@@ -17,14 +17,15 @@ import pytest
 from hellofresh.core.errors import HelloFreshError, UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.publishers import Publisher, Publishers
-from hellofresh.results import ceiling, comparison, entries, over_quarters, panel, score_files, standings
+from hellofresh.results import ceiling, comparison, over_quarters, score_files, standings
 from hellofresh.results.analyses import ANALYSES, agents
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.figures import image, vega
 from hellofresh.results.figures.charts import Axis, Mark, Series, marks_of, points_of
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.score_files import ColumnNames, ItemScores
+from hellofresh.results.split import entries, panel
+from hellofresh.results.split.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.stats.metrics import class_metrics, mean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Ranking, Response, Status
@@ -213,10 +214,6 @@ def of_agents() -> agents.AgentPanel:
 def conduct_of_agents() -> object:
     given = of_agents()
     found = [result(one.run(given)) for one in agents.AGENT_ANALYSES]
-    names = {"agent": "n=1", "base": "n=2", "plain": "n=4"}
-    other = {"plain": "n=4", "agent": "n=2", "base": "n=3"}
-    variants = (names, other, {"agent": "a", "base": "b", "plain": "c"}, {"base": "x"})
-    found += [result(agents.compare_variants(given, some)) for some in variants]
     return [*found, given.ratings(given.traces["agent"][4]), given.offline(given.panel.systems[0]).origin]
 
 
@@ -619,7 +616,7 @@ def votes_of_entries() -> object:
 
 @case
 def answers_as_codes() -> object:
-    from hellofresh.results.build import _answer
+    from hellofresh.results.split.arrays import _answer
 
     said = [choice(2), choice(None), choice(None, status=Status.BLOCKED), choice(None, status=Status.NONE),
             Response(prompt="", text="x"), Ranking(prompt="", documents=("a",), scores=(1.0,)), Response(prompt="",

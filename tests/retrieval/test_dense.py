@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval import dense
 from hellofresh.evidence.retrieval.base import DocumentKeys, best
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
@@ -22,6 +24,7 @@ from hellofresh.evidence.retrieval.encoders import MiniLm, SentenceEncoder, load
 from hellofresh.evidence.retrieval.rerank import CrossEncoderScorer
 from hellofresh.tasks.outputs import Ranking, Status
 from tests.fakes import refused
+from tests.retrieval.conftest import write_small
 
 DIMENSIONS = 32
 
@@ -145,6 +148,20 @@ def test_only_what_is_named_so_is_downloaded(small: RetrievalCorpus, monkeypatch
         CrossEncoderScorer(name, small).scores("q", found)
     assert seen == [loading_of("hub:a/b"), loading_of("folder")]
     assert prefixes_of("hub:intfloat/e5-base-v2") == ("query: ", "passage: ")
+
+
+def test_the_same_vectors_give_the_same_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("usearch")
+    monkeypatch.setattr(dense, "GRAPH_FROM", 1)
+    # Enough for several threads to have met: ten builds by two differed in all ten.
+    vectors = np.random.default_rng(0).normal(size=(4000, DIMENSIONS)).astype(np.float32)
+    hashes = set()
+    for build in range(2):
+        corpus = write_small(Workspace(tmp_path / str(build)))
+        graph = corpus_graph(corpus, LetterEncoder(), vectors)
+        assert graph is not None and graph.parameters["graph_sha256"] == graph.sha256
+        hashes.add(graph.sha256)
+    assert len(hashes) == 1
 
 
 def test_a_graph_finds_what_the_exact_search_finds_and_days_and_short_lists_hold(

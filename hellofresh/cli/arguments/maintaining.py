@@ -228,10 +228,12 @@ COMMANDS = (
         submissions="own",
     ),
     command(
-        "completion",
-        "Print the completion script of a shell.",
-        "completion:print_script",
-        option("shell", "the shell", choices=("bash", "zsh", "fish")),
-        epilog='Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"',
+        "quarter restore",
+        "After a loss: take over the releases of a publication that is ahead of this workspace; what they replace is "
+        "set aside. Or make a new escrow key, when the old one is lost.",
+        "quarter:restore",
+        option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
+        option("--new-key", "make a new escrow key"),
+        submissions="own",
     ),
 )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.core.files import atomic_path, canonical_json, sha256_text
+from hellofresh.core.files import atomic_path, canonical_json, sha256_file, sha256_text
 from hellofresh.evidence.retrieval.base import DocumentKeys, Parameters, best
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.evidence.retrieval.encoders import Encoder
@@ -45,6 +45,19 @@ _CANDIDATES = 10
 
 
 @dataclass(frozen=True, slots=True)
+class VectorGraph:
+    """A searchable graph of vectors and the hash of its file, since what is found depends on the graph."""
+
+    index: Index
+    sha256: str
+
+    @property
+    def parameters(self) -> Parameters:
+        """What tells this graph from others."""
+        return {f"graph_{name}": value for name, value in {**GRAPH_SETTINGS, "sha256": self.sha256}.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class DenseRetriever:
     """Finds the documents whose vectors are nearest to a query's.
 
@@ -60,7 +73,7 @@ class DenseRetriever:
     keys: DocumentKeys
     vectors: NDArray[np.float32]
     corpus: str = ""
-    graph: Index | None = None
+    graph: VectorGraph | None = None
 
     @property
     def name(self) -> str:
@@ -70,14 +83,14 @@ class DenseRetriever:
     @property
     def parameters(self) -> Parameters:
         """Parameters of encoder, corpus and graph."""
-        graph = {} if self.graph is None else {f"graph_{name}": value for name, value in GRAPH_SETTINGS.items()}
+        graph = {} if self.graph is None else self.graph.parameters
         return {**self.encoder.parameters, "corpus": self.corpus, **graph}
 
     async def retrieve(self, query: str, k: int, *, before: date | None = None) -> Ranking:
         """The k nearest documents."""
         vector = self.encoder.queries([query])[0]
         if self.graph is not None and k > 0:
-            near = self.graph.search(vector, max(_CANDIDATES * k, 100)).keys
+            near = self.graph.index.search(vector, max(_CANDIDATES * k, 100)).keys
             places = np.sort(near).astype(np.int32)
             found = best(self.vectors[places] @ vector, self.keys.some(places), k, before, above=-np.inf)
             if len(found.documents) == k:  # otherwise too few are from before the day
@@ -147,8 +160,10 @@ def stored_vectors(
     return vectors
 
 
-def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.float32]) -> Index | None:
+def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.float32]) -> VectorGraph | None:
     """The graph of a corpus's vectors, memory-mapped from its folder and made if missing; None for exact search.
+
+    The same vectors give the same graph.
 
     Raises:
         WorkspaceError: if the folder cannot be written.
@@ -160,8 +175,8 @@ def corpus_graph(corpus: RetrievalCorpus, encoder: Encoder, vectors: NDArray[np.
     path = _folder(corpus, encoder) / f"graph-{sha256_text(canonical_json(GRAPH_SETTINGS))[:12]}.usearch"
     graph = Index(ndim=encoder.dimensions, **dict[str, Any](GRAPH_SETTINGS))
     if not path.is_file():
-        graph.add(np.arange(len(vectors)), vectors)
+        graph.add(np.arange(len(vectors)), vectors, threads=1)  # several threads make another graph each time
         with atomic_path(path) as temporary:
             graph.save(str(temporary))
     graph.view(str(path))
-    return graph
+    return VectorGraph(graph, sha256_file(path))

@@ -20,7 +20,7 @@ from hellofresh.results.analyses.base import (
     missing,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import CONTROLS, Panel, System, cutoff_end
+from hellofresh.results.split.panel import CONTROLS, Panel, System, cutoff_end
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import PROSPECTIVE
 
@@ -72,14 +72,13 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     "every moment, with 95% intervals. The table has each step to the next moment with its paired interval, adjusted "
     "for all steps. A step up is what could be learnt in between; after the decision it may be the answer itself. If a "
     "system answered that it is too early to tell, the table counts such answers, and all are scored as forecasts.",
-    version=2,
 )
 def known_when(panel: Panel) -> AnalysisResult:
     """Scores by what could be known, with paired steps; as forecasts where one said that it is too early to tell."""
     swept = _swept(panel)
     if not swept:
         return missing(
-            "No system has searched up to several instants; run a sweep with --set before=post,note,decision."
+            "No system has searched up to several instants; run one with each of --set before=post, note and decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
     if any(system.headline.too_early.any() for its in swept for system in its.values()):

@@ -22,7 +22,7 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.over_quarters import OverQuarters, OverQuartersRow, over_quarters, quarter_scores
-from hellofresh.results.panel import EntrySection, Panel, System
+from hellofresh.results.split.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.draws import compare_periods, draw_jointly, order_held
@@ -41,7 +41,6 @@ _REGIMES = ("zero-shot", "web-search", "placebo")
     "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "
     "the probability of being first, and scores adjusted for how hard each quarter was, so that systems of "
     "different quarters can be compared.",
-    version=2,
 )
 def ranking(panel: Panel) -> AnalysisResult:
     """The standings, and how they hold over periods and quarters."""
@@ -146,7 +145,6 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
     "periods whose intervals overlap widely show no change. If several systems with the same knowledge "
     "cutoff fall from the same period on, they may have memorised outcomes.",
-    version=2,
 )
 def temporal_consistency(panel: Panel) -> AnalysisResult:
     """Scores from period to period."""

@@ -29,7 +29,7 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.analyses.voters import known_of_samples
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, System, cutoff_end
+from hellofresh.results.split.panel import NOT_ASKED, Panel, PromptOutputs, System, cutoff_end
 from hellofresh.stats.metrics import Metric, balanced_accuracy, class_recall
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import Sample
@@ -233,7 +233,6 @@ class _Factor:
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
     "taken within each class, because notes rated helpful have more votes and the number alone would give the "
     "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
-    version=2,
 )
 def votes(panel: Panel) -> AnalysisResult:
     """Clear and narrow decisions: are systems better where people agreed more?"""

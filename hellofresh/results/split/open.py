@@ -1,0 +1,226 @@
+"""One split of a quarter and task as input of the board's tables: samples, labels, systems and their outputs.
+
+The main split is a release; the prospective one holds samples that were undecided at publication, and counts once it
+is resolved, with the decided samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hellofresh.core.errors import DataError
+from hellofresh.core.parquet import BadTableError
+from hellofresh.core.quarters import Quarter
+from hellofresh.core.systems import IDENTITY
+from hellofresh.core.workspace import Workspace
+from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
+from hellofresh.releases.life.load import Published, load_labels
+from hellofresh.releases.life.manifest import read_manifest
+from hellofresh.results.split.arrays import arranged_outputs, panel_of
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, scan_kept
+from hellofresh.results.split.panel import EntrySection, Panel, section_of
+from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
+
+
+def places(workspace: Workspace) -> list[Published]:
+    """All splits of a workspace, in order, each with its manifest, which is read only here.
+
+    Raises:
+        ReleaseError: if a manifest is damaged.
+    """
+    found = []
+    for split, known in ((MAIN, workspace.released()), (PROSPECTIVE, prospective_splits(workspace))):
+        for edition, task in known:
+            folder = workspace.release(edition, task, split)
+            found.append(Published(edition, task, split, folder, read_manifest(folder)))
+    return sorted(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BoardSplit:
+    """The data of a split.
+
+    Attributes:
+        workspace, place: where it is.
+        systems: the rows of the scores that stand for a system, for the whole quarter; of a split that is not shown
+            only what no label decides.
+        said: the judgements of its samples, millions of rows that are read anew for each question.
+        numbers: what metrics are means of.
+        receipts: of submissions.
+        waiting: who handed predictions in that are not used before the deadline.
+        samples: as they are published; of a resolved prospective split those that were decided.
+        full: the same with their texts, where these are at hand.
+        labels: by sample id, where they are shown.
+        shown: whether labels are public, or the board is the maintainers' own.
+        withheld: whether texts are.
+        panel: the judgements with labels as arrays; None without labels or judgements.
+    """
+
+    workspace: Workspace
+    place: Published
+    systems: Sequence[Mapping[str, Any]] = field(repr=False)
+    said: pl.LazyFrame = field(repr=False)
+    numbers: pl.DataFrame = field(repr=False)
+    receipts: pl.DataFrame = field(repr=False)
+    waiting: pl.DataFrame = field(repr=False)
+    samples: Sequence[Sample] = field(default=(), repr=False)
+    full: Sequence[Sample] = field(default=(), repr=False)
+    labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
+    shown: bool = False
+    withheld: bool = False
+    panel: Panel | None = field(default=None, repr=False)
+
+    @property
+    def known_since(self) -> datetime:
+        """The time from which outcomes may have been known: the quarter's first day, or the data set's publication."""
+        if isinstance(self.place.edition, Quarter):
+            return self.place.edition.start
+        dataset = self.place.manifest.dataset
+        return datetime.fromisoformat(dataset.published if dataset else "0001-01-01").replace(tzinfo=UTC)
+
+    @property
+    def is_bundled(self) -> bool:
+        """Whether its samples were written for the project."""
+        return self.place.manifest.bundled or any(row["bundled"] for row in self.systems)
+
+    @property
+    def ranked(self) -> dict[str, bool]:
+        """By origin, whether an entry is ranked."""
+        return {
+            row["origin"]: section_of(row["kind"], row["regime"], smoke_test=row["smoke_test"]) is EntrySection.SYSTEM
+            for row in self.systems
+        }
+
+
+def open_split(
+    workspace: Workspace, place: Published, scores: pl.LazyFrame, moment: datetime, *, private: bool = False
+) -> BoardSplit:
+    """Read a split.
+
+    Args:
+        workspace: where everything lives.
+        place: which split.
+        scores: all scores, from `scan_scores`.
+        moment: the time that counts as now.
+        private: whether labels that are not public may be shown.
+
+    Raises:
+        DataError: if a file of it is damaged.
+    """
+    manifest = place.manifest
+    shown = manifest.has_labels or private
+    systems = systems_of(scores, place.keys, shown=shown)
+    parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
+    said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
+    numbers, receipts, waiting = (rows.collect() for rows in others)
+    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
+    dated = manifest.calendar is not None or manifest.dataset is not None
+    if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
+        return bare
+    edition, task = place.edition, get_task(place.task)
+    samples: Sequence[Sample]
+    full: Sequence[Sample]
+    if place.split == MAIN:
+        if not private and not place.has_opened(workspace, moment):
+            return bare
+        labels = load_labels(workspace, edition, task, place.manifest) if shown else {}
+        samples, withheld = place.samples(task), manifest.withheld
+        full = place.release(workspace, task).samples if withheld else samples
+    else:
+        labels = prospective_outcomes(workspace, edition, task)
+        shown, withheld = manifest.resolved is not None, manifest.withheld
+        drawn = place.release(workspace, task).samples
+        samples = full = [sample for sample in drawn if sample.id in labels or not shown]
+        published = task.public_type or task.sample_type  # as it is already where texts are not at hand
+        if withheld:
+            samples = [sample if isinstance(sample, published) else task.public(sample) for sample in full]
+    # Outputs on samples that were taken down or never decided do not count.
+    said = bare.said.filter(pl.col("id").is_in([sample.id for sample in samples]))
+    found = replace(bare, said=said, samples=samples, full=full, labels=labels, shown=shown, withheld=withheld)
+    has_panel = labels and said.head(1).collect(engine="streaming").height
+    return replace(found, panel=_panel(found)) if has_panel else found
+
+
+def _panel(split: BoardSplit) -> Panel:
+    """All systems' outputs as arrays, from the scores' rows and the judgements."""
+    task, place = get_task(split.place.task), split.place
+    given = set(split.said.select(pl.col("origin").unique()).collect(engine="streaming")["origin"])
+    known = (row for row in split.systems if row["origin"] in given)
+    entries = [Entry(**{name: row[name] for name in IDENTITY}, outputs={}) for row in known]
+    said = None
+    if task.classes:
+        ids = [sample.id for sample in split.samples if sample.id in split.labels]
+        said = arranged_outputs(split.said, ids, len(task.classes))
+    else:
+        outputs = split.said.collect().partition_by("origin", as_dict=True)
+        numbers = {str(origin): entry_numbers(rows) for (origin,), rows in split.numbers.group_by("origin")}
+        entries = [
+            replace(entry, outputs=entry_outputs(outputs[entry.origin,]), numbers=numbers.get(entry.origin, {}))
+            for entry in entries
+        ]
+    bundled = any(row["bundled"] for row in split.systems)
+    return panel_of(
+        task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled, said=said
+    )
+
+
+_KEYS = ("edition", "task", "split")
+
+
+def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
+    """The files of scores with the split that each is about, in order."""
+    folders = [workspace.side(private=private) / "scores" for private in (False, True)]
+    main = [path for folder in folders for path in folder.glob("*.parquet")]
+    others = [path for folder in folders for path in (folder / PROSPECTIVE).glob("*.parquet")]
+    both: tuple[tuple[str, list[Path]], ...] = ((MAIN, main), (PROSPECTIVE, others))
+    return [(split, path) for split, paths in both for path in sorted(paths, key=lambda path: (path.name, path))]
+
+
+def scan_scores(workspace: Workspace, splits: Sequence[Published] = ()) -> pl.LazyFrame:
+    """All scores, with the columns `split` and `public`: whether labels of the row's split are, of these splits.
+
+    Files are checked now; rows are read when they are asked for.
+
+    Raises:
+        DataError: if a file is damaged, an earlier version wrote it, or a task had another headline metric then.
+    """
+    tables = [SCORES.schema.to_frame().lazy().with_columns(split=pl.lit(MAIN, pl.String))]
+    for split, path in score_files(workspace):
+        option = "" if split == MAIN else f" --split {split}"
+        fix = f"Recreate it: hellofresh score --edition {path.stem}{option}"
+        try:
+            rows = SCORES.scan(path)
+        except BadTableError as error:
+            what = f"{error}; an earlier version may have written it"
+            raise DataError(what, where=str(path), fix=fix, code="damaged-scores") from error
+        first = rows.group_by("task", maintain_order=True).agg(pl.col("metric").first()).collect()
+        for task, metric in first.filter(pl.col("task").is_in(list(TASKS))).iter_rows():
+            if metric != (headline := TASKS[task].on(split).headline.name):
+                what = f"{task} was scored with {metric} as its headline metric, which is {headline} now"
+                raise DataError(what, where=str(path), fix=fix, code="other-headline")
+        tables.append(rows.with_columns(split=pl.lit(split)))
+    found = pl.concat(tables)
+    public = [tuple(place.keys.values()) for place in splits if place.manifest.has_labels]
+    known = pl.DataFrame(public, schema=dict.fromkeys(_KEYS, pl.String), orient="row").lazy()
+    found = found.join(known.with_columns(public=pl.lit(True)), on=_KEYS, how="left", maintain_order="left")
+    return found.with_columns(pl.col("public").fill_null(False))
+
+
+def systems_of(scores: pl.LazyFrame, keys: Mapping[str, str], *, shown: bool) -> Sequence[Mapping[str, Any]]:
+    """One row for each system of a split, of its headline metric in the whole quarter.
+
+    Of a split that is not shown it has only what no label decides.
+    """
+    mine = [pl.col(name) == value for name, value in keys.items()]
+    rows = scores.filter("headline", pl.col("period") == "all", *mine).collect(engine="streaming")
+    rows = rows.unique("origin", keep="first", maintain_order=True)
+    return (rows if shown else rows.select(WITHOUT_LABELS)).to_dicts()
