@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +15,9 @@ from collectors.settings import EditsSettings
 from collectors.wikipedia.clean import read, readable, spans
 from collectors.wikipedia.edits import changes_more_than, only_urls_differ
 from collectors.wikipedia.export import (
+    DAMAGED,
+    NOT_LOADED,
+    OTHER_MODEL,
     ExportReader,
     JoinedReader,
     histories,
@@ -154,13 +157,32 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
             "pages without revisions": reader.pages_empty,
             _LATE: len(pages.late),
             "revisions": reader.revisions_read,
+            **reader.losses,
         }
     )
+    _refuse_no_histories(task, found, pages)
     if isinstance(reader, JoinedReader) and len(task.paths) > 1:
         found.context[_JOINED] = reader.pages_read
         found.context[_UNCHECKED] = int(reader.unchecked)
     say(_summary(found))
     return found
+
+
+def _refuse_no_histories(task: _Task, found: EditsFound, pages: _Pages) -> None:
+    """Refuse dumps of another kind, which a reader would take for histories without edits."""
+    read, context = found.context["revisions"], found.context
+    if read and context[NOT_LOADED] == read:
+        what = "a stub dump: it has the heads of revisions without their texts"
+    elif context["pages"] > 1 and pages.lone == context["pages"]:
+        what = "a dump of current revisions (pages-articles or pages-meta-current): no page has its earlier revisions"
+    else:
+        return
+    raise SourceError(
+        what,
+        where=str(task.paths[0]),
+        expected="a full history, such as pages-meta-history or a MediaWiki content history export",
+        code="no-histories",
+    )
 
 
 def _source(path: Path) -> tuple[SourceFile, bool]:
@@ -198,6 +220,7 @@ class _Pages:
     def __init__(self, task: _Task, found: EditsFound, say: Progress) -> None:
         self.found = found
         self.late: list[int] = []
+        self.lone = 0  # pages with one revision, which was based on another
         self._task, self._say = task, say
         self._told = time.monotonic()
 
@@ -221,7 +244,8 @@ class _Pages:
         watched = self._watched(page, reader, result.context)
         for decision in follower.decisions(collapse_runs(watched) if task.settings.collapse_runs else watched):
             _take(decision, page, task, result)
-        deque(watched, maxlen=0)  # the rest decides nothing unless it is out of order
+        for _ in watched:  # the rest decides nothing, but it is counted, and may be out of order of time
+            pass
         result.context["revisions that changed too many paragraphs"] += follower.broad_revisions
         return result
 
@@ -239,6 +263,7 @@ class _Pages:
     ) -> Iterator[Revision]:
         """The page's distinct revisions, counted, reported, and checked to be in order of time."""
         last = None
+        first: Revision | None = None
         seen: set[int] = set()
         for revision in page.revisions:
             if last is not None and (revision.timestamp, revision.id) < (last.timestamp, last.id):
@@ -249,7 +274,7 @@ class _Pages:
                 context[_REPEATED] += 1
                 continue
             seen.add(revision.id)
-            last = revision
+            first, last = first or revision._replace(text=None), revision
             if revision.timestamp in self._task.quarter:
                 context["revisions in the quarter"] += 1
                 context["revisions in the quarter with hidden text"] += revision.text is None
@@ -259,6 +284,7 @@ class _Pages:
                 count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
                 self._say(f"{self._task.name}: {count}")
             yield revision
+        self.lone += len(seen) == 1 and bool(first and first.parent)
 
 
 def _is_same(one: Revision, other: Revision) -> bool:
@@ -386,6 +412,9 @@ def _warnings(found: Sequence[EditsFound]) -> list[str]:
     sentences = {
         _LATE: "pages had revisions out of order of time; they were read again, sorted by time and id.",
         "pages without revisions": "pages have no revisions at all.",
+        NOT_LOADED: "revisions have a length and no text; they count as hidden: fetch the file again.",
+        DAMAGED: "revisions have a text of another length or SHA-1 than said, and count as hidden: fetch it again.",
+        OTHER_MODEL: "revisions of articles are no wikitext; they count as hidden.",
         _REPEATED: "revisions are there twice; each was counted once.",
         _UNCHECKED: "page was joined from files without a list of them, so that a missing last one would not show; put "
         "the export's SHA256SUMS beside them.",

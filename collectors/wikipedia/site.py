@@ -40,6 +40,7 @@ _ARTICLES = 0
 
 class _Slot(Lenient):
     content: str | None = None
+    contentmodel: str = "wikitext"
     texthidden: bool = False
 
 
@@ -131,6 +132,8 @@ class WikiSite:
             session.headers["Authorization"] = f"Bearer {self._account.token}"
         self._logged_in = not self._account.user
         self._lock = threading.Lock()
+        self.other_model: set[int] = set()
+        """Revisions read that are no wikitext."""
 
     def changes(self, window: Window, *, tag: str | None, bots: bool, ask: bool) -> list[RecentChange]:
         """Edits of articles in a window, from its start on: all, or as many as one response has.
@@ -207,7 +210,7 @@ class WikiSite:
             older = None if body is None else _only(body)
             if older is None or not older.revisions or older.revisions[0].revid != around:
                 return None
-            before = [_revision(item) for item in reversed(older.revisions)]
+            before = [self._revision(item) for item in reversed(older.revisions)]
         batches = self._batches(id_, around)
         first = next(batches, None)
         if first is None or first.ns != _ARTICLES:
@@ -235,9 +238,14 @@ class WikiSite:
     def _history(self, before: list[Revision], first: _Page, rest: Iterator[_Page]) -> Iterator[Revision]:
         yield from before
         known = {revision.id for revision in before}
-        yield from (_revision(item) for item in first.revisions if item.revid not in known)
+        yield from (self._revision(item) for item in first.revisions if item.revid not in known)
         for batch in rest:
-            yield from map(_revision, batch.revisions)
+            yield from map(self._revision, batch.revisions)
+
+    def _revision(self, item: _Revision) -> Revision:
+        if item.slots.get("main", _Slot()).contentmodel not in ("", "wikitext"):
+            self.other_model.add(item.revid)
+        return _revision(item)
 
     def _batches(self, id_: int, start: int | None) -> Iterator[_Page]:
         place = {} if start is None else {"rvstartid": str(start)}
@@ -360,13 +368,15 @@ def _only(body: _Body) -> _Page | None:
 
 
 def _revision(item: _Revision) -> Revision:
+    """The revision; text that is no wikitext is left out."""
     slot = item.slots.get("main", _Slot())
+    is_text = slot.contentmodel in ("", "wikitext") and not slot.texthidden
     return Revision(
         item.revid,
         item.parentid or None,
         item.timestamp.astimezone(UTC),
         None if item.userhidden else item.user,
-        None if slot.texthidden else slot.content,
+        slot.content if is_text else None,
     )
 
 

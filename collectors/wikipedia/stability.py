@@ -65,7 +65,7 @@ class Fate(StrEnum):
 
 
 MEANINGS = {
-    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden",
+    Fate.HIDDEN_TEXT: "the text of the revision, the one before or the deciding one is hidden, missing or no wikitext",
     Fate.TOO_MANY_PARAGRAPHS: "the revision changes too many paragraphs",
     Fate.PARENT_MISSING: "the revision was not made on the one before it in the source",
     Fate.SECTION_AMBIGUOUS: "the section's heading is there twice, or gone when it mattered",
