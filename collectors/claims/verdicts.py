@@ -22,7 +22,7 @@ from hellofresh.core.strict import Strict
 
 CLASSES = ("false", "mixed", "true")
 _BREAKS = re.compile(r"[:\uff1a|\[\]()\uff08\uff09\u3010\u3011.!?\u2026\u3002\uff1f\uff01\u2013\u2014\u0964]|\s-+\s")
-_ANNOUNCED = re.compile(r"(?:rated|ruled|verdict|rating|fact[- ]?check(?:ed)?|faktencheck)(?:\W+|$)")
+_ANNOUNCED = re.compile(r"(?:(?:is|was|are|were) )?(?:rated|ruled|verdict|rating|fact[- ]?check(?:ed)?|faktencheck)(?:\W+|$)")
 _EDGES = " \t.,;:!?\"'()[]*\u201c\u201d\u2018\u2019\xab\xbb-\u2013\u2014"
 
 
