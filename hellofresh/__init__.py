@@ -2,6 +2,7 @@
 
 The rooms, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
+0. `hellofresh_parts`, a folder beside this one: what stands apart and registers as a stranger's package does.
 1. `cli`: the commands.
 2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
 3. `collectors` (from sources to candidates), `leaderboard` (the site), `training` (rerankers, reward models,
