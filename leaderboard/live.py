@@ -31,7 +31,7 @@ from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
-from leaderboard.views import PAGES, Page, Visit, foot, home_of, page_keys
+from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
 from leaderboard.widgets import show_chart, show_file, show_offer, show_table
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -120,7 +120,7 @@ def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
     """All pages of the board, and the split of the first page."""
     board = board_of(shown)
     home = home_of(board)
-    once = {(page.path, home, ()): "" for page in PAGES if page.once}
+    once = {(page.path, home, ()): "" for page in all_pages() if page.once}
     return dict.fromkeys(page_keys(board), "") | once, home
 
 
@@ -129,7 +129,7 @@ def composed(
     shown: Shown, path: str, split: SplitKey, choices: Mapping[str, str], picked: tuple[str, ...] | None = None
 ) -> list[Part]:
     """The parts of a page, or those behind ticked rows; consecutive texts are joined."""
-    page = next(page for page in PAGES if page.path == path)
+    page = next(page for page in all_pages() if page.path == path)
     links = AddressLinks(places_of(shown)[0], "")
     visit = LiveVisit(board_of(shown), links, page, split, choices)
     if picked is None:
@@ -188,13 +188,13 @@ def _run(shown: Shown) -> None:
     there = {path for path, *_ in places}
     alone = {path for path, _, choices in places if not choices}
     pages: dict[str, StreamlitPage] = {}
-    for page in PAGES:
+    for page in all_pages():
         if page.path in there:
             pages[page.path] = st.Page(
                 partial(_show_page, page, shown, pages),
                 title=page.title,
                 url_path=page.path,
-                default=page is PAGES[0],
+                default=page is all_pages()[0],
                 visibility="visible" if page.path in alone else "hidden",
             )
     current = st.navigation(list(pages.values()), position="top")

@@ -23,6 +23,8 @@ FLIPS = {
     (RELEASE + "labels.jsonl", "xn-4001"): (SCORE, "bad-hash"),
     (RELEASE + "commitments.jsonl", "xn-4001"): (SCORE, "bad-hash"),
     (PRIVATE + "labels.jsonl", '"label":1'): (SCORE, "bad-commitment"),
+    ("scores/2023Q2.parquet", ""): (BOARD, "changed-output"),
+    ("judgements/2023Q2.parquet", ""): (BOARD, "changed-output"),
     (RUN + "predictions.jsonl", '"label":1'): (SCORE, "damaged-run"),
     (RUN + "responses.jsonl", "yes"): (SHOW, "damaged-run"),
     (RUN + "prompts.json", "frame"): (SHOW, "damaged-run"),
@@ -61,6 +63,23 @@ def test_a_flipped_byte_is_refused_by_the_name_of_its_file(data: Path, cli: Cli,
     said = cli(*command, *run, code=1)
     assert f"[{code}]" in said and path.name in said, said
     assert sorted((item, item.read_bytes()) for item in data.rglob("releases/**/*") if item.is_file()) == before
+
+
+HEALED = {
+    (RELEASE + "predictions.jsonl", '"label":1'): SCORE, (RELEASE + "scores.jsonl", '"n":1'): SCORE,
+    ("scores/2023Q2.parquet", ""): SCORE, ("judgements/2023Q2.parquet", ""): SCORE, ("board/scores.parquet", ""): BOARD,
+    ("board/manifest.json", "path"): BOARD, ("published/README.md", "HelloFresh"): ("release", "publish"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HEALED, ids=lambda what: what[0])
+def test_what_follows_from_the_rest_is_written_again_as_it_was(data: Path, cli: Cli, what: tuple[str, str]) -> None:
+    cli(*BOARD)
+    cli("release", "publish")
+    before = next(data.glob(what[0])).read_bytes()
+    path = flip(data, *what)
+    cli(*HEALED[what])
+    assert path.read_bytes() == before
 
 
 def test_the_same_evaluate_writes_a_damaged_run_again_and_asks_nobody(data: Path, cli: Cli) -> None:

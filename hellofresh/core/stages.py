@@ -101,6 +101,21 @@ class Stage:
         write_json(self._receipt, asdict(receipt), mode=0o600)
 
     @classmethod
+    def hold(cls, workspace: Workspace, name: str, again: str) -> None:
+        """Refuse outputs of a stage that are not as it wrote them; `again` is the command that writes them.
+
+        Raises:
+            DataError: with the first such file.
+        """
+        known = cls(workspace, name, "", {})._read()
+        for output, had in known.outputs.items() if known is not None else ():
+            path = workspace.root / output
+            if not path.is_file() or sha256_file(path) != had:
+                expected = f"the file that the stage {name} wrote"
+                fix = f"Write it again: {again}"
+                raise DataError("has been changed", where=str(path), expected=expected, fix=fix, code="changed-output")
+
+    @classmethod
     def amend_all(cls, workspace: Workspace, paths: Iterable[Path]) -> None:
         """Record changed files in every stage that has them as outputs."""
         changed = {path.relative_to(workspace.root).as_posix(): path for path in paths}

@@ -259,7 +259,9 @@ def _check_hash(path: Path, manifest: Manifest) -> None:
         )
 
 
-def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
+def load_labels(
+    workspace: Workspace, edition: Edition, task: Task, manifest: Manifest | None = None
+) -> Mapping[str, Label]:
     """Read the labels of a release, by sample id, and check them against the public commitments.
 
     They are private until the quarter is revealed; then the public file is used if there is no private one. Labels of
@@ -271,7 +273,7 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
     """
     path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
     revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
-    manifest = Published.open(workspace, edition, task.name).manifest
+    manifest = manifest or Published.open(workspace, edition, task.name).manifest
     for listed in (revealed, public):
         if manifest.file(listed.name) is not None:
             _check_hash(listed, manifest)

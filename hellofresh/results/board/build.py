@@ -42,7 +42,7 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
-from hellofresh.core.makers import makers
+from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.parquet import sink_parquet, write_parquet
 from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import utc_text
@@ -64,18 +64,19 @@ from hellofresh.results.board.manifest import (
     read_board_manifest,
 )
 from hellofresh.results.board.schema import (
-    TABLES,
     FunnelStep,
     PeriodBalance,
     SampleRow,
+    added_tables,
+    all_tables,
 )
-from hellofresh.results.board.splits import BoardSplit, open_split, places, scan_scores, score_files
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
-from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.panel import QuarterScore
+from hellofresh.results.split.judgements import Part, judgements_file
+from hellofresh.results.split.open import BoardSplit, open_split, places, scan_scores, score_files
+from hellofresh.results.split.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
 from hellofresh.tasks import TASKS, get_task, task_makers
@@ -108,6 +109,10 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
     scored, notes = _of_known_metrics(scan_scores(workspace, splits))
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
@@ -123,13 +128,17 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
         FORMAT,
-        [[name, str(table.schema)] for name, table in TABLES.items()],
+        [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
         _split_inputs(workspace, splits, moment),
     ]
     folder = workspace.private_board if private else workspace.board
-    made_by = makers(__name__) | task_makers(*(get_task(place.task) for place in splits if place.task in TASKS))
+    made_by = (
+        makers(__name__)
+        | plugin_makers("hellofresh.tables", added_tables())
+        | task_makers(*(get_task(place.task) for place in splits if place.task in TASKS))
+    )
     stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
     changes = stage.changes()
     if changes == []:
@@ -142,6 +151,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows = table.select(pl.len()).collect().item()
             files.append(describe_file(folder, folder / f"{name}.parquet", rows))
+    for path in folder.glob("*.parquet"):  # of packages that are no longer installed
+        if path.stem not in all_tables():
+            remove_file(path)
     shown = _put_analyses(analyses, folder, mode)
     released = put_released(opened, folder, mode)
     manifest = BoardManifest(
@@ -191,7 +203,7 @@ class _Parts:
     waiting: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        table = TABLES[self.name]
+        table = all_tables()[self.name]
         if isinstance(rows, pl.DataFrame):
             self.keep(
                 rows.with_columns(**{name: pl.lit(key) for name, key in keys.items()}).select(table.schema.names())
@@ -209,7 +221,7 @@ class _Parts:
 
     def whole(self) -> pl.LazyFrame:
         return pl.concat(
-            [TABLES[self.name].schema.to_frame().lazy(), *self.written, *map(pl.DataFrame.lazy, self.waiting)]
+            [all_tables()[self.name].schema.to_frame().lazy(), *self.written, *map(pl.DataFrame.lazy, self.waiting)]
         )
 
 
@@ -223,9 +235,9 @@ def _tables(
     private: bool,
 ) -> dict[str, pl.LazyFrame]:
     """Every table, empty ones too."""
-    made = {name: _Parts(parts, name) for name in TABLES}
+    made = {name: _Parts(parts, name) for name in all_tables()}
     shown = scores if private else scores.filter("public")
-    made["scores"].written.append(shown.select(TABLES["scores"].schema.names()))
+    made["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
     over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
     for place in splits:
         split = open_split(workspace, place, scores, moment, private=private)
@@ -265,7 +277,7 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
         numbered = [pl.col("id").cast(pl.Enum(ids["id"])), pl.col("origin").cast(pl.Enum(origins))]
         part = said.filter(pl.col("id").is_in(ids["id"].implode())).with_columns(numbered)
         found = part.collect(engine="streaming").sort("id", "origin", maintain_order=True)
-        yield found.select(TABLES["answers"].schema.names()).cast(TABLES["answers"].schema)
+        yield found.select(all_tables()["answers"].schema.names()).cast(all_tables()["answers"].schema)
 
 
 def _writers(
@@ -287,6 +299,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     for calibrated, bins in board_systems.calibrations(split):
         yield "calibration", [calibrated]
         yield "reliability", bins
+    yield from ((name, added.rows(split)) for name, added in added_tables().items())
     yield from (("transcripts", steps) for steps in board_asked.transcripts(split))
     if split.panel is not None:
         standings = standings_of(split.panel)
@@ -334,6 +347,8 @@ def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: dat
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     tables = [writers_file(workspace.bridging(edition)) for edition in sorted({place.edition for place in splits})]
     files += [path for table in tables for path in (table, pairs_file(table))]
+    for edition in dict.fromkeys(place.edition for place in splits):
+        files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
     for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]

@@ -18,18 +18,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_file, sha256_text, write_jsonl
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.ceiling import publish_ceiling
-from hellofresh.results.entries import Entry
-from hellofresh.results.people import publish_people
-from hellofresh.results.rated import publish_ratings
-from hellofresh.results.scores import ScoredSplit
-from hellofresh.results.tables import OVER_REPETITIONS, Score
+from hellofresh.results.scoring.people import publish_people
+from hellofresh.results.scoring.scores import ScoredSplit
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.rated import publish_ratings
+from hellofresh.results.split.tables import OVER_REPETITIONS, Score
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE
@@ -123,7 +123,8 @@ def _write(
     manifest = read_manifest(folder)
     listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
-    other = [name for name in tables if listed.get(name) != hashes[name] or not (folder / name).is_file()]
+    there = {name: sha256_file(folder / name) if (folder / name).is_file() else None for name in tables}
+    other = [name for name in tables if not listed.get(name) == hashes[name] == there[name]]
     if not other:
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]

@@ -22,11 +22,11 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Published, load_labels
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.results.build import arranged_outputs, panel_of
-from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, scan_kept
-from hellofresh.results.panel import EntrySection, Panel, section_of
-from hellofresh.results.tables import SCORES, WITHOUT_LABELS
+from hellofresh.results.split.arrays import arranged_outputs, panel_of
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, scan_kept
+from hellofresh.results.split.panel import EntrySection, Panel, section_of
+from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 
@@ -132,7 +132,7 @@ def open_split(
     if place.split == MAIN:
         if not private and not place.has_opened(workspace, moment):
             return bare
-        labels = load_labels(workspace, edition, task) if shown else {}
+        labels = load_labels(workspace, edition, task, place.manifest) if shown else {}
         samples, withheld = place.samples(task), manifest.withheld
         full = place.release(workspace, task).samples if withheld else samples
     else:
