@@ -76,6 +76,8 @@ class NotesSourceSettings(Strict):
     """Whether snapshots include the ratings (about 11 GB), to which voters are fitted."""
     accept_partial: bool = False
     """Whether to accept a dump with over 1% of the notes in only one of its tables."""
+    columns: dict[str, str] = Field(default_factory=dict)
+    """Names that columns of the dump have now, by their usual names, when the source has renamed some."""
     claimed: str | None = None
     """Folder of names that note writers claim."""
     also: list[str] = Field(default=[])

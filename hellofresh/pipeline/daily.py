@@ -24,7 +24,7 @@ from typing import TypeVar
 import aiohttp
 
 from collectors import LIVING
-from collectors.jobs import configured_notes_source
+from collectors.jobs import configured_notes_source, fault_of_dump
 from collectors.notes import fill_texts
 from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_snapshot
 from hellofresh.config import Settings
@@ -252,6 +252,10 @@ class Day:
                 day = wanted if (today - wanted).days <= DAYS_WAITED else None
                 with self.steps.show.progress("download x-notes") as bar:
                     download(folder, DumpRequest(day, ratings, url), today=today, progress=bar.line)
+            # Looked at each day, so that it fails until somebody has looked; the last good dump is used meanwhile.
+            newest = newest_snapshot(folder, url)
+            if newest is not None and (fault := fault_of_dump(newest, self.settings)) is not None:
+                raise fault
 
         return self.attempt("archive x-notes", take) or newest_snapshot(folder, url) is not None
 
