@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING
 from hellofresh.cli._clone import find_training
 from hellofresh.cli.arguments import command_line, typed_noun
 from hellofresh.core.children import shadowing
-from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, WorkspaceError
-from hellofresh.core.files import write_bytes
-from hellofresh.core.quarters import utc_text
 
 if TYPE_CHECKING:
     import argparse
@@ -71,8 +68,6 @@ def _reported(options: argparse.Namespace, output: CommandOutput) -> int:
 
 
 def _carry_out(options: argparse.Namespace, output: CommandOutput) -> int:
-    if (summary := getattr(options, "summary", None)) is not None:  # whoever reads it must not see another day's
-        write_bytes(summary, f"HelloFresh, {utc_text(now())}: begun, and not ended. See the log.\n".encode())
     if options.timed or hasattr(options, "submissions_belong"):
         from hellofresh.cli._workspace import prepare
 

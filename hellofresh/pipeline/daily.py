@@ -295,10 +295,14 @@ class Day:
         record_waiting(self.workspace, self.workspace.release(quarter, name))
         what = f"open {name} {quarter}"
         if opening.due and self.settings.daily.opens == "by itself" and not opening.faults:
-            self.attempt(what, partial(open_release, self.workspace, quarter, name))
+            self.attempt(what, partial(self._open_now, quarter, name))
         elif opening.due:
             why = "; ".join(opening.faults) or "nothing speaks against it"
             self._record(StepResult(what, StepState.WAITS, f"hellofresh quarter open {quarter}: {why}"))
+
+    def _open_now(self, quarter: Quarter, name: str) -> None:
+        self.steps.witness.confirm("the opening")
+        open_release(self.workspace, quarter, name)
 
     def _hydrate(self, quarter: Quarter, task: Task) -> str:
         """Fill in texts that the release withholds, and find out which posts are gone."""

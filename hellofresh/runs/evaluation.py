@@ -126,6 +126,9 @@ class Evaluation:
     drop_damaged: Annotated[
         bool, Option("delete damaged answers from the journal and ask for them again", stored=False)
     ] = False
+    stored_only: Annotated[
+        bool, Option("ask nothing: samples whose answers are stored count, such as of a retired model", stored=False)
+    ] = False
     go_on: Annotated[
         bool, Option("go on where the first answers were cut off or empty, which count as wrong", stored=False)
     ] = False

@@ -109,6 +109,7 @@ def prepare(
         patience=evaluation.patience or Patience(),
         others=models,
         go_on=evaluation.go_on,
+        stored_only=evaluation.stored_only,
     )
     identity = _identity(release, assignment, web)
     if resumed is not None and evaluation.resumes is not None:
