@@ -10,6 +10,7 @@ import pytest
 from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import canonical_json
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.export import transcribe
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
@@ -103,7 +104,12 @@ class Curious(BaseRegime):
 def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_come_last(tmp_path, make) -> None:
     samples = [item.sample for item in make.notes(2, 2, months=(4,))]
     with Journal(tmp_path) as journal:
-        run(Assignment(fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        run(
+            Assignment(fake(), Equipment(Curious(), PROMPTS, PROMPTS.prompts, TASK.slots)),
+            samples,
+            journal,
+            lambda _: None,
+        )
         found = list(transcribe(journal, Ledgers({"main": PRICED}), {(sample.id, 1) for sample in samples}))
         assert list(transcribe(journal, Ledgers({"main": PRICED}), set())) == []
     assert [item.id for item in found] == sorted(sample.id for sample in samples)

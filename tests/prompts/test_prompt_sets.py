@@ -15,6 +15,7 @@ from hellofresh.core.errors import PromptError, UnknownNameError
 from hellofresh.core.texts import clean, one_line
 from hellofresh.models import Answer, Finish
 from hellofresh.runs.dry_run import PlannedQuestion, preview
+from hellofresh.runs.equipment import prompted
 from hellofresh.runs.prompts import (
     MANUAL,
     TOO_EARLY,
@@ -26,7 +27,7 @@ from hellofresh.runs.prompts import (
 )
 from hellofresh.runs.prompts.rephrase import faults
 from hellofresh.runs.regimes import REGIMES, get_regime, regimes_for
-from hellofresh.tasks import TASKS
+from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.outputs import Choice
 from tests.fakes import fails_with
 
@@ -327,8 +328,8 @@ def test_every_set_of_the_project_survives_being_written(regime: str) -> None:
 @pytest.mark.parametrize("regime", regimes_for(TASKS["x-notes"]))
 def test_a_preview_shows_every_question_filled(make, regime: str) -> None:
     for sample in (make.note(1), make.edit(1)):
-        prompts = load_prompt_set(sample.task, REGIMES[regime].prompts_from)
-        calls = asyncio.run(preview(REGIMES[regime], sample, prompts))
+        equipment = prompted(get_task(sample.task), REGIMES[regime])
+        calls = asyncio.run(preview(equipment, sample))
         questions = [item for item in calls if isinstance(item, PlannedQuestion)]
         steps = {item.step for item in questions}
         searching = {"query", "summarise-1", "classify"} if REGIMES[regime].needs else {"classify"}

@@ -18,7 +18,7 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import reveal
-from hellofresh.runs import prepare
+from hellofresh.runs import equipment
 from hellofresh.runs.evaluate import evaluate, resumed
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.record import read_outputs, read_record
@@ -232,7 +232,7 @@ class Modest(Curious):
 def test_facts_come_only_to_whom_needs_them_and_only_once_labels_are_public(make, monkeypatch, regime, public) -> None:
     make.release(make.notes(2, 2))
     monkeypatch.setitem(REGIMES, regime.name, regime)
-    monkeypatch.setattr(prepare, "labels_are_public", lambda *_: public)
+    monkeypatch.setattr(equipment, "labels_are_public", lambda *_: public)
     SEEN.clear()
     task = get_task("x-notes")
     evaluate(make.workspace(), Evaluation(Quarter(2023, 2), task, "scripted", regime=regime.name), lambda _: None)

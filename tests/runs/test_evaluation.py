@@ -16,9 +16,9 @@ from hellofresh.cli.evaluate import evaluation_of
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.runs.equipment import web_access
 from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
 from hellofresh.runs.plan import read_evaluation, stored_form
-from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
 
 BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
