@@ -286,6 +286,7 @@ def build(workspace: Workspace, settings: ReleaseSettings, quarter: Quarter, tas
         task,
         seed=settings.seed,
         cap=settings.caps.get(task.name, task.cap),
+        per_group=None if settings.per_post == "all" else settings.per_post,
         texts=settings.texts(task.name),
         calendar=settings.calendar.of(quarter),
     )

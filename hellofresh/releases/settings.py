@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field, PositiveInt, field_validator
 
@@ -69,6 +70,8 @@ class ReleaseSettings(Strict):
     seed: str = Field(default="hellofresh", min_length=1)
     caps: dict[str, PositiveInt] = Field(default_factory=dict)
     """Most samples per class and period, by task; the task's own cap by default."""
+    per_post: PositiveInt | Literal["all"] = 1
+    """Most samples of one post or claim in a main split: most on one post have the same label."""
     calendar: CalendarSettings = CalendarSettings()
     prospective: ProspectiveSettings = ProspectiveSettings()
     x_notes_texts: bool = False

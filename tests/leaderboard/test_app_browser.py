@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browsing import Visit, keep_picture, running_site, serious_findings
-from playwright.sync_api import Browser, Page, expect
-
-from hellofresh.core.workspace import Workspace
+from browsing import Visit, keep_picture, serious_findings
+from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -22,18 +20,6 @@ SEEN = [
     ("?page=forecasts", "tablet"), (f"?page=data&{QUARTER}", "phone"), ("?page=about", "narrow"),
 ]  # fmt: skip
 GRID = "[data-testid=stDataFrame]"
-
-
-@pytest.fixture(scope="module")
-def site(hostile_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
-    """The address of the app on a board with hostile names."""
-    with running_site(root, hostile_board.root) as address:
-        yield address
-
-
-def rows(page: Page) -> int:
-    """Rows of the page's table."""
-    return int(page.locator("[role=grid]").first.get_attribute("aria-rowcount") or 0) - 1
 
 
 def tick(page: Page, row: int) -> None:
@@ -61,22 +47,6 @@ def test_every_page_is_whole_and_can_be_used_by_all(
     assert page.locator("[data-testid=stMain] .hf :is(script, iframe, a[href^=javascript])").count() == 0
 
 
-def test_filters_narrow_the_table_and_the_link_keeps_them(visit: Callable[[str], Visit]) -> None:
-    seen = visit("light")
-    page = go(seen, "?page=leaderboard")
-    before = rows(page)
-    page.get_by_role("combobox", name="Provenance").click()
-    page.get_by_role("option", name="All sources").click()
-    expect(page.locator("[role=grid]").first).not_to_have_attribute("aria-rowcount", str(before + 1))
-    assert rows(page) > before and seen.query == {"provenance": "all"}
-    page.get_by_label("Find a system or team").fill("BEST")
-    page.keyboard.press("Enter")
-    expect(page.locator("[role=grid]").first).to_have_attribute("aria-rowcount", "3")
-    assert seen.query == {"provenance": "all", "find": "BEST"}
-    assert rows(go(visit("light"), "?page=leaderboard&provenance=all&find=BEST")) == 2
-    assert rows(go(visit("light"), f"?page=leaderboard&{QUARTER}&provenance=all&weights=open")) == 1
-
-
 def test_a_ticked_row_opens_the_system_and_links_lead_on(visit: Callable[[str], Visit]) -> None:
     seen = visit("light")
     page = go(seen, f"?page=leaderboard&{QUARTER}&provenance=all")
@@ -96,19 +66,6 @@ def test_a_ticked_row_opens_the_system_and_links_lead_on(visit: Callable[[str], 
     except AssertionError:  # on a busy machine Streamlit sometimes keeps an entry of its own between two pages
         page.go_back()
     expect(ranking).to_be_visible()
-
-
-def test_two_to_five_systems_are_compared_by_ticking_rows(visit: Callable[[str], Visit]) -> None:
-    seen = visit("light")
-    page = go(seen, f"?page=compare&{QUARTER}")
-    expect(page.locator(".hf-verdict")).to_contain_text("good is better than fair")
-    tick(page, 2)
-    expect(page.locator(".hf summary", has_text="fair and poor")).to_be_visible()
-    assert {"one", "two", "three"} <= seen.query.keys()
-    again = visit("light")
-    expect(
-        go(again, page.url.split("/")[-1].replace("compare?", "?page=compare&")).locator(".hf summary")
-    ).to_have_count(3)
 
 
 def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callable[[str], Visit]) -> None:

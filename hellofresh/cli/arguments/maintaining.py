@@ -21,6 +21,13 @@ from hellofresh.cli.arguments.declare import (
 )
 from hellofresh.cli.arguments.parser import REQUIRED, Variants
 
+
+def _number_or_all(text: str) -> int | str:
+    if text == "all" or int(text) >= 1:
+        return text if text == "all" else int(text)
+    raise ValueError(text)
+
+
 _WITNESS = option("--yes-it-is DAY", "today's day, if what cannot be undone waits for another witness of the time")
 _DAY = "day of the dump, such as 2026-07-23 (default: the newest"
 _RATINGS = "also download the ratings (11 GB), to count votes"
@@ -129,6 +136,7 @@ COMMANDS = (
         "release:build",
         QUARTER,
         option("--task T", "only this task (default: all that have candidates)"),
+        option("--per-post N", "most samples of one post or claim, or 'all' (default: 1)", kind=_number_or_all),
         timed=True,
     ),
     command(
