@@ -1,6 +1,6 @@
 """Every task of decisions and statements as a task of inspect_ai, named by the entry point of its group.
 
-    inspect eval hellofresh/x_notes --model openai/gpt-4.1-mini -T edition=2026Q2 -T regime=web_search
+    inspect eval hellofresh/x_notes --model openai/gpt-6-luna -T edition=2026Q2 -T regime=web_search
 
 The regime calls inspect's model, so prompts, requests and verdicts match those of `hellofresh evaluate`; roles of the
 regime are inspect's model roles (`--model-role summariser=...`).
