@@ -434,9 +434,16 @@ def plain_row(line: Line, split: SplitKey) -> dict[str, Value]:
 
 
 def usual(lines: Sequence[Line]) -> list[Line]:
-    """The default rows: without uploaded entries if systems were run here, otherwise all."""
-    ours = [line for line in lines if line.result.entry.provenance != "uploaded"]
+    """The default rows: without hollow entries if there are other systems, otherwise all."""
+    ours = solid(lines)
     return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
+
+
+def solid(lines: Sequence[Line]) -> list[Line]:
+    """The rows that may carry a headline: without those whose answers may have been looked up."""
+    uploaded = (line.result.entry.provenance == "uploaded" for line in lines)
+    hollow = (line.facts.hollow if line.facts else upload for line, upload in zip(lines, uploaded, strict=True))
+    return [line for line, is_hollow in zip(lines, hollow, strict=True) if not is_hollow]
 
 
 def ranked_data(lines: Sequence[Line], view: View) -> DataTable:

@@ -26,7 +26,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.parts import DataTable
 from leaderboard.components.scale import Scale, figure, plain_scale, scale_of
-from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, usual
+from leaderboard.components.standings import Line, View, all_lines, by_rank, group_of, ranked_data, solid
 from leaderboard.components.tables import Cell, Column, Marked, interval, scrolled, table
 from leaderboard.data.board import ALL_PERIODS, Board, BoardEntry, SplitKey
 from leaderboard.views.visit import Page, Visit, where
@@ -81,7 +81,7 @@ def short_verdict(
     Returns:
         Nothing if there are only controls and smoke tests.
     """
-    systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    systems, baselines = (_of(solid(lines), kind, scale) for kind in ("system", "baseline"))
     if not systems and not baselines:
         return []
     best, *rivals = systems or baselines
@@ -134,7 +134,7 @@ def _sureness(
     lines: Sequence[Line], board: Board, split: SplitKey, scale: Scale, links: Links
 ) -> Iterator[Html | str | None]:
     """The leader's score, its lead over the next and over the best baseline, and links for details."""
-    systems, baselines = (_of(usual(lines), kind, scale) for kind in ("system", "baseline"))
+    systems, baselines = (_of(solid(lines), kind, scale) for kind in ("system", "baseline"))
     best, *rivals = systems or baselines
     others = [*rivals, *(baselines if systems else ())]
     entry, score = best.result.entry, best.result.headline

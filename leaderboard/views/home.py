@@ -10,7 +10,7 @@ from leaderboard.components.charts import dots, trend
 from leaderboard.components.labels import day, is_frozen, quarter_title, task_order, task_title, track_title, until
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
 from leaderboard.components.scale import Scale, class_name, figure, scale_of
-from leaderboard.components.standings import all_lines, by_rank, group_of, usual
+from leaderboard.components.standings import all_lines, by_rank, group_of, solid
 from leaderboard.data.board import Board, SplitKey
 from leaderboard.views.compare import short_verdict
 from leaderboard.views.leaderboard import with_ceiling, with_people
@@ -70,9 +70,9 @@ def _beside(board: Board, split: SplitKey, scale: Scale) -> Html:
     drawn, people = with_people(board, split, scale)
     drawn, _ = with_ceiling(board, split, drawn)
     shown = sorted(
-        usual(all_lines(board, split)), key=lambda line: (group_of(line.result) != "system", by_rank(scale)(line))
+        solid(all_lines(board, split)), key=lambda line: (group_of(line.result) != "system", by_rank(scale)(line))
     )
-    found = [("leader", shown[0].result.entry.name, shown[0].result.headline.value)]
+    found = [("leader", one.result.entry.name, one.result.headline.value) for one in shown[:1]]
     found += [] if drawn.people is None else [("person", "One person", drawn.people.value)]
     found += [] if drawn.reference is None else [("chance", scale.constant.capitalize(), drawn.reference)]
     found += [] if drawn.ceiling is None else [("top", "Ceiling (all voters known)", drawn.ceiling.value)]
@@ -86,7 +86,7 @@ def _over_time(board: Board, split: SplitKey, scale: Scale) -> Html | None:
     best = []
     for one in reversed([other for other in board.splits if other.task == split.task and not is_frozen(other.edition)]):
         lines = [] if board.is_open(one) or board.is_bundled(one) != board.is_bundled(split) else all_lines(board, one)
-        values = [line.result.headline.value for line in usual(lines) if group_of(line.result) == "system"]
+        values = [line.result.headline.value for line in solid(lines) if group_of(line.result) == "system"]
         best += [(one.edition, min(values, key=scale.order))] if values else []
     if len(best) < 2:
         return None

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import TABLES
+from hellofresh.results.board.schema import TABLES, SystemFacts
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import plain_scale
@@ -120,8 +120,21 @@ def test_what_the_table_hides_at_first_is_counted_and_not_named() -> None:
     text = str(said([uploaded(first), second, third], []))
     assert text.startswith("two leads; its lead over the next is untested. 1 uploaded system ranks above it. ")
     assert "one" not in text.partition("How sure")[0] and "one has" not in text
-    for lines in ([first, uploaded(second), third], [uploaded(first), uploaded(second)]):
-        assert "uploaded" not in str(said(lines, [])) and str(said(lines, [])).startswith("one leads")
+    alone = str(said([first, uploaded(second), third], []))
+    assert "uploaded" not in alone and alone.startswith("one leads")
+
+
+def test_an_upload_leads_a_prospective_split_and_is_never_named_as_the_best_of_a_main_one() -> None:
+    def uploaded(one: Line, *, hollow: bool) -> Line:
+        facts = SystemFacts(one.result.entry.system, "", "", hollow, "", 9, None, None, None, None, "")
+        return replace(
+            one, result=replace(one.result, entry=one.result.entry._replace(provenance="uploaded")), facts=facts
+        )
+
+    first, second = (line(name, 0.6, "submission", k, k) for k, name in enumerate(("one", "two"), 1))
+    assert said([uploaded(first, hollow=True), uploaded(second, hollow=True)], []) is None
+    assert str(said([uploaded(first, hollow=False), second], [])).startswith("one leads")
+    assert str(said([uploaded(first, hollow=True), second], [])).startswith("two is the only one scored")
 
 
 LEADS = {
