@@ -197,7 +197,19 @@ def open_split(
     parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
     said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
     numbers, receipts, waiting = (rows.collect() for rows in others)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting, private=private)
+    bare = BoardSplit(
+        workspace,
+        place,
+        systems,
+        said,
+        numbers,
+        receipts,
+        waiting,
+        private=private,
+        runs=_runs(workspace, systems),
+        manifest_sha256=sha256_file(place.folder / MANIFEST),
+        counts=_counts(workspace, place, private=private),
+    )
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare
