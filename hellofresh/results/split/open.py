@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import atomic_path, remove_file
+from hellofresh.core.files import atomic_path, remove_file, sha256_file
 from hellofresh.core.parquet import BadTableError
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.systems import IDENTITY
