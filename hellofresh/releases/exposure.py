@@ -365,7 +365,8 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
     manifest = read_manifest(workspace.release(*place))
     if manifest.has_labels or isinstance(edition, Frozen):
         return None
-    own = until = calendar_of(manifest, workspace.release(*place)).reveals
+    days = calendar_of(manifest, workspace.release(*place))
+    own = until = days.deadline if place[2] == PROSPECTIVE else days.reveals
     if manifest.bundled or task not in TASKS:
         return own
     own_place, samples = (str(edition), task, str(split)), None

@@ -55,6 +55,13 @@ class ProspectiveSettings(Strict):
     """Whether `make release` collects undecided samples and draws such a split."""
     days: int = Field(default=5, ge=1, le=30)
     """Days from the draw to the deadline."""
+    drawn_before_opening_days: int = Field(default=21, ge=1, le=90)
+    """Days before the opening from which it is drawn. Notes are undecided for two weeks, so at 21 (by the standard
+    calendar the quarter's end) most of its notes are neither too old nor unwritten."""
+    least_samples: int = Field(default=20, ge=1)
+    """Fewest samples of a split that is drawn by itself."""
+    resolved_after_days: int = Field(default=45, ge=1, le=366)
+    """Days from the deadline to the last day, on which samples that are still undecided are dropped."""
 
 
 class ReleaseSettings(Strict):

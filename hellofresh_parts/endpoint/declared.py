@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hellofresh.cli.arguments import Noun
 from hellofresh.cli.arguments.declare import BASE_URL, EDITION, command, fields, option
 
 COMMANDS = (
@@ -26,4 +25,3 @@ COMMANDS = (
         "printed, or set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output.",
     ),
 )
-NOUN = Noun("evaluate", "evaluate your own program through an endpoint", "hellofresh_parts.endpoint.declared")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import polars as pl
 
-from hellofresh.results.board.schema import SampleRow
+from hellofresh.results.board.schema import Prospect, SampleRow
 from hellofresh.tasks import TASKS
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.components.charts import dots, trend
 from leaderboard.components.labels import day, is_frozen, quarter_title, task_order, task_title, track_title, until
 from leaderboard.components.markup import LEDE, Html, bundled_notice, el, inner_link, join
@@ -104,10 +107,21 @@ def _deadline(visit: Visit, task: str, split: SplitKey) -> Html:
     way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
         accepts = f": {open_now.edition} accepts predictions from {day(days.opens)} until "
-        return el("p", way, accepts, until(days.deadline), ".")
+        return el("p", way, accepts, until(days.deadline), ".", *_forecasts(visit, task))
     if is_frozen(split.edition):
         return el("p", way, ": a frozen data set accepts predictions at any time.")
-    return el("p", "No quarter is open at the moment.")
+    return el("p", "No quarter is open at the moment.", *_forecasts(visit, task))
+
+
+def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
+    """The deadline and the last day of the task's prospective splits that are not resolved."""
+    board = visit.board
+    for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
+        found, days = board.first(Prospect, split), board.days(split)
+        if found is not None and days is not None and not found.resolved:
+            yield f" Forecasts on {split.edition} are due before "
+            yield until(days.deadline)
+            yield f"; outcomes come by {day(days.reveals)}."
 
 
 PAGE = Page("All tasks", "home", _compose, LEDE, file="index", once=True)

@@ -220,8 +220,9 @@ COMMANDS = (
     ),
     command(
         "quarter status",
-        "Show the state of each quarter, and what happens next; exit code 1 if one is late.",
+        "Show what waits for you, what fails, what is open and what is next; exit code 1 if a person is needed.",
         "quarter:status",
+        option("--all", "more than ten lines, if there are more"),
         option("--quarter Q", "default: all that are released or should be, and the current one", nargs="+"),
     ),
     command(
@@ -234,6 +235,16 @@ COMMANDS = (
         _WITNESS,
         timed=True,
         submissions="own",
+    ),
+    command(
+        "quarter open",
+        "Open a quarter whose day has come: show its funnel beside the last one's, then make its samples final.",
+        "quarter:open_quarter",
+        option("quarter Q", "the quarter, such as 2023Q2"),
+        option("--task T", "only this task (default: all that wait)"),
+        option("--anyway", "open it although something speaks against it"),
+        _WITNESS,
+        timed=True,
     ),
     command(
         "quarter restore",
