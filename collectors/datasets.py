@@ -9,6 +9,7 @@ licence. Other packages add data sets by an entry point of the group `hellofresh
 from __future__ import annotations
 
 import asyncio
+import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -121,7 +122,7 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     warnings: list[str] = []
     files = dataset_files(dataset, path, part=part)
     for file in files:
-        of_file = list(dataset.read(file, language))
+        of_file = _rows_of(dataset, file, language)
         warnings += _compare(dataset, file, Counter(row.label for row in of_file), part=part)
         rows += of_file
     seen: Counter[str] = Counter()
@@ -134,6 +135,35 @@ def read_dataset(dataset: DataSet, path: Path, *, language: str = "", part: bool
     sources = [SourceFile(file.name, file.stat().st_size, sha256_file(file)) for file in files]
     labels = Counter(row.label for row in unique)
     return ReadDataSet(unique, {label: labels[label] for label in dataset.labels}, sources, warnings)
+
+
+def _rows_of(dataset: DataSet, file: Path, language: str) -> list[StatementRow]:
+    """The rows of a file, checked: another package's reader may take what it should not."""
+
+    def fault(what: str, expected: str, fix: str, code: str) -> SourceError:
+        return SourceError(what, where=file.name, expected=expected, fix=fix, code=code)
+
+    reader = f"Correct the file, or the reader of {dataset.name}."
+    try:
+        rows = list(dataset.read(file, language))
+    except KeyError as error:
+        raise fault(f"no column {error.args[0]!r}", "every column that is read", reader, "missing-column") from error
+    except (ValueError, TypeError, AttributeError, IndexError, csv.Error) as error:
+        what = f"cannot be read ({type(error).__name__}: {error})"
+        raise fault(what, "rows as its reader expects", reader, "unreadable-rows") from error
+    for number, row in enumerate(rows, start=1):
+        if not (isinstance(row.key, str) and isinstance(row.statement, str) and row.key and row.statement.strip()):
+            raise fault(f"row {number} has no key or no statement", "a text for both", reader, "empty-row")
+    strange = Counter(str(row.label) for row in rows if row.label not in dataset.labels)
+    if strange:
+        shown = ", ".join(f"{label[:60]!r} ({count:,})" for label, count in strange.most_common(5))
+        raise fault(
+            f"{strange.total():,} of {len(rows):,} rows have a label that {dataset.name} does not declare: {shown}",
+            f"one of {', '.join(dataset.labels)}",
+            "Correct the rows, or add the label to `labels` of the data set: without a class its rows are left out.",
+            "unknown-label",
+        )
+    return rows
 
 
 def _compare(dataset: DataSet, file: Path, labels: Mapping[str, int], *, part: bool) -> list[str]:
@@ -200,7 +230,7 @@ def task_of(dataset: DataSet, labels: str) -> Task:
 
 def import_dataset(
     workspace: Workspace, dataset: DataSet, path: Path, request: ImportRequest
-) -> tuple[FrozenRelease, ReadDataSet]:
+) -> tuple[FrozenRelease, Collection]:
     """Read a copy of a data set and freeze it as an edition; freezing the same content again changes nothing.
 
     Raises:
@@ -238,7 +268,7 @@ def import_dataset(
     source = DatasetSource(dataset.title, dataset.home, dataset.published, dataset.licence, texts)
     first = request.language in ("", dataset.languages[0])
     version = request.version or (str(len(chosen)) if first else f"{len(chosen)}-{request.language}")
-    return freeze(workspace, Frozen(dataset.name, version), task, found, source), read
+    return freeze(workspace, Frozen(dataset.name, version), task, found, source), found
 
 
 def _drawn(rows: Sequence[StatementRow], task: Task, request: ImportRequest) -> Sequence[StatementRow]:

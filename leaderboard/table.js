@@ -40,7 +40,7 @@
     const isText = (at) => ["hf-name", "hf-text"].some((kind) => heads[at].classList.contains(kind));
     const risesFirst = (at) => isText(at) || ["#", "Cost", "No answer"].includes(titles[at]);
     const sourceOf = (row) => upper(row, column("Provenance"));
-    const narrow = // where systems were run or replayed, those that were only uploaded are shown when they are asked for
+    const narrow = // where systems were run here, uploaded ones are shown when they are asked for
       every.some((row) => row.closest(".hf-system") && sourceOf(row) !== "uploaded") &&
       every.some((row) => sourceOf(row) === "uploaded");
     const texts = new Map(); // of each row, in small letters, made when they are first asked for

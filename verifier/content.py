@@ -20,7 +20,7 @@ from verifier.manifest import COMMITMENTS, LABELS, OUTCOMES, PREDICTIONS, SAMPLE
 from verifier.reading import SHA256, UTC_TIME, Form, Row, by_id, canonical, few, quoted, rows, short, text_hash
 from verifier.statistics import OF_ONE, OVERALL, RANK, RANKED, FloatArray, Metric, RankMetric, ranking_measures
 
-RUN, REPLAYED, UPLOADED = "run", "replayed", "uploaded"
+RUN, UPLOADED = "run", "uploaded"
 MAJORITY, SINGLE, ALL_ROWS = "majority", "single", "all-rows"
 """`ALL_ROWS` is the single period of a data set."""
 NOT_ASKED = -3

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from verifier.content import MAJORITY, NOT_ASKED, REPLAYED, RUN, SINGLE, UPLOADED, Content, EntryName
+from verifier.content import MAJORITY, NOT_ASKED, RUN, SINGLE, UPLOADED, Content, EntryName
 from verifier.manifest import SCORES, Manifest
 from verifier.reading import Row, few, first_of, quoted, rows, short, text_hash
 from verifier.statistics import (
@@ -47,7 +47,7 @@ _STANDING = ("rank", "first", "tie_group", "lead", "p_value")
 """Figures on a system's standing; the last two need an entry `against` which it is compared."""
 _FACTS = {"maker": (str, None), "weights": (str, None), "size_billions": (float, None), "released": (str, None)}
 """An entry's facts on its model; null where it states none."""
-_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", "replayed_by", *_FACTS)
+_OWN = ("kind", "about", "smoke_test", "knowledge_cutoff", "settings", *_FACTS)
 """An entry's statements on itself, equal in all of its scores."""
 _KEY = ("origin", "prompt", "period", "metric")
 _TEXTS = (
@@ -59,7 +59,7 @@ _SCORE = {
     **dict.fromkeys(_TEXTS, str),
     **dict.fromkeys((*_ENDS, *_BOOTSTRAP), float),
     **dict.fromkeys(("headline", "bundled", "smoke_test"), bool),
-    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked", "replayed_by"), int),
+    **dict.fromkeys(("n", "n_split", "clusters", "none", "blocked"), int),
     "effective_clusters": float,
     **_FACTS,
 }
@@ -376,13 +376,9 @@ class ScoreCheck:
         """Statements that are impossible for an entry of its kind."""
         prompts = {prompt for entry, prompt in self.content.answers if entry == row["origin"]}
         kind, handed_in, classes = row["kind"], row["kind"] == "submission", bool(self.content.classes)
-        may_be = (UPLOADED, REPLAYED) if handed_in else (RUN,)
-        if row["provenance"] not in may_be:
-            yield f"the provenance of a {quoted(kind)} is {' or '.join(may_be)}, not {quoted(row['provenance'])}"
-        if (row["provenance"] == REPLAYED) != (row["replayed_by"] > 0):
-            yield "an entry is replayed where others replayed it, and nowhere else"
-        if row["provenance"] == REPLAYED:
-            self.unchecked.add("whether replayed entries were replayed")
+        may_be = UPLOADED if handed_in else RUN
+        if row["provenance"] != may_be:
+            yield f"the provenance of a {quoted(kind)} is {may_be}, not {quoted(row['provenance'])}"
         if handed_in != (row["origin"].count("/") == 1):
             yield "a submission is named by its folders, TEAM/SYSTEM, and nothing else is"
         ours, without_regime = row["team"] == _OURS, row["regime"] == "none"

@@ -176,7 +176,7 @@ def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Se
         prompt=pl.Series(np.array(prompts)[column]), period=pl.Series(np.array(periods)[part]),
         headline=pl.Series(column == 0), n=pl.Series(size), n_split=pl.Series(size), clusters=pl.Series(size // 2),
         effective_clusters=pl.Series(size / 2), none=pl.Series(cells["none"]), blocked=pl.Series(cells["blocked"]),
-        settings=pl.lit(""), replayed_by=pl.lit(0), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
+        settings=pl.lit(""), method=pl.lit("cluster Wilson"), place=pl.int_range(len(size)),
     )  # fmt: skip
     values = _metrics(cells)
     ends = {"value": "", "low": "_low", "high": "_high", "bootstrap_low": "_low", "bootstrap_high": "_high"}

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    if "_ARGCOMPLETE" in os.environ:  # a shell requests completions
-        from hellofresh.cli.completion import answer_shell
-
-        answer_shell(command_line(typed_noun(os.environ.get("COMP_LINE", "").split()[1:])))
     words = sys.argv[1:] if arguments is None else arguments
     if typed_noun(words) == "board":  # its matrices are small: more threads would only slow it down
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -91,13 +91,8 @@ def show_collected(output: CommandOutput, collected: CollectionReport, *, writte
 
 def summarise_collected(output: CommandOutput, collected: CollectionReport) -> None:
     """Show the funnel in one line."""
-    funnel = collected.funnel
     state = "unchanged, skipped" if collected.skipped else "collected"
-    drops = ", ".join(f"{drop.count:,} {drop.reason}" for drop in funnel.drops if drop.count)
-    output.say(
-        f"{collected.task} {collected.quarter}: {state}: {funnel.rows_in:,} {funnel.unit}, "
-        f"{funnel.total_kept:,} candidates; dropped: {drops or 'none'}"
-    )
+    output.say(f"{collected.task} {collected.quarter}: {state}: {collected.funnel.ledger()}")
     _warn(output, collected)
 
 

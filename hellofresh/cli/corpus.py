@@ -66,12 +66,21 @@ def import_corpus(options: argparse.Namespace, output: CommandOutput) -> int:
 
 def _of_source(options: argparse.Namespace, _: Workspace) -> CorpusContent:
     source, own = open_source(options.format, Path(options.sources[0])), options.ignore_identical_ids
+    judgements = list(source.judgements())
+    others = [item for item in judgements if not (own and item.query == item.document)]
+
+    def left_out() -> Mapping[str, Mapping[str, int]]:
+        found = source.left_out()
+        itself = {"document-is-the-query": len(judgements) - len(others)}
+        return {**found, "judgements": {**found.get("judgements", {}), **itself}}
+
     return CorpusContent(
         source=source.name,
         license=source.license,
         documents=source.documents(),
         queries=list(source.queries()),
-        judgements=(item for item in source.judgements() if not (own and item.query == item.document)),
+        judgements=others,
+        left_out=left_out,
         parameters={IGNORE_IDENTICAL: True} if own else {},
         drop_invalid=options.drop_invalid or source.repeats,
         drop_duplicates=options.drop_invalid or source.repeats,
@@ -228,8 +237,9 @@ def _row(manifest: CorpusManifest) -> tuple[object, ...]:
 def _print_manifest(manifest: CorpusManifest, folder: Path, output: CommandOutput) -> None:
     output.result(manifest.model_dump())
     output.table("Corpus", ("corpus", "source", "documents", "queries", "judgements", "content"), [_row(manifest)])
-    counts = [(name.replace("_", " "), count) for name, count in manifest.counts.items()]
-    output.table("Documents in the source", ("", "documents"), counts)
+    for ledger in manifest.ledgers:
+        output.text(str(ledger))
+    output.text(f"{manifest.undated:,} documents without a whole date")
     output.text(f"licence of its texts: {manifest.license}")
     output.text(f"files: {folder}")
 

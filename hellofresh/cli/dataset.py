@@ -80,9 +80,10 @@ def import_one(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.path is None:
         with output.progress(f"download {dataset.name}") as bar:
             fetch_dataset(dataset, folder, progress=bar.line)
-    done, read = import_dataset(workspace, dataset, folder, request)
-    for warning in read.warnings:
+    done, found = import_dataset(workspace, dataset, folder, request)
+    for warning in found.warnings:
         output.say(f"note: {warning}")
+    output.say(str(found.funnel.ledger()))
     _show_imported(done, output)
     return 0
 

@@ -70,7 +70,7 @@ def _prepare(options: argparse.Namespace, output: CommandOutput) -> int:
     )
     known = {sample.id for sample in shown}
     due = due_in(workspace, options.edition)
-    handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {}, workspace)
+    handed_in, notes = entries_of_submissions(workspace.submissions(), due, now(), {})
     entries = [entry_of_run(find_run(workspace.runs, name)) for name in options.runs] + [*handed_in[task.name]]
     responses = [item for item in (*responses, *_responses_of(entries)) if item.sample in known]
     write_jsonl(options.prepare / "samples.jsonl", map(to_json, shown), mode=0o600)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 
 import polars as pl
@@ -17,11 +15,9 @@ from hellofresh.cli._output import CommandOutput, estimate, known, readable
 from hellofresh.cli.evaluate import carry_out
 from hellofresh.cli.submission_new import need_inspect
 from hellofresh.core.errors import DataError, UsageError
-from hellofresh.core.files import write_bytes, write_jsonl
+from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
-from hellofresh.core.texts import one_line
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.scores import beside_others
 from hellofresh.results.tables import Score
@@ -32,11 +28,9 @@ from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
 from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
 from hellofresh.runs.regimes import MAIN
-from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import Event, parse_event, read_transcripts
-from leaderboard.export.run_page import RunSample, RunTable, run_page
 
 _Schema = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -250,8 +244,6 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
         )
     if options.format == "inspect":
         return _export_log(folder, options.to, output)
-    if options.format == "html":
-        return _export_page(folder, record, options.to or Path(f"{folder.name}.html"), output)
     target = options.to or Path(folder.name)
     written = []
     for name, schema, rows in _tables(folder):
@@ -290,70 +282,6 @@ def _beside_others(workspace: Workspace, record: RunRecord, name: str) -> list[S
     if not _is_public(workspace, record):
         return []
     return beside_others(workspace, record.evaluation.edition, record.evaluation.task, name)
-
-
-def _export_page(folder: Path, record: RunRecord, path: Path, output: CommandOutput) -> int:
-    """Write the run as one HTML file, which only its owner may read: it may hold texts that are not public."""
-    if path.suffix.lower() not in {".html", ".htm"}:
-        raise UsageError(f"{path} does not name a page", expected="a name that ends with .html", code="bad-name")
-    workspace = Workspace.from_environment()
-    said, edition, task = stored_form(record.evaluation), record.evaluation.edition, record.evaluation.task
-    labels = load_labels(workspace, edition, task) if _is_public(workspace, record) else {}
-    scores = _beside_others(workspace, record, folder.name)
-    spent = []
-    for item in usage_by_step(folder)[0]:
-        tokens = known(item.tokens_in), known(item.tokens_out)
-        spent.append((item.step, item.role, f"{item.requests:,}", *tokens, known(item.cost_usd, ",.4f")))
-    numbers = {"judged": f"{record.judged} of {record.of}", "failed": record.failed}
-    numbers |= {"cost (USD)": known(record.cost_usd, ",.4f")}
-    settings = {**said, "settings": record.settings, "knowledge cutoff": record.knowledge_cutoff, **numbers}
-    tables = [
-        RunTable(
-            f"{task.headline.title} beside others",
-            ("system", f"{task.headline.title} [95%]", "judged"),
-            [(one.system, estimate(one.value, one.low, one.high), f"{one.n}") for one in scores],
-        ),
-        RunTable("Run", (), [(name, _plain(value)) for name, value in settings.items() if value or type(value) is int]),
-        RunTable("Cost", ("step", "role", "requests", "tokens in", "tokens out", "cost (USD)"), spent),
-    ]
-    samples = list(_page_samples(folder, task, {key: item.label for key, item in labels.items()}))
-    lede = f"{record.model.name} on {task.name} {edition}, {record.regime.name}."
-    write_bytes(path, run_page(folder.name, lede, tables, samples).encode("utf-8", "replace"), mode=0o600)
-    output.result({"file": str(path), "samples": len(samples)})
-    output.text(f"{path}: {len(samples):,} samples. Open it in a browser; it may hold texts that are not public.")
-    return 0
-
-
-def _page_samples(folder: Path, task: Task, labels: Mapping[str, int]) -> Iterator[RunSample]:
-    """Every sample with its texts and, for public labels of classes, whether the answer is right."""
-    outputs = defaultdict[str, list[PredictionRow]](list)
-    for row in read_predictions(folder):
-        outputs[row.id].append(row)
-    with snapshot(folder) as journal:
-        events = defaultdict[str, list[tuple[int, list[Event]]]](list)
-        for name, repetition, trace in journal.traces():
-            events[name].append((repetition, [parse_event(item) for item in trace]))
-        for sample, entries in groupby(journal.entries(), key=lambda entry: entry.sample):
-            rows = outputs[sample]
-            kind = str(rows[0].status) if rows else "failed"
-            if rows and task.classes and sample in labels:
-                kind = "right" if rows[0].label == labels[sample] else "wrong"
-            texts = list(_titled(_sample_lines(sample, list(entries), events[sample], rows)))
-            if sample in labels and task.classes:
-                texts.append(("people decided", task.classes[labels[sample]]))
-            answer = one_line(_output_text(rows[0]), 160) if rows else ""
-            if rows and task.classes and rows[0].label is not None:
-                answer = task.classes[rows[0].label]
-            yield RunSample(sample, kind, answer, texts)
-
-
-def _titled(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """A sample's texts from the lines of `runs show`, each titled by the word in brackets before it."""
-    for line in filter(None, lines):
-        title, closed, text = line.removeprefix("[").partition("] ") if line.startswith("[") else ("", "", line)
-        if line.startswith("=="):
-            title, text = line.strip("= "), ""
-        yield title if closed or not text else "output", text
 
 
 def _tables(folder: Path) -> Iterator[tuple[str, _Schema, Iterator[Mapping[str, object]]]]:

@@ -17,8 +17,6 @@ class Provenance(StrEnum):
 
     RUN = "run"
     """Made by this installation, which keeps its journal and transcripts."""
-    REPLAYED = "replayed"
-    """Handed in, and confirmed by others who ran the system on part of the samples."""
     UPLOADED = "uploaded"
     """Handed in, or taken from a published study: predictions only."""
 
@@ -70,7 +68,6 @@ class SystemId:
         system: the model, with its prompt set if not the default, or the submission's name.
         team: its authors.
         provenance: a `Provenance`; by default the least trusted one.
-        replayed_by: number of other teams that ran it again and confirmed it.
         kind: `submission`, or the kind of the model, such as `baseline`.
         regime: its way to work on a sample.
         settings: further choices, such as the search provider; empty for the defaults.
@@ -84,7 +81,6 @@ class SystemId:
     system: str
     team: str
     provenance: str = Provenance.UPLOADED
-    replayed_by: int = 0
     kind: str = ""
     regime: str
     settings: str = ""

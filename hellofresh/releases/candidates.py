@@ -18,6 +18,7 @@ import polars as pl
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json
+from hellofresh.core.intake import Intake
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.texts import without_hidden
 from hellofresh.tasks import Task
@@ -56,18 +57,11 @@ class Funnel:
     context: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.rows_in != self.dropped + self.total_kept:
-            raise DataError(
-                f"the funnel does not add up: {self.rows_in} {self.unit} in, {self.dropped} dropped, "
-                f"{self.total_kept} kept",
-                code="funnel",
-                fix="This is a fault of the collector, please report it.",
-            )
+        self.ledger()
 
-    @property
-    def dropped(self) -> int:
-        """Rows dropped by all filters."""
-        return sum(drop.count for drop in self.drops)
+    def ledger(self) -> Intake:
+        """The counts without periods and labels, checked."""
+        return Intake(self.unit, self.rows_in, self.total_kept, {drop.reason: drop.count for drop in self.drops})
 
     @property
     def total_kept(self) -> int:

@@ -161,7 +161,8 @@ def _collect_alone(
     if not found.candidates and not found.pending:
         if job.files:
             without.record([])
-        raise _no_candidates(job, _where_they_went(found.funnel))
+        none = f"the source has no {found.funnel.unit}"
+        raise _no_candidates(job, str(found.funnel.ledger()) if found.funnel.rows_in else none)
     if Funnel.count_kept(found.candidates) != found.funnel.kept:
         raise SourceError(
             f"the funnel says that {found.funnel.total_kept} {found.funnel.unit} were kept, and "
@@ -211,13 +212,6 @@ def stamp(path: Path) -> list[str | int]:
             f"cannot be read ({error.strerror})", where=str(path), fix="Check the path.", code="missing-source"
         ) from error
     return [path.name, status.st_size, status.st_mtime_ns]
-
-
-def _where_they_went(funnel: Funnel) -> str:
-    if not funnel.rows_in:
-        return f"the source has no {funnel.unit}"
-    worst = sorted((drop for drop in funnel.drops if drop.count), key=lambda drop: -drop.count)[:3]
-    return f"of {funnel.rows_in:,} {funnel.unit}, " + ", ".join(f"{drop.count:,} {drop.reason}" for drop in worst)
 
 
 def _hashes(workspace: Workspace, task: str, quarter: Quarter) -> dict[str, str]:

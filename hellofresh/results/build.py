@@ -88,7 +88,7 @@ def _read(workspace: Workspace, release: Release, submissions: Path, moment: dat
     due = due_in(workspace, release.edition)  # a submission may cover several tasks and is checked as a whole
     labels = load_labels(workspace, release.edition, task)
     known = {task.name: {key: label.label for key, label in labels.items()}} if release.is_over(moment) else {}
-    handed_in, notes = entries_of_submissions(submissions, due, moment, known, workspace)
+    handed_in, notes = entries_of_submissions(submissions, due, moment, known)
     scored, _, about = counted_entries(workspace, release, handed_in[task.name], moment)
     return panel_of(task, release.edition, release.samples, labels, scored, bundled=release.bundled,
                     without_texts=release.without_texts, notes=[*about, *notes])  # fmt: skip

@@ -24,9 +24,7 @@ from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
-from hellofresh.submissions.released import public_value
-from hellofresh.submissions.replays import Replay, replayed, replays_of
-from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, standings
+from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Response, Status
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label
@@ -306,7 +304,7 @@ def with_forecasts(entry: Entry, classes: int) -> Entry:
 
 
 def entries_of_submissions(
-    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]], workspace: Workspace
+    root: Path, due: Due, moment: datetime, truth: Mapping[str, Mapping[str, int]]
 ) -> tuple[Mapping[str, Sequence[Entry]], list[str]]:
     """The submissions that count, by the tasks that they take part in, and sentences about the others.
 
@@ -315,12 +313,11 @@ def entries_of_submissions(
         due: what is due in the quarter.
         moment: the time that counts as now.
         truth: label by sample id, by task, to find copies by their errors; empty while nothing may be scored.
-        workspace: where the releases are from whose manifests the samples of replays are drawn.
     """
     found: dict[str, list[Entry]] = {task: [] for task in due.ids}
     known = {task: set(samples) for task, samples in due.ids.items()}
     standing = standings(root, due, moment, truth)
-    replays, notes = replays_of(root, due.edition)
+    notes: list[str] = []
     for item in standing.entries:
         if item.faults:
             more = f" (and {len(item.faults) - 1} more)" if len(item.faults) > 1 else ""
@@ -329,37 +326,9 @@ def entries_of_submissions(
             if outcome is not EntryOutcome.COUNTS:
                 notes.append(f"the submission {item.origin} is not scored on {task}: {outcome}")
             elif item.submission is not None:
-                mine, about = _its_replays(replays, item, task, due, workspace)
-                notes += about
-                outcome_of_all = replayed(mine, has_models=bool(item.submission.info.models))
-                flags = [*item.flags, *outcome_of_all.flags]
-                entry = of_submission(item.submission, known[task], flags, item.receipt)
-                if outcome_of_all.by:
-                    many = len(outcome_of_all.by)
-                    entry = replace(entry, provenance=Provenance.REPLAYED, replayed_by=many)
-                found[task].append(entry)
+                found[task].append(of_submission(item.submission, known[task], item.flags, item.receipt))
         notes += [f"the submission {item.origin} is flagged: {flag}" for flag in item.flags]
     return found, [*notes, *standing.passed_over]
-
-
-def _its_replays(
-    replays: Sequence[Replay], item: SubmissionStanding, task: str, due: Due, workspace: Workspace
-) -> tuple[Sequence[Replay], list[str]]:
-    """The replays of what an entry's receipt is for, on a task, and sentences about those whose draw is another one."""
-    assert item.receipt is not None
-    of_it = (item.origin, item.receipt.sha256, task, str(due.split))
-    mine = [one for one in replays if (one.entry, one.sha256, one.task, one.split) == of_it]
-    if not mine:
-        return (), []
-    calendar = due.calendars.get(task)
-    value = public_value(workspace, task, calendar.deadline if calendar else item.receipt.received)
-    others = [one for one in mine if one.drawn_from != value]
-    wanted = "the next release's" if value is None else f"that of {value.task} {value.edition}"
-    notes = [
-        f"a replay of {item.origin} by {one.by} is left out: its samples are not drawn from the manifest {wanted}"
-        for one in others
-    ]
-    return [one for one in mine if one not in others], notes
 
 
 def of_submission(

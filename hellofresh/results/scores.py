@@ -298,7 +298,7 @@ def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment
         for task in tasks:
             labels = load_labels(workspace, edition, task)
             truth[task.name] = {key: label.label for key, label in labels.items()}
-    handed_in, notes = entries_of_submissions(submissions, due, moment, truth, workspace)
+    handed_in, notes = entries_of_submissions(submissions, due, moment, truth)
     entries, waiting = {}, {}
     for release in releases:
         name = release.task.name
@@ -319,7 +319,7 @@ def _read_prospective(workspace: Workspace, edition: Edition, submissions: Path,
     if resolved:
         # Without truth, since samples without an outcome would look like common errors.
         due = due_in(workspace, edition, PROSPECTIVE)
-        handed_in, about = entries_of_submissions(submissions, due, moment, {}, workspace)
+        handed_in, about = entries_of_submissions(submissions, due, moment, {})
         notes += about
     entries = {}
     for release in releases:

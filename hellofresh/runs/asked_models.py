@@ -1,23 +1,18 @@
-"""The models of a run: opening them, their training samples, and answers shared with earlier runs."""
+"""The models of a run: opening them, and their training samples."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 
 from hellofresh.core.editions import Edition, quarters_of
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.files import canonical_json, sha256_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.models import Answer, Model, ModelSpec, Request, Sampling
+from hellofresh.models import Model, ModelSpec, Sampling
 from hellofresh.models.baselines import TrainingSample
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.runs.evaluation import Evaluation
-from hellofresh.runs.journal import request_text, snapshot
-from hellofresh.runs.record import model_identity, read_record
 from hellofresh.runs.regimes import MAIN, Regime
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Ranking
@@ -139,67 +134,3 @@ def _training(workspace: Workspace, edition: Edition, task: Task) -> list[Traini
                 version = other if edition.is_living else None
                 training[version, sample.id] = TrainingSample(sample, labels[sample.id].label)
     return list(training.values())
-
-
-@dataclass(slots=True)
-class SharedAnswers:
-    """Answers of finished runs by a hash of model and request, with the number of uses so far.
-
-    An answer is thus paid for once in a sweep. Of several answers, the first of the first run counts. It is copied to
-    the new run's journal, so that a run never depends on another.
-    """
-
-    known: Mapping[str, Answer]
-    used: int = 0
-
-    @classmethod
-    def of(cls, folders: Sequence[Path]) -> SharedAnswers:
-        """The answers of finished runs.
-
-        Raises:
-            RunError: if a run's files are damaged.
-        """
-        known: dict[str, Answer] = {}
-        for folder in folders:
-            record = read_record(folder)
-            if record is None:
-                continue
-            models = {
-                role: canonical_json(model.model_dump(mode="json"))
-                for role, model in {"main": record.model, **record.roles}.items()
-            }
-            with snapshot(folder) as journal:
-                for entry in journal.entries():
-                    model = models.get(entry.role, models["main"])
-                    known.setdefault(_key(model, entry.request), entry.answer)
-        return cls(known)
-
-
-def _key(model: str, request: str) -> str:
-    return sha256_text(f"{len(model)}:{model}{request}")
-
-
-@dataclass(slots=True)
-class SharedModel:
-    """A model that first looks for an answer in earlier runs."""
-
-    model: Model
-    answers: SharedAnswers
-    _name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._name = canonical_json(model_identity(self.model.spec))
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self.model.spec
-
-    async def ask(self, request: Request) -> Answer:
-        known = self.answers.known.get(_key(self._name, request_text(request)))
-        if known is None:
-            return await self.model.ask(request)
-        self.answers.used += 1
-        return known
-
-    async def close(self) -> None:
-        await self.model.close()

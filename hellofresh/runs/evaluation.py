@@ -2,7 +2,7 @@
 
 A new option of a run is a field of `Evaluation`, with its help, and the code that uses it. Command line options, the
 signature of `hf.evaluate` and both files follow from the fields. Only the standard library is imported here, so that
-help and completion are fast.
+help is fast.
 """
 
 from __future__ import annotations
@@ -100,8 +100,7 @@ class Evaluation:
     """The settings of an evaluation, and how this process runs it.
 
     Fields with an `Option` are explained there. The others are for code: `resumes` is the id of the run that this must
-    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again;
-    `earlier` are folders of runs whose answers and pages are reused for the same requests.
+    resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again.
     """
 
     edition: Edition
@@ -159,7 +158,6 @@ class Evaluation:
     replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
         False
     )
-    earlier: tuple[Path, ...] = ()
 
     @property
     def title(self) -> str:

@@ -55,7 +55,6 @@ class EvaluationReport:
         tokens_in, tokens_out: of the whole run, None unless known for every answer.
         cost_usd: of the whole run, None if unknown.
         copies: repetitions whose answers are identical to those of an earlier one.
-        shared: answers taken from earlier runs.
         others: names of other models that answered, as reported by endpoints.
     """
 
@@ -71,7 +70,6 @@ class EvaluationReport:
     tokens_out: int | None = None
     cost_usd: float | None = None
     copies: tuple[int, ...] = ()
-    shared: int = 0
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -117,7 +115,6 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         tokens_out=whole.tokens_out,
         cost_usd=whole.cost_usd,
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
-        shared=prepared.shared.used,
         others={ledger.spec.name: ledger.others for ledger in ledgers.by_role.values() if ledger.others},
     )
     usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}

@@ -21,7 +21,7 @@ from hellofresh.evidence.web.store import open_web, user_agent
 from hellofresh.releases.draw.prospective import load_prospective
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.runs.asked_models import SharedAnswers, SharedModel, open_models
+from hellofresh.runs.asked_models import open_models
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
@@ -45,7 +45,6 @@ class PreparedRun:
         release: the samples.
         assignment: the opened models, regime and prompts, still without web and pictures.
         web: web access, None if the regime needs none.
-        shared: answers of earlier runs.
         plan: plan of the run, None if it has not begun.
         done: its record, None if it is not finished.
         classes: public labels for class-balanced subsets; None if labels must not be used.
@@ -57,7 +56,6 @@ class PreparedRun:
     release: Release
     assignment: Assignment
     web: WebAccess | None
-    shared: SharedAnswers
     plan: RunPlan | None
     done: RunRecord | None
     classes: Mapping[str, int] | None = None
@@ -100,9 +98,6 @@ def prepare(
     models = open_models(workspace, evaluation, regime, only_known=only_known)
     if regime.one_prompt or models[MAIN].spec.kind == "baseline":
         prompts = prompts[:1]
-    shared = SharedAnswers.of(evaluation.earlier)
-    if evaluation.earlier:
-        models = {role: SharedModel(model, shared) for role, model in models.items()}
     assignment = Assignment(
         model=models.pop(MAIN),
         regime=regime,
@@ -136,7 +131,7 @@ def prepare(
         )
     plan = read_plan(folder)
     classes = _public_classes(workspace, release, evaluation.split) if plan is None or plan.balanced else None
-    return PreparedRun(folder, evaluation, identity, release, assignment, web, shared, plan, done, classes)
+    return PreparedRun(folder, evaluation, identity, release, assignment, web, plan, done, classes)
 
 
 def _public_classes(workspace: Workspace, release: Release, split: str) -> Mapping[str, int] | None:
@@ -247,7 +242,7 @@ def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda ste
         asyncio.run(web.close())
 
     def opened(folder: Path) -> Web:
-        return open_web(settings, folder, replay=replay, groups=groups, others=evaluation.earlier, watch=watch)
+        return open_web(settings, folder, replay=replay, groups=groups, watch=watch)
 
     introduced = "" if replay or settings.provider in TEXTS_ALREADY else user_agent(settings.contact)
     return WebAccess(parameters, opened, introduced)

@@ -18,7 +18,6 @@ Krippendorff, Content Analysis, 2nd ed. (2004), chapter 11.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -124,118 +123,6 @@ def expected_disagreement(tables: NDArray[np.float64], weighting: Weighting) -> 
     n, weights = tables.sum(axis=(-2, -1)), weighting.of(tables.shape[-1])
     crossed = np.einsum("...i,ij,...j->...", tables.sum(axis=-1), weights, tables.sum(axis=-2))
     return ratio(crossed, n)
-
-
-@dataclass(frozen=True, slots=True)
-class FurtherRepetition:
-    """Comparison of answers attributed to a system with repetitions of it.
-
-    Attributes:
-        agreement: mean share of repetitions that give the same answer.
-        own_agreement: mean share of pairs of repetitions that give the same answer.
-        p_value: probability that the system's own answers would disagree as much.
-        by_chance: probability that answers independent of the sample would agree as much.
-        finds: smallest share of changed answers that the test finds with a power of 90%.
-    """
-
-    agreement: float
-    own_agreement: float
-    p_value: float
-    by_chance: float
-    finds: float
-
-
-_EXCHANGES, _SIMULATED, _POWER = 9_999, 400, 0.9
-
-
-def further_repetition(
-    given: NDArray[np.int64], repeated: NDArray[np.int64], *, level: float = 0.01
-) -> FurtherRepetition:
-    """Exact test whether answers are a further repetition of a system, its power, and a test of dependence on samples.
-
-    If so, the given answer and the repetitions of each sample are exchangeable, whatever the system's
-    noise: each is equally likely to be the given one. The statistic is the number of repetitions that differ
-    from the given answers; its distribution over all exchanges, independent between samples, is a convolution. Where
-    repetitions always agree, k differing samples have a p-value of at most 2 (1 / (repetitions + 1))^k. The power is
-    that against answers of which a random share is changed (simulated, with a fixed seed).
-
-    A program that always gives the same answer, or a random one, may pass that test for a system that gives
-    one answer to nearly everything. So given answers are also exchanged between samples: for such a program they agree
-    equally well in any order. Source: Fisher, The Design of Experiments (1935), the randomisation test.
-
-    Args:
-        given: shape (n,), answers as numbers.
-        repeated: shape (n, repetitions), at least two, since a single one is indistinguishable from the given answers.
-        level: p-value below which answers count as different.
-    """
-    n, repetitions = repeated.shape
-    if n < 1 or repetitions < 2:
-        raise ValueError(
-            f"{n} samples with {repetitions} repetitions; expected one sample and two repetitions at least"
-        )
-    own = (repeated[:, :, None] == repeated[:, None, :]).sum(axis=(1, 2)) - repetitions
-    observed = int((given[:, None] != repeated).sum())
-    return FurtherRepetition(
-        1 - observed / (n * repetitions),
-        float(own.sum()) / (n * repetitions * (repetitions - 1)),
-        float(exchange_p_values(given[None], repeated)[0]),
-        _by_chance(given, repeated),
-        _found_share(given, repeated, level),
-    )
-
-
-def exchange_p_values(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The two-sided p-value of the disagreement when given answers and repetitions of a sample are exchanged.
-
-    Too little disagreement counts as well: given answers that are each sample's most frequent one, such as corrected
-    ones of a system that errs at random, agree better than a further repetition would.
-
-    Args:
-        given: shape (m, n), m sets of answers to all samples.
-        repeated: shape (n, repetitions).
-    """
-    (m, n), answers = given.shape, repeated.shape[1] + 1
-    every = np.concatenate([given[:, :, None], np.broadcast_to(repeated, (m, *repeated.shape))], axis=2)
-    differ = (every[..., :, None] != every[..., None, :]).sum(axis=3)
-    chances = np.zeros((m, n * (answers - 1) + 1))
-    chances[:, 0] = 1
-    for sample in range(n):
-        shares = (differ[:, sample, :, None] == np.arange(answers)).mean(axis=1)
-        longer, chances = chances, np.zeros_like(chances)
-        for k in range(answers):
-            chances[:, k:] += shares[:, k, None] * longer[:, : longer.shape[1] - k]
-    observed = np.arange(m), differ[:, :, 0].sum(axis=1)
-    at_least, at_most = np.flip(np.cumsum(np.flip(chances, 1), axis=1), 1), np.cumsum(chances, axis=1)
-    found: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(at_least[observed], at_most[observed]))
-    return found
-
-
-def _found_share(given: NDArray[np.int64], repeated: NDArray[np.int64], level: float) -> float:
-    """The smallest random share of changed answers that is found with a power of 90%; at most 1.
-
-    Unchanged answers are drawn from the repetitions; changed ones are the least frequent answer of these.
-    """
-    random, samples = np.random.default_rng(0), np.arange(len(given))
-    values = np.unique(np.concatenate([given[:, None], repeated], axis=1))
-    rare = values[(repeated[:, :, None] == values).sum(axis=1).argmin(axis=1)]
-    own = repeated[samples, random.integers(repeated.shape[1], size=(_SIMULATED, len(given)))]
-    chances = random.uniform(size=own.shape)
-
-    def power(percent: int) -> float:
-        said = np.where(chances < percent / 100, rare, own)
-        return float((exchange_p_values(said, repeated) <= level).mean())
-
-    return (bisect_left(range(1, 100), True, key=lambda percent: power(percent) >= _POWER) + 1) / 100
-
-
-def _by_chance(given: NDArray[np.int64], repeated: NDArray[np.int64]) -> float:
-    """The p-value of the agreement when given answers are exchanged between samples."""
-    values, codes = np.unique(given, return_inverse=True)
-    same = (repeated[:, :, None] == values).sum(axis=1)
-    orders = np.random.default_rng(0).permuted(np.tile(codes, (_EXCHANGES, 1)), axis=1)
-    samples = np.arange(len(given))
-    as_much = same[samples, orders].sum(axis=1) >= same[samples, codes].sum()
-    return float(as_much.sum() + 1) / (_EXCHANGES + 1)
 
 
 SKEWED = 0.8

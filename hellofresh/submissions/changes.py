@@ -9,26 +9,29 @@ from __future__ import annotations
 import os
 import subprocess
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from pydantic import Field
+
 from hellofresh.core.children import plain_environment
 from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition, parse_edition
-from hellofresh.core.errors import HelloFreshError, SubmissionError, UsageError
-from hellofresh.core.files import sha256_file
+from hellofresh.core.errors import DataError, HelloFreshError, UsageError
+from hellofresh.core.files import as_model, parse_toml, sha256_file
 from hellofresh.core.quarters import parse_utc, utc_text
+from hellofresh.core.strict import Strict
 from hellofresh.submissions.check import Due, DueOf
 from hellofresh.submissions.format import FILES, SYSTEM, Fault, SystemInfo, has_split
 from hellofresh.submissions.names import FOLDER_NAME
-from hellofresh.submissions.receipts import REPLAYS, Receipt, known_teams, look_alike, read_receipt
-from hellofresh.submissions.replays import TEAMS, read_replays, read_teams
+from hellofresh.submissions.receipts import Receipt, known_teams, look_alike, read_receipt
 from hellofresh.submissions.standings import SubmissionStanding, standings
 from hellofresh.tasks.samples import MAIN, Split
 
+TEAMS = "TEAMS.toml"
 _MOST_CHANGES = 200
 _SPLIT_OF = {name: split for split, files in FILES.items() for name in files}
 _HANDED_IN = frozenset({SYSTEM, *(name for files in FILES.values() for name in (files.jsonl, files.receipt))})
@@ -91,12 +94,7 @@ def check_changes(
         report.faults.append(Fault("too-many-files", str(after), what, "Send them in parts."))
         return report
     touched: dict[_Place, set[Split]] = defaultdict(set)
-    replaying = set()
     for path in changed:
-        if path.count("/") == 2 and path.endswith(f"/{REPLAYS}"):
-            replaying.add(path.split("/")[1])
-            report.faults += _check_replays(path, before, after)
-            continue
         place = _place_of(path, after, report)
         if place is None:
             continue
@@ -108,27 +106,11 @@ def check_changes(
         report.faults += (Fault(code, _shown(path), what, "Leave the folder as it is.") for code, what in faults[:1])
         touched[place] |= set() if faults else splits
     touched = {place: splits for place, splits in touched.items() if splits}
-    _check_teams(before, sorted(replaying.union(team for _, team, _ in touched)), author, report)
+    _check_teams(before, sorted({team for _, team, _ in touched}), author, report)
     for place in sorted(touched, key=str):
         here = [dues(place[0], split) for split in Split if split in touched[place]]
         report.entries.append(_check_entry((before, after), place, here, at, report))
     return report
-
-
-def _check_replays(path: str, before: Path, after: Path) -> list[Fault]:
-    """Faults of a change to a team's replays; only appending lines is allowed, at any time."""
-    team = path.split("/")[1]
-    fix = "Add only lines that 'hellofresh proxy --replay' wrote, signed with a key that TEAMS.toml names."
-    try:
-        owners = read_teams(before)
-        read = read_replays(after / path, owners[team].keys if team in owners else ())
-        kept = read[: len(read_replays(before / path))] == read_replays(before / path)
-    except SubmissionError as error:
-        return [Fault(error.code, _shown(path), error.what, fix)]
-    what = "lines were changed or taken out" if not kept else ""
-    if team not in owners or not owners[team].keys:
-        what = f"the team has no key in submissions/{TEAMS}"
-    return [Fault("bad-replays", _shown(path), what, fix)] if what else []
 
 
 def _files(root: Path) -> dict[str, object]:
@@ -195,12 +177,32 @@ def _shown(path: str) -> str:
     return ascii(f"submissions/{path}")[1:-1][:200]
 
 
+class _Team(Strict):
+    """A table of `TEAMS.toml`: the accounts that may change the team's folder."""
+
+    accounts: list[str] = Field(default_factory=list)
+
+
+def _read_teams(root: Path) -> Mapping[str, _Team]:
+    """The maintainers' list of teams, empty without a file.
+
+    Raises:
+        DataError: if it is not a table of teams.
+    """
+    path, where, expected = root / TEAMS, f"submissions/{TEAMS}", '[team] with accounts = ["name"]'
+    try:
+        table = parse_toml(path.read_bytes()) if path.is_file() and not path.is_symlink() else {}
+    except ValueError as error:
+        raise DataError(f"not TOML ({error})", where=where, expected=expected, code="bad-teams") from None
+    return as_model(dict[str, _Team], table, where=where, fix=f"Write {expected}", code="bad-teams")
+
+
 def _check_teams(before: Path, teams: Sequence[str], author: str, report: ChangeReport) -> None:
     """Require a single team per change; an existing team may be changed only by its accounts in `TEAMS.toml`."""
     if len(teams) > 1:
         what = f"the folders of {len(teams)} teams: {', '.join(teams)[:200]}"
         report.faults.append(Fault("several-teams", "the request", what, "Send a request for each team."))
-    owners = read_teams(before) if author else {}
+    owners = _read_teams(before) if author else {}
     known = known_teams(before)
     for team in teams if author else ():
         accounts = owners[team].accounts if team in owners else []

@@ -59,8 +59,6 @@ from hellofresh.submissions.names import FOLDER_NAME, skeleton
 from hellofresh.tasks.samples import MAIN, Split
 
 _MOST_EARLIER = 400
-REPLAYS = "replays.jsonl"
-"""File in a team's folder with its replays of others' systems, see `hellofresh.submissions.replays`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import ReleaseError, SourceError
-from hellofresh.core.files import sha256_file
 from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Published
-from hellofresh.releases.life.manifest import (
-    MANIFEST,
-    PREVIOUS,
-    TOMBSTONES,
-    calendar_of,
-    read_manifest,
-    read_tombstones,
-)
+from hellofresh.releases.life.manifest import MANIFEST, TOMBSTONES, read_tombstones
 from hellofresh.submissions.check import Due
-from hellofresh.submissions.replays import PublicValue
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
@@ -75,17 +64,6 @@ def due_of(published: Sequence[Published]) -> Due:
     revealed = frozenset(one.task for one in published if one.manifest.has_labels)
     edition, split = published[0].edition, Split(published[0].split)
     return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora)
-
-
-def public_value(workspace: Workspace, task: str, closed: datetime) -> PublicValue | None:
-    """The first release that opened after an entry's deadline, preferably of its task; None if there is none yet."""
-    for edition, name in sorted(workspace.released(), key=lambda one: (one[0], one[1] != task, one[1])):
-        folder = workspace.release(edition, name)
-        if edition.is_living and closed <= calendar_of(read_manifest(folder), folder).opens <= now():
-            first = folder / PREVIOUS / "1.json"
-            made = sha256_file(first if first.is_file() else folder / MANIFEST)
-            return PublicValue(edition=str(edition), task=name, sha256=made)
-    return None
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

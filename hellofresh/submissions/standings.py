@@ -35,7 +35,7 @@ from hellofresh.core.quarters import utc_text
 from hellofresh.submissions.check import Due, Submission, inspect_submission, is_misnamed
 from hellofresh.submissions.format import Fault, has_split
 from hellofresh.submissions.names import skeleton
-from hellofresh.submissions.receipts import REPLAYS, Receipt, find_submissions, is_linked, read_receipt
+from hellofresh.submissions.receipts import Receipt, find_submissions, is_linked, read_receipt
 from hellofresh.tasks import MOST_CLASSES
 from hellofresh.tasks.samples import MAIN, Split
 
@@ -215,8 +215,6 @@ def passed_over(root: Path, edition: Edition) -> Iterator[str]:
             found[path] = "is not an edition's folder"
     for depth, whose in (("*", "team"), ("*/*", "system")):
         for path in root.glob(f"{edition}/{depth}"):
-            if path.name == REPLAYS and path.is_file():
-                continue
             if path.is_symlink() or not path.is_dir():
                 found[path] = f"is not a {whose}'s folder"
             elif whose == "system" and (is_misnamed(path) or is_linked(path)):

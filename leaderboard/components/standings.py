@@ -47,7 +47,7 @@ GROUPS = {
 }
 FEWEST_COSTS = 3
 """Minimal number of known costs for a chart."""
-PROVENANCES = {"run": "run here", "replayed": "replayed", "uploaded": "uploaded"}
+PROVENANCES = {"run": "run here", "uploaded": "uploaded"}
 _RANK = (
     "by {metric}, on the samples that all ranked systems judged; below it the best and the worst rank that the data "
     "allow: one more than the number of significantly better systems, and the number of systems that are not "
@@ -263,15 +263,9 @@ def regime_cell(regime: str) -> Cell:
     return DASH if regime == "none" else named(regime, 30)
 
 
-def provenance_cell(provenance: str, replayed_by: int = 0) -> Cell:
-    """Who made the answers, and how many others reproduced them."""
-    said = PROVENANCES.get(provenance, visible(provenance, 20))
-    return (said, by_others(replayed_by)) if replayed_by else said
-
-
-def by_others(number: int) -> str:
-    """By how many other teams an entry was replayed."""
-    return "by 1 other" if number == 1 else f"by {number} others"
+def provenance_cell(provenance: str) -> str:
+    """Who made the answers."""
+    return PROVENANCES.get(provenance, visible(provenance, 20))
 
 
 def cutoff_cell(cutoff: str, *, may_know: bool) -> Cell:
@@ -368,9 +362,8 @@ _COLUMNS = (
         (9, 8), shown=True, known=lambda line: line.result.knowledge_cutoff not in ("none", "unknown", ""),
     ),
     BoardColumn(
-        "Provenance", "text", "run here (journal and transcripts kept), replayed (uploaded, then run again by others "
-        "on some samples without disagreement), or uploaded (predictions only).",
-        lambda line: provenance_cell(line.result.entry.provenance, line.result.replayed_by),
+        "Provenance", "text", "run here (journal and transcripts kept), or uploaded (predictions only).",
+        lambda line: provenance_cell(line.result.entry.provenance),
         lambda line: {"provenance": line.result.entry.provenance}, (7.25, 6), shown=True,
     ),
     BoardColumn(

@@ -168,7 +168,7 @@ def table_tools(
         for number, name in enumerate(columns, start=FIRST)
     ]
     selects = []
-    sources = {"": "Run or replayed here", "all": "All sources"}
+    sources = {"": "Run here", "all": "All sources"}
     given = [(name, {"": every}) for name, every in (filters or {"Regime": "All regimes"}).items()]
     for name, options in (*given, ("Provenance", sources), ("Order", {"": "As ranked"})):
         key = name.lower()

@@ -107,7 +107,6 @@ class ScoreCell:
         entry: of the result.
         n, n_split: judged samples, and all samples.
         clusters: groups of samples that the intervals are based on.
-        replayed_by: number of other teams that ran the system again without disagreement.
         none, blocked: samples judged without a readable answer, and with a refusal.
         metrics: the task's metrics, the ranking one first.
         method: of its interval.
@@ -127,7 +126,6 @@ class ScoreCell:
     blocked: int
     metrics: tuple[MetricValue, ...]
     method: str
-    replayed_by: int = 0
     facts: ModelFacts = field(default_factory=ModelFacts)
 
     @property
@@ -420,7 +418,7 @@ def _splits(table: pl.DataFrame) -> Iterator[SplitKey]:
 
 def _result(row: Mapping[str, Any]) -> ScoreCell:
     same = ("prompt", "period", "smoke_test", "knowledge_cutoff", "about", "n", "n_split", "clusters", "none",
-            "blocked", "method", "replayed_by")  # fmt: skip
+            "blocked", "method")  # fmt: skip
     metrics = zip(row["metric"], *(row[name] for name in MetricValue._fields[1:]), strict=True)
     return ScoreCell(
         entry=BoardEntry(*(row[name] for name in BoardEntry._fields)),

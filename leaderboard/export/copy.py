@@ -26,7 +26,7 @@ from leaderboard.data.board import Board, BoardEntry, SplitKey
 from leaderboard.views import PAGES, Visit, foot, home_of, page_keys
 
 HOME = "index.html"
-STYLE, ICON, NOT_FOUND, FEED = "style.css", "icon.svg", "404.html", "feed.xml"
+STYLE, ICON, NOT_FOUND = "style.css", "icon.svg", "404.html"
 SCRIPTS = {"table.js": 'class="hf-tools" role="search"><div><label', "data.js": "data-hf="}
 """Scripts, and the text in a page that shows that it needs them."""
 POLICY = (
@@ -122,7 +122,6 @@ def framed(visit: Visit, fingerprint: str) -> str:
     head = [
         el("link", rel="icon", type="image/svg+xml", href=relative(here, ICON)),
         el("link", rel="stylesheet", href=relative(here, STYLE)),
-        el("link", rel="alternate", type="application/atom+xml", href=relative(here, FEED)),
         *(el("script", src=relative(here, name), defer="") for name in SCRIPTS if SCRIPTS[name] in main.source),
     ]
     body = el(

@@ -32,7 +32,7 @@ from leaderboard.components.markup import (
 )
 from leaderboard.components.quarters import contamination_notice
 from leaderboard.components.scale import Scale, class_names, figure, scale_of
-from leaderboard.components.standings import by_others, heat_map, score_table
+from leaderboard.components.standings import heat_map, score_table
 from leaderboard.components.tables import Cell, Column, estimate, facts, score, scrolled, table
 from leaderboard.data.board import Board, ScoreCell, SplitKey
 from leaderboard.views.samples import reasons_of_system
@@ -41,7 +41,6 @@ from leaderboard.views.visit import Choices, Page, Visit
 _LEDE = "Everything the board knows about one entry."
 _PROVENANCES = {
     "run": "run here; journal and transcripts are kept",
-    "replayed": "uploaded by the team; run again {others} on part of the samples, without disagreement",
     "uploaded": "predictions uploaded by the team; nothing shows how they were made",
 }
 _CONTAMINATION = {
@@ -138,12 +137,7 @@ def _summary(board: Board, split: SplitKey, result: ScoreCell, scale: Scale, kno
             (scale.title, interval),
             ("Rank", rank),
             ("Regime", "a rule without a language model" if entry.regime == "none" else named(entry.regime, 30)),
-            (
-                "Provenance",
-                _PROVENANCES.get(entry.provenance, visible(entry.provenance, 30)).replace(
-                    "{others}", by_others(result.replayed_by)
-                ),
-            ),
+            ("Provenance", _PROVENANCES.get(entry.provenance, visible(entry.provenance, 30))),
             ("No answer", silent),
             ("Judged", f"{result.n:,} of {result.n_split:,} samples{failed}"),
             ("Entered", entered),

@@ -9,8 +9,7 @@ import pytest
 
 from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.results.analyses import ANALYSES
-from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, SampleTrace, compare_variants
-from hellofresh.results.analyses.base import compare_said
+from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, SampleTrace
 from hellofresh.results.panel import PromptOutputs
 from hellofresh.stats.metrics import NO_ANSWER
 
@@ -144,27 +143,3 @@ def test_certainty_of_results_is_averaged_over_samples_for_right_and_wrong_answe
     assert (right["answers"], right["n"], right["certainty"]) == ("right", 30, pytest.approx(0.8))
     assert (wrong["answers"], wrong["n"], wrong["certainty"]) == ("wrong", 30, pytest.approx(0.6))
     assert right["certainty_low"] <= right["certainty"] <= right["certainty_high"]
-
-
-DIRECTIONS = [((1, 2, 3), "f1 falls with n."), ((3, 2, 1), "f1 rises with n."), ((1, 3, 2), "f1 neither only")]
-
-
-@pytest.mark.parametrize(("numbers", "said"), DIRECTIONS)
-def test_variants_are_compared_with_the_first_and_whether_the_metric_follows_their_number(given, numbers, said) -> None:
-    agent, base = given.panel.systems
-    answers = np.where(np.arange(120) < 45, given.panel.labels, 1 - given.panel.labels).astype(np.int8)
-    worse = replace(base, origin="worse", said=(PromptOutputs.of("manual", answers),))
-    twin = (replace(base, said=(PromptOutputs.of("manual", np.where(answers < 0, 0, base.headline.answers)),)), worse)
-    panel = replace(given.panel, systems=(agent, *twin))
-    names = dict(zip(("agent", "base", "worse"), (f"n={number}" for number in numbers), strict=True))
-    found = compare_variants(replace(given, panel=panel), names)
-    one, two, three = found.table.to_dicts()
-    assert [row["variant"] for row in (one, two, three)] == list(names.values())
-    for row, system in ((two, twin[0]), (three, worse)):
-        made = compare_said(panel, system.headline, agent.headline, together=2)
-        assert row["value"] - one["value"] == pytest.approx(made.difference) == pytest.approx(row["difference"])
-        assert (row["p_value"], row["p_adjusted"]) == (made.p_value, made.adjusted)
-    assert (one["difference"], one["searches"], one["failed_searches"], one["sources"]) == (None, 1.0, 1, 90)
-    assert (one["silent"], two["silent"], two["searches"], two["sources"]) == (1 / 120, 0.0, 0.0, 0)
-    assert found.notes[-1].startswith(said)
-    assert compare_variants(given, {}).missing and not compare_variants(given, {"agent": "n=1"}).notes

@@ -161,10 +161,10 @@ def test_every_command_that_asks_a_model_takes_the_address_of_an_endpoint(chat: 
     flags = {one.name: {flag for option in one.options for flag in option.names} for one in commands}
     asking = {name for name, own in flags.items() if own & {"--model", "--models", "--rephrase"}} | {"models"}
     asking = {name for name in asking if not name.startswith(tuple(_NO_ENDPOINT))}
-    assert {"evaluate", "sweep", "respond", "proxy", "judge", "prompts", "release run"} < asking
+    assert {"evaluate", "respond", "proxy", "judge", "prompts", "release run"} < asking
     assert all("--base-url" in flags[name] for name in asking)
     at, split = ("--base-url", chat.base_url), ("--quarter", "2023Q2", "--task", "x-notes", "--prompts", "manual")
-    cli("sweep", *split, "--model", "coin,openai:m", "--regime", "zero-shot", *at)
+    cli("evaluate", *split, "--model", "openai:m", *at)
     assert len(chat.bodies) == 4
     roles = ("--regime", "web-search", "--provider", "offline", "--role", "summariser=openai/s")
     cli("evaluate", *split, "--model", "scripted", *roles, "--limit", "1", *at, "--dry-run")

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +13,6 @@ from hellofresh.cli._output import CommandOutput, readable
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, CallError, Finish, Limits, Price, Request
-from leaderboard.export.run_page import RunSample, RunTable, run_page
 from tests.fakes import FakeModel, catalogued, fake_spec
 
 
@@ -117,27 +112,6 @@ def test_a_run_is_exported_as_tables_of_both_kinds(paid, cli, tmp_path: Path, ki
     rows = list(read_jsonl(path)) if kind == "jsonl" else pl.read_parquet(path).to_dicts()
     assert {(row["run"], row["label"], row["repetition"]) for row in rows} == {(run_id, 1, 1), (run_id, 1, 2)}
     assert all(row["probabilities"][1] == pytest.approx(0.9168, abs=1e-4) for row in rows)
-
-
-def test_a_run_is_exported_as_one_page_that_loads_nothing_and_runs_its_search_alone(paid, cli, tmp_path) -> None:
-    run_id, path = cli.json(*EVALUATE, "--prompts", "manual")["run_id"], tmp_path / "run.html"
-    assert cli.json("runs", "export", run_id, "--format", "html", "--to", str(path))["samples"] == 12
-    page = path.read_text(encoding="utf-8")
-    policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
-    (script,) = re.findall(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert policy.startswith("default-src 'none'") and f"script-src 'sha256-{digest}'" in policy
-    assert not re.search(r"<(?:link|img|iframe)|(?:src|href)=", page)
-    assert page.count("<details") == 12 and "Note 4001" in page and "\x1b" not in page
-    assert path.stat().st_mode & 0o077 == 0
-    # The quarter's labels are not public, so that the page must not tell them.
-    assert not re.search("data-kind=.(?:right|wrong)", page) and "people decided" not in page
-
-
-def test_no_text_of_a_run_becomes_markup() -> None:
-    bad = '</pre></style><script>alert(1)</script>"onload="'
-    page = run_page(bad, bad, [RunTable(bad, (bad,), [(bad,)])], [RunSample(bad, bad, bad, [(bad, bad)])])
-    assert page.count("<script") == 1 and '"onload=' not in page
 
 
 def test_what_steers_a_terminal_is_written_out(capsys: pytest.CaptureFixture[str]) -> None:

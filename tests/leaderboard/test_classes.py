@@ -121,7 +121,7 @@ def test_a_metric_of_numbers_has_a_plain_table_and_no_confusion() -> None:
     value = MetricValue("overall", 6.2, 5.1, 7.3)
     row = {"edition": split.edition, "task": split.task, "split": split.kind, "headline": True, "prompt": "p",
            "period": "all", "smoke_test": False, "knowledge_cutoff": "unknown", "about": "", "n": 9, "n_split": 9,
-           "clusters": 9, "none": 1, "blocked": 0, "method": "t", "replayed_by": 0, **entry._asdict(),
+           "clusters": 9, "none": 1, "blocked": 0, "method": "t", **entry._asdict(),
            **dict.fromkeys(MODEL_FACTS),
            "metric": [value.name], **{name: [value[k]] for k, name in enumerate(value._fields) if k}}  # fmt: skip
     tables = {name: pl.DataFrame(schema=table.schema) for name, table in TABLES.items()}

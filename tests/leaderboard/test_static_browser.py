@@ -241,7 +241,7 @@ def test_uploaded_systems_are_one_click_away_and_found_when_they_are_sought(visi
     page.go_forward()
     expect(uploaded.locator("visible=true")).to_have_count(everyone)
     assert seen.fragment == "provenance=all"
-    page.get_by_role("combobox", name="Provenance").select_option("Run or replayed here")
+    page.get_by_role("combobox", name="Provenance").select_option("Run here")
     expect(uploaded.first).to_be_hidden()
     assert (seen.fragment, seen.errors) == ("", [])
 

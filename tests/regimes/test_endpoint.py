@@ -296,12 +296,8 @@ async def test_what_is_no_request_gets_no_answer_of_ours_and_fills_no_log(line: 
     assert not caplog.records
 
 
-def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
-    caplog, monkeypatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("hellofresh.runs.regimes.endpoint.server._MOST_HOSTS", 9)
-
-    async def ask() -> EndpointServer:
+def test_a_client_that_goes_away_fills_no_log(caplog, tmp_path: Path) -> None:
+    async def ask() -> None:
         server = EndpointServer(socket=tmp_path / "endpoint")
         server.sessions["one"] = SimpleNamespace(hand_in=None)  # type: ignore[assignment]
         await server.start()
@@ -313,16 +309,9 @@ def test_a_client_that_goes_away_fills_no_log_and_names_of_hosts_fill_no_memory(
         await asyncio.sleep(0.1)
         writer.close()
         await writer.wait_closed()
-        for number in range(20):
-            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-            writer.write(f"GET / HTTP/1.1\r\nHost: h{number}\r\n\r\n".encode())
-            await reader.read()
-            writer.close()
-            await writer.wait_closed()
         await server.close()
-        return server
 
-    assert asyncio.run(ask()).elsewhere == {**{f"h{number}": 1 for number in range(9)}, "others": 11}
+    asyncio.run(ask())
     assert not caplog.records
 
 

@@ -76,7 +76,7 @@ def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(
     empty = Collection((), Funnel("notes", 3009, drops, {}), {}, ())
     with fails_with("no-candidates") as caught:
         collect_quarter(make.workspace(), replace(make.job([]), collect=lambda _: empty), progress=silent)
-    why = "of 3,009 notes, 3,000 unlocked, 5 not-english, 3 third"
+    why = "3,009 notes: 0 went on, 3,009 left out (3,000 unlocked, 5 not-english, 3 third, 1 fourth)"
     assert caught.value.what == f"no candidates of x-notes for 2023Q2: {why}"
     assert [path.name for path in make.workspace().root.rglob("*") if path.is_file()] == ["2023Q2.lock"]
 

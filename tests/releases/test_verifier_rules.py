@@ -514,20 +514,18 @@ def test_a_sample_of_another_shape_than_the_one_before_is_named_with_its_place(
 
 
 ENTRY = {
-    **{"origin": "t/s", "kind": "submission", "provenance": "uploaded", "replayed_by": 0, "team": "t", "regime": "r"},
+    **{"origin": "t/s", "kind": "submission", "provenance": "uploaded", "team": "t", "regime": "r"},
     **{"smoke_test": False, "knowledge_cutoff": "2020", "about": "notes", "maker": None, "weights": None},
     **{"size_billions": None, "released": None, "system": "s"},
 }
 OURS = {"origin": "run", "kind": "language-model", "provenance": "run", "team": "HelloFresh"}
 NOT_OF_KIND, NOT_NAMED = "are not those of an entry of the kind", "a submission is named by its folders"
-NOT_REPLAYED, BASELINE = "an entry is replayed where others replayed it", {**OURS, "kind": "baseline", "regime": "none"}
+BASELINE = {**OURS, "kind": "baseline", "regime": "none"}
 
 
 @pytest.mark.parametrize(("row", "prompts", "classes", "faults"), [
-    ({}, ("single",), True, ()), ({"provenance": "replayed", "replayed_by": 1}, ("single",), True, ()),
-    ({"provenance": "replayed"}, ("single",), True, (NOT_REPLAYED,)),
-    ({"replayed_by": 1}, ("single",), True, (NOT_REPLAYED,)),
-    ({"provenance": "run"}, ("single",), True, ("of a 'submission' is uploaded or replayed, not 'run'",)),
+    ({}, ("single",), True, ()),
+    ({"provenance": "run"}, ("single",), True, ("of a 'submission' is uploaded, not 'run'",)),
     ({"origin": "s"}, ("single",), True, (NOT_NAMED,)), ({"origin": "t/s/x"}, ("single",), True, (NOT_NAMED,)),
     ({"smoke_test": True}, ("single",), True, (NOT_OF_KIND,)), ({}, ("single", "a"), True, (NOT_OF_KIND,)),
     (BASELINE, ("single",), True, ()), (BASELINE, ("majority",), True, (NOT_OF_KIND,)),

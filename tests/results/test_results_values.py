@@ -213,10 +213,6 @@ def of_agents() -> agents.AgentPanel:
 def conduct_of_agents() -> object:
     given = of_agents()
     found = [result(one.run(given)) for one in agents.AGENT_ANALYSES]
-    names = {"agent": "n=1", "base": "n=2", "plain": "n=4"}
-    other = {"plain": "n=4", "agent": "n=2", "base": "n=3"}
-    variants = (names, other, {"agent": "a", "base": "b", "plain": "c"}, {"base": "x"})
-    found += [result(agents.compare_variants(given, some)) for some in variants]
     return [*found, given.ratings(given.traces["agent"][4]), given.offline(given.panel.systems[0]).origin]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_json, write_json
+from hellofresh.core.intake import Intake
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import (
     FoundDocument,
@@ -94,8 +95,8 @@ def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspac
     ]
     judged = [Judgement("q", "b", 1), Judgement("q", "c", 1)]
     made = write(workspace, found, queries=[QUERY], judgements=judged, drop_duplicates=True)
-    expected = {"read": 5, "kept": 2, "duplicate_doi": 1, "duplicate_text": 1, "duplicate_id": 1}
-    assert made.manifest.counts == expected
+    expected = {"duplicate-doi": 1, "duplicate-text": 1, "duplicate-id": 1}
+    assert made.manifest.ledgers[0] == Intake("documents", 5, 2, expected)
     # Judgements of what was left out go to what stays.
     assert made.qrels() == {"q": {"a": 1}}
 

@@ -13,14 +13,12 @@ import pytest
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import canonical_json
 from hellofresh.evidence.web.pictures import PictureCache, open_pictures
-from hellofresh.models import Answer, Finish, Message, ModelSpec, Price, Request
+from hellofresh.models import Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
-from hellofresh.runs.asked_models import SharedAnswers, SharedModel, _key
 from hellofresh.runs.dry_run import forecast
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
-from hellofresh.runs.record import ModelIdentity
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
 from hellofresh.runs.regimes.zero_shot import ZeroShot
 from hellofresh.runs.runner import Assignment
@@ -97,16 +95,6 @@ def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, sa
     again = Seer()
     run_in(tmp_path, assignment(again), samples)
     assert not again.shown
-
-
-async def test_an_answer_is_shared_with_whoever_shows_the_same_picture(tmp_path: Path) -> None:
-    model = Seer()
-    identity = ModelIdentity(name=SPEC.name, parameters=dict(SPEC.parameters))
-    key = _key(canonical_json(identity.model_dump(mode="json")), request_text(asking(picture())))
-    shared = SharedModel(model, SharedAnswers({key: Answer("no", Finish.STOP)}))
-    same, other = picture(address="https://mirror.example/1.jpg"), picture(b"another")
-    assert ((await shared.ask(asking(same))).text, (await shared.ask(asking(other))).text) == ("no", "yes")
-    assert model.shown == [(other,)]
 
 
 def test_pictures_are_paid_for_in_estimates_dry_runs_and_budgets(tmp_path: Path, samples) -> None:

@@ -662,30 +662,6 @@ def alphas() -> object:
 
 
 @case
-def repetitions() -> object:
-    found: list[object] = []
-    for seed, n, times in ((1, 12, 2), (2, 8, 3), (3, 5, 4)):
-        random = np.random.default_rng(seed)
-        truth = random.integers(0, 3, n)
-        repeated = np.where(random.random((n, times)) < 0.8, truth[:, None], random.integers(0, 3, (n, times)))
-        for given in (truth, repeated[:, 0], (truth + 1) % 3, truth * 0):
-            found += [agreement.exchange_p_values(np.stack([given, repeated[:, 1]]), repeated)]
-        found.append(agreement.further_repetition(truth, repeated))
-    firm = np.arange(6) % 2
-    steady = np.stack([firm] * 3, axis=1)
-    found += [agreement.further_repetition(given, steady, level=0.05) for given in (firm, 1 - firm)]
-    one = [agreement.further_repetition(np.array([1]), np.array([[1, 0]])).finds]
-    return (
-        found,
-        one,
-        refused(
-            lambda: agreement.further_repetition(firm[:0], steady[:0]),
-            lambda: agreement.further_repetition(firm, steady[:, :1]),
-        ),
-    )
-
-
-@case
 def judges() -> object:
     found: list[object] = []
     for seed in range(3):

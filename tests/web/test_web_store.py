@@ -333,24 +333,3 @@ async def test_a_refusal_of_all_searches_is_raised_to_everybody_who_waits_and_ne
     await web.close()
     assert [getattr(error, "code", None) for error in both] == ["search-refused"] * 2
     assert (later.problem, len(later.results)) == ("", 1)
-
-
-async def test_another_runs_searches_and_direct_pages_are_taken_over_and_pages_that_lead_elsewhere_are_not(
-    tmp_path,
-) -> None:
-    direct, moved = "https://one.example/a", "https://two.example/b"
-    pages = (
-        WebPage(direct, direct, PageStatus.OK, text="A text."),
-        WebPage(moved, "https://elsewhere.example/", PageStatus.OK, text="Another."),
-        WebPage("https://three.example/", "https://three.example/", PageStatus.EXCLUDED),
-    )
-
-    first, second = WebStore(tmp_path / "first"), WebStore(tmp_path / "second")
-    for page in pages:
-        await first.keep_page(page, "text/html", b"body")
-    taken = [await second.page(page.url, [first]) for page in pages]
-    kept = [await second.page(page.url) for page in pages]
-    assert await second.search("unknown", [first]) is None
-    first.close()
-    second.close()
-    assert taken == kept == [pages[0], None, None]

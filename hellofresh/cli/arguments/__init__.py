@@ -30,7 +30,6 @@ class Noun(NamedTuple):
 
 NOUNS = {
     "evaluate": Noun("evaluate", "evaluate a model on a released edition", "evaluating"),
-    "sweep": Noun("evaluate", "evaluate variants of a system and compare them", "evaluating"),
     "respond": Noun("evaluate", "respond to one post", "evaluating"),
     "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "evaluating"),
     "runs": Noun("evaluate", "show, resume and export runs", "evaluating"),
@@ -52,7 +51,6 @@ NOUNS = {
     "dataset": Noun("maintain", "show and import frozen data sets", "maintaining"),
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
-    "completion": Noun("maintain", "print the completion script of a shell", "maintaining"),
 }
 """All nouns by name, in the order of the help."""
 

@@ -1,4 +1,4 @@
-"""Commands for evaluation: `evaluate`, `sweep`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
+"""Commands for evaluation: `evaluate`, `respond`, `runs`, `score`, `analyse`, `models` and others."""
 
 from __future__ import annotations
 
@@ -47,29 +47,6 @@ COMMANDS = (
         "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
     ),
     command(
-        "sweep",
-        "Run variants of an evaluation, share what is equal between them, and compare them in one table.",
-        "sweep:run",
-        EDITION,
-        *fields("task", task="a task with classes, or of responses"),
-        *fields("prompts", "limit", "budget_usd", budget_usd="stop before all runs together cost more than this"),
-        option("--model M[,M]", "main models", required=True, dest="models"),
-        BASE_URL,
-        option("--regime R", "the regime (default: search-agent)", default="search-agent"),
-        option("--set NAME=V[,V]", "values of a setting, such as k=10,5,2", many=True),
-        option("--role ROLE=M[,M]", "models for a role, such as summariser=A,B", many=True),
-        option(
-            "--block [D],[D+D]",
-            "domains that are not read: alternatives, one may be empty; + joins domains",
-            default="",
-        ),
-        option("--provider P[,P]", "search providers (default: as configured)", default="", dest="providers"),
-        DRY_RUN,
-        PRIVATE,
-        timed=True,
-        epilog="Example: hellofresh sweep --edition 2026Q2 --task x-notes --model scripted --set k=10,5,2",
-    ),
-    command(
         "respond",
         "Respond to one post: what in it misleads and why, with evidence, links, transcript and cost.",
         "respond:run",
@@ -94,9 +71,6 @@ COMMANDS = (
         *fields("roles", roles="another model, which clients call ROLE"),
         *fields("settings", "limit", "budget_usd", settings="a bound for each sample, such as requests=50"),
         option("--name NAME", "name of your program; another name, another system"),
-        option("--replay TEAM/SYSTEM", "run an entry's program again, compare, and sign a statement of the outcome"),
-        option("--command CMD", "with --replay: the program, which sees its own files and the endpoint (no shell)"),
-        option("--by TEAM", "with --replay: your team, which signs; any but the entry's own", default=""),
         BASE_URL,
         option("--port N", "the port (default: one that is free)", default=0),
         timed=True,
@@ -126,12 +100,11 @@ COMMANDS = (
         _RUN,
         option(
             "--format",
-            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect); html: one page: "
-            "settings, score, cost, and samples with transcripts to search",
-            choices=("jsonl", "parquet", "inspect", "html"),
+            "jsonl, parquet: tables; inspect: one log that Inspect View shows (extra inspect)",
+            choices=("jsonl", "parquet", "inspect"),
             required=True,
         ),
-        option("--to PATH", "output folder, or file of a log or page (default: named after the run)"),
+        option("--to PATH", "output folder, or file of a log (default: named after the run)"),
     ),
     command(
         "score",

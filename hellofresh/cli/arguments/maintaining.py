@@ -227,11 +227,4 @@ COMMANDS = (
         timed=True,
         submissions="own",
     ),
-    command(
-        "completion",
-        "Print the completion script of a shell.",
-        "completion:print_script",
-        option("shell", "the shell", choices=("bash", "zsh", "fish")),
-        epilog='Example: put this into ~/.bashrc: eval "$(hellofresh completion bash)"',
-    ),
 )

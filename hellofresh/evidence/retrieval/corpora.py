@@ -13,7 +13,7 @@ with the corpus's name. Without a size, all documents are included.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -35,6 +35,7 @@ from hellofresh.core.files import (
     write_json,
     write_jsonl,
 )
+from hellofresh.core.intake import Intake
 from hellofresh.core.strict import Strict
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.base import DocumentKeys
@@ -44,6 +45,7 @@ from hellofresh.evidence.retrieval.documents import (
     Duplicates,
     Judgement,
     Query,
+    SameBy,
     by_query,
     check_document,
     document_columns,
@@ -55,6 +57,7 @@ from hellofresh.evidence.retrieval.documents import read_documents as _read_docu
 
 ADDRESS_ENDING = ".corpus.invalid"
 """Suffix of host names for documents of corpora; no server can have such a name."""
+LeftOut = Callable[[], Mapping[str, Mapping[str, int]]]
 IGNORE_IDENTICAL = "ignore_identical_ids"
 """Parameter of corpora whose queries are documents too (ArguAna, Quora): a query never finds itself."""
 _FORMAT = 1
@@ -74,7 +77,8 @@ class CorpusManifest(Strict):
         parameters: all settings that determined its content.
         documents, judgements: their numbers.
         queries: number of queries, by split.
-        counts: numbers of rows read, kept and dropped.
+        ledgers: of documents, queries and judgements.
+        undated: documents without a whole date.
         files: SHA-256 of each file.
         sha256: hash of the content.
     """
@@ -87,7 +91,8 @@ class CorpusManifest(Strict):
     documents: int
     queries: dict[str, int]
     judgements: int
-    counts: dict[str, int]
+    ledgers: list[Intake]
+    undated: int
     files: dict[str, str]
     sha256: str
 
@@ -185,6 +190,7 @@ class CorpusContent:
         drop_invalid: drop and count unusable documents and their judgements instead of raising an error.
         drop_duplicates: drop and count documents with the id of an earlier one instead of raising an error.
         keep_copies: keep documents with the DOI or text of an earlier one instead of dropping and counting them.
+        left_out: queries and judgements that the source left out, by unit and reason; asked for when all are read.
     """
 
     source: str
@@ -196,6 +202,7 @@ class CorpusContent:
     drop_invalid: bool = False
     drop_duplicates: bool = False
     keep_copies: bool = False
+    left_out: LeftOut = dict
 
 
 def write_corpus(
@@ -207,16 +214,16 @@ def write_corpus(
         DataError: if the source has a fault.
     """
     remove_file(folder / "manifest.json")
-    intake, queries = _Intake(content), content.queries
+    sifting, queries = _Sifting(content), content.queries
     with DocumentWriter(folder / _FILES[0]) as writer:
         for number, found in enumerate(content.documents, start=1):
-            if intake.accepts(found):
+            if sifting.accepts(found):
                 writer.add(found.document)
             if number % 1000 == 0:
                 progress(number)
     if not writer.rows:
         raise DataError("no document", where=str(folder), expected="at least one", code="empty-corpus")
-    kept = list(intake.judgements({query.id for query in queries}))
+    kept = list(sifting.judgements({query.id for query in queries}))
     _check_queries(queries, kept, folder)
     write_jsonl(folder / _FILES[1], (query.model_dump() for query in queries))
     lines = (f"{item.query} 0 {item.document} {item.relevance}\n" for item in kept)
@@ -235,7 +242,8 @@ def write_corpus(
         documents=writer.rows,
         queries=dict(sorted(splits.items())),
         judgements=len(kept),
-        counts=dict(intake.counts),
+        ledgers=sifting.ledgers(documents=writer.rows, queries=len(queries), judgements=len(kept)),
+        undated=sifting.undated,
         files={name: sha256_file(folder / name) for name in _FILES},
         sha256=digest.hexdigest(),
     )
@@ -243,31 +251,33 @@ def write_corpus(
     return manifest
 
 
-class _Intake:
-    """Selects documents and counts the others."""
+class _Sifting:
+    """Selects documents and judgements, and counts the others."""
 
     def __init__(self, content: CorpusContent) -> None:
         self._content = content
         self._duplicates = Duplicates(content.keep_copies)
         self._dropped: set[str] = set()
-        self.counts = Counter(read=0, kept=0)
+        self._read: Counter[str] = Counter()
+        self._out: dict[str, Counter[str]] = defaultdict(Counter)
+        self.undated = 0
 
     def accepts(self, found: FoundDocument) -> bool:
         """Whether the document is included."""
-        self.counts["read"] += 1
+        self._read["documents"] += 1
         try:
             check_document(found.document, found.where)
         except DataError as error:
             if not self._content.drop_invalid:
                 raise
             self._dropped.add(found.document.id)
-            self.counts[f"invalid_{error.code.replace('-', '_')}"] += 1
+            self._out["documents"][error.code] += 1
             return False
         same = self._duplicates.find(found.document, found.doi)
         if same is None:
-            self.counts["kept"] += 1
+            self.undated += found.document.date is None
             return True
-        if same == "duplicate_id" and not self._content.drop_duplicates:
+        if same is SameBy.ID and not self._content.drop_duplicates:
             raise DataError(
                 f"the document id {found.document.id} is there twice",
                 where=found.where,
@@ -275,7 +285,7 @@ class _Intake:
                 fix="Repair the source, or repeat with --drop-invalid to keep the first.",
                 code="duplicate-id",
             )
-        self.counts[same.value] += 1
+        self._out["documents"][same.value] += 1
         return False
 
     def judgements(self, queries: set[str]) -> Iterator[Judgement]:
@@ -283,14 +293,16 @@ class _Intake:
         documents = self._duplicates.ids
         seen: dict[tuple[str, str], int] = {}
         for item in self._content.judgements:
+            self._read["judgements"] += 1
             name = self._duplicates.kept.get(item.document, item.document)
             if item.query not in queries:
                 raise _unknown("query", item.query, item)
             if name not in documents:
                 if not (self._content.drop_invalid and name in self._dropped):
                     raise _unknown("document", name, item)
-                self.counts["judgements_dropped"] += 1
+                self._out["judgements"]["document-left-out"] += 1
                 continue
+            self._out["judgements"]["repeated"] += (item.query, name) in seen
             if (before := seen.setdefault((item.query, name), item.relevance)) != item.relevance:
                 raise DataError(
                     f"query {item.query}, document {name}: relevance {before} and {item.relevance}",
@@ -299,6 +311,15 @@ class _Intake:
                     code="contradicting-judgements",
                 )
         yield from (Judgement(query, name, relevance) for (query, name), relevance in seen.items())
+
+    def ledgers(self, **went_on: int) -> list[Intake]:
+        """What became of documents, queries and judgements, given how many of each are written."""
+        before, found = self._content.left_out(), []
+        for unit, count in went_on.items():
+            by_source = before.get(unit, {})
+            came_in = (self._read[unit] or count) + sum(by_source.values())
+            found.append(Intake(unit, came_in, count, dict(Counter(by_source) + self._out[unit])))
+        return found
 
 
 def _unknown(what: str, name: str, item: Judgement) -> DataError:
@@ -316,7 +337,8 @@ def _check_queries(queries: Sequence[Query], judgements: Sequence[Judgement], fo
     relevant = {item.query for item in judgements if item.relevance > 0}
     for query in queries:
         if query.id in seen:
-            raise DataError(f"the query id {query.id} is there twice", where=str(folder), code="duplicate-query")
+            what = f"the query id {query.id} is there twice"
+            raise DataError(what, where=str(folder), expected="unique ids", code="duplicate-query")
         seen.add(query.id)
         if query.id not in relevant:
             raise DataError(

@@ -250,9 +250,9 @@ _DOI_PREFIX = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|doi:\s*)", re.IGNOREC
 class SameBy(StrEnum):
     """The property by which two documents are duplicates."""
 
-    ID = "duplicate_id"
-    DOI = "duplicate_doi"
-    TEXT = "duplicate_text"
+    ID = "duplicate-id"
+    DOI = "duplicate-doi"
+    TEXT = "duplicate-text"
 
 
 def normalised(text: str) -> str:

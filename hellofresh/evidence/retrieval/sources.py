@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hellofresh.core.errors import SourceError, UnknownNameError
 from hellofresh.core.files import write_bytes, write_jsonl
-from hellofresh.evidence.retrieval.corpora import FoundDocument, RetrievalCorpus
+from hellofresh.evidence.retrieval.corpora import FoundDocument, LeftOut, RetrievalCorpus
 from hellofresh.evidence.retrieval.documents import CorpusDocument, Judgement, Query, read_qrels, read_queries
 from hellofresh.tasks._datasets import MOST_LINE, FileRow, json_rows, text_lines
 
@@ -30,6 +30,7 @@ class CorpusSource:
         documents: returns the documents in the order of the files.
         queries, judgements: return queries and relevance judgements; most sources have none.
         repeats: whether the source repeats ids, so that later rows are dropped and counted.
+        left_out: see `CorpusContent`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class CorpusSource:
     queries: Callable[[], Iterable[Query]] = tuple
     judgements: Callable[[], Iterable[Judgement]] = tuple
     repeats: bool = False
+    left_out: LeftOut = dict
 
 
 def _missing(what: str, path: Path, expected: str) -> SourceError:
@@ -163,28 +165,38 @@ def _beir(folder: Path) -> CorpusSource:
 
     def documents() -> Iterator[FoundDocument]:
         for row in json_rows(corpus):
-            title = value if isinstance(value := row.get("title"), str) else ""
-            name, text = _text_of(row, "_id"), _text_of(row, "text")
+            row.optional_text("title")  # refuses a number or a list
+            name, text, title = _text_of(row, "_id"), _text_of(row, "text"), str(row.get("title") or "")
             yield FoundDocument(CorpusDocument(name, title.strip(), text.strip(), None, "beir"), row.where)
 
     judged = cache(partial(_judged, qrels, str(asked)))
+    left_out: dict[str, int] = {}
 
     def queries() -> Iterator[Query]:
         splits, known = judged()[0], set()
+        left_out["queries"] = 0
         for row in json_rows(asked):
             name = _text_of(row, "_id")
-            if name in splits:
+            if name not in splits:
+                left_out["queries"] += 1
+            else:
                 known.add(name)
                 yield _query(row, id=name, text=_text_of(row, "text"), split=splits[name], group=name)
         if missing := sorted(splits.keys() - known):
             what = f"a judgement of the unknown query {missing[0][:80]!r}"
-            raise SourceError(what, where=str(asked), code="unknown-query")
+            raise SourceError(what, where=str(asked), expected="a query of queries.jsonl", code="unknown-query")
 
-    return CorpusSource("beir", "as its data set says", documents, queries, lambda: judged()[1])
+    def without() -> Mapping[str, Mapping[str, int]]:
+        return {unit: {_UNJUDGED: count} for unit, count in {**left_out, "judgements": judged()[2]}.items()}
+
+    return CorpusSource("beir", "as its data set says", documents, queries, lambda: judged()[1], left_out=without)
 
 
-def _judged(qrels: Sequence[Path], where: str) -> tuple[dict[str, str], list[Judgement]]:
-    """The split of each query that has a relevant document, and the judgements of these queries."""
+_UNJUDGED = "no-relevant-document"
+
+
+def _judged(qrels: Sequence[Path], where: str) -> tuple[dict[str, str], list[Judgement], int]:
+    """The split of each query that has a relevant document, the judgements of these queries, and how many others."""
     splits: dict[str, str] = {}
     found = [(path.name.split(".")[0].lower(), item) for path in qrels for item in _judgements_of(path)]
     for split, item in found:
@@ -195,7 +207,8 @@ def _judged(qrels: Sequence[Path], where: str) -> tuple[dict[str, str], list[Jud
                 expected="each query in one split",
                 code="query-in-two-splits",
             )
-    return splits, [item for _, item in found if item.query in splits]
+    kept = [item for _, item in found if item.query in splits]
+    return splits, kept, len(found) - len(kept)
 
 
 def _judgements_of(path: Path) -> Iterator[Judgement]:
@@ -251,9 +264,11 @@ def _of_claims(
     """
 
     @cache
+    def every() -> list[tuple[str, FileRow, list[str]]]:
+        return [(split, row, cited(row)) for split, path in files for row in json_rows(path)]
+
     def rows() -> list[tuple[str, FileRow, list[str]]]:
-        found = ((split, row) for split, path in files for row in json_rows(path))
-        return [(split, row, names) for split, row in found if (names := cited(row))]
+        return [found for found in every() if found[2]]
 
     def queries() -> Iterator[Query]:
         for split, row, names in rows():
@@ -264,7 +279,10 @@ def _of_claims(
         for _, row, names in rows():
             yield from (Judgement(_text_of(row, "id"), document, 1) for document in names)
 
-    return CorpusSource(name, license, documents, queries, judgements)
+    def left_out() -> Mapping[str, Mapping[str, int]]:
+        return {"queries": {_UNJUDGED: len(every()) - len(rows())}}
+
+    return CorpusSource(name, license, documents, queries, judgements, left_out=left_out)
 
 
 def _check_covid(folder: Path) -> CorpusSource:
@@ -360,9 +378,9 @@ def _json_lines(path: Path) -> CorpusSource:
 
     def documents() -> Iterator[FoundDocument]:
         for row in json_rows(found):
-            title, doi, source, day = (
-                value if isinstance(value := row.get(name), str) else "" for name in ("title", "doi", "source", "date")
-            )
+            for name in ("title", "doi", "source", "date"):
+                row.optional_text(name)  # refuses a number or a list
+            title, doi, source, day = (str(row.get(name) or "") for name in ("title", "doi", "source", "date"))
             name, text = _text_of(row, "id"), _text_of(row, "text")
             yield FoundDocument(CorpusDocument(name, title, text, _day_or_none(day), source or "jsonl"), row.where, doi)
 

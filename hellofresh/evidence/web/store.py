@@ -84,9 +84,9 @@ class WebStore:
     def name(self) -> str:
         return str(self._path)
 
-    async def search(self, key: str, others: Sequence[WebStore] = ()) -> Found | None:
-        """The stored result of a search; one from another run's memory is copied into this one."""
-        row = await self._kept("searches", "key", key, others)
+    async def search(self, key: str) -> Found | None:
+        """The stored result of a search."""
+        row = await self._kept("searches", "key", key)
         return None if row is None else _found(row[6])
 
     async def keep_search(
@@ -99,17 +99,14 @@ class WebStore:
         await self._on_thread(lambda: self._insert("searches", row))
         return _found(content)
 
-    async def page(self, url: str, others: Sequence[WebStore] = ()) -> WebPage | None:
-        """The page as it was read.
-
-        A page from another run's memory is copied into this one, unless it redirects.
-        """
-        row = await self._kept("pages", "url", _writable(url), others)
+    async def page(self, url: str) -> WebPage | None:
+        """The page as it was read."""
+        row = await self._kept("pages", "url", _writable(url))
         return None if row is None else _page(row[5])
 
-    async def body(self, url: str, others: Sequence[WebStore] = ()) -> tuple[WebPage, str, bytes] | None:
+    async def body(self, url: str) -> tuple[WebPage, str, bytes] | None:
         """A page that was read, its content type, and its body as it came."""
-        row = await self._kept("pages", "url", _writable(url), others)
+        row = await self._kept("pages", "url", _writable(url))
         return None if row is None else (_page(row[5]), row[4], zlib.decompress(row[6]))
 
     async def keep_page(self, page: WebPage, content_type: str, body: bytes) -> WebPage:
@@ -120,17 +117,10 @@ class WebStore:
         await self._on_thread(lambda: self._insert("pages", row))
         return _page(text)
 
-    async def _kept(self, table: str, column: str, key: str, others: Sequence[WebStore]) -> _Row | None:
+    async def _kept(self, table: str, column: str, key: str) -> _Row | None:
         question = f"SELECT * FROM {table} WHERE {column} = ?"  # noqa: S608 - names of our own
-        for store in (self, *others):
-            rows = await store._on_thread(partial(store._rows, question, key))
-            # Whether a page is excluded depends on who asks, and so do all that lead elsewhere.
-            is_direct = table == "searches" or (rows and rows[0][0] == rows[0][1] and rows[0][3] != PageStatus.EXCLUDED)
-            if rows and (store is self or is_direct):
-                if store is not self:
-                    await self._on_thread(partial(self._insert, table, rows[0][:-1]))
-                return rows[0]
-        return None
+        rows = await self._on_thread(partial(self._rows, question, key))
+        return rows[0] if rows else None
 
     def _at(self) -> str:
         return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -197,8 +187,6 @@ class StoredWeb:
         excluded: what is not read.
         extractor: how main texts are taken out.
         count: results of one search.
-        others: memories of other runs; what they have of the same searches and pages is taken from them. Pages that
-            lead elsewhere are not, since what lay on the way may be excluded here.
         images: finds the pages on which a picture stands; None without such a service.
         pictures: fetches the pictures of such pages; None with `replay`.
         watch: receives what is searched for or read, also where it is remembered.
@@ -213,14 +201,13 @@ class StoredWeb:
         excluded: ExcludedSources,
         extractor: Extractor,
         count: int,
-        others: Sequence[WebStore] = (),
         images: SearchProvider | None = None,
         pictures: PictureFetcher | None = None,
         watch: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._watch = watch
         self._store, self._provider, self._reader, self._images = store, provider, reader, images
-        self._excluded, self._others = excluded, others
+        self._excluded = excluded
         self._extraction, self._addresses = Extraction(extractor), Workers("addresses", at_once=1)
         self._pictures = pictures
         self._search_once = Once[tuple[str, date | None], Found](lambda asked: self._search(provider, count, *asked))
@@ -284,7 +271,7 @@ class StoredWeb:
     async def _picture(self, address: str) -> bytes:
         """A picture as the decoder wrote it again, empty if it cannot be fetched."""
         name = f"picture {address}"
-        kept = await self._store.body(name, self._others)
+        kept = await self._store.body(name)
         if kept is not None:
             return kept[2]
         if self._pictures is None:
@@ -301,7 +288,7 @@ class StoredWeb:
     async def _search(self, provider: SearchProvider, count: int, query: str, before: date | None) -> Found:
         parts = [dict(provider.parameters), count, _writable(query), before.isoformat() if before else ""]
         key = sha256_text(canonical_json(parts))
-        kept = await self._store.search(key, self._others)
+        kept = await self._store.search(key)
         if kept is not None:
             return kept
         if self._reader is None:
@@ -321,7 +308,7 @@ class StoredWeb:
         return await self._read_once(url)
 
     async def _read(self, url: str) -> WebPage:
-        kept = await self._store.page(url, self._others)
+        kept = await self._store.page(url)
         if kept is not None:
             return kept
         if self._reader is None:
@@ -359,8 +346,7 @@ class StoredWeb:
         for part in parts:
             if part is not None:
                 await part.close()
-        for store in (self._store, *self._others):
-            store.close()
+        self._store.close()
 
 
 def user_agent(contact: str | None) -> str:
@@ -374,7 +360,6 @@ def open_web(
     *,
     replay: bool = False,
     groups: Iterable[str] | None = None,
-    others: Sequence[Path] = (),
     watch: Callable[[str], None] = lambda step: None,
 ) -> Web:
     """Open the web access of a run.
@@ -384,7 +369,6 @@ def open_web(
         folder: the run's; `web.sqlite` in it is the memory.
         replay: nothing goes to the network; what is not kept is an error, since another outcome is not a replay.
         groups: the groups of sources that hold the task's own answers; all if left out.
-        others: folders of other runs, whose memories are used for the same searches and pages.
         watch: receives what is searched for or read.
 
     Raises:
@@ -413,7 +397,6 @@ def open_web(
         excluded=excluded,
         extractor=settings.extractor,
         count=settings.count,
-        others=[WebStore(other) for other in others if other != folder and (other / _FILE).is_file()],
         images=open_image_provider(settings, replay=replay),
         pictures=None if replay else PictureFetcher(lambda: picture_fetcher(PublicHttp(agent, accept="image/*"))),
         watch=watch,

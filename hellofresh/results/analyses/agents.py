@@ -1,11 +1,11 @@
-"""Searches and sources of agents, from the transcripts of runs; and a comparison of a sweep's variants."""
+"""Searches and sources of agents, from the transcripts of runs."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,9 +21,7 @@ from hellofresh.results.analyses.base import (
     about,
     analysis,
     compare_said,
-    few_note,
     limited,
-    measure,
     missing,
     table_of,
 )
@@ -31,11 +29,9 @@ from hellofresh.results.panel import Panel, System
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean
-from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.transcripts import (
     Event,
     NotedEvent,
-    QuotedEvent,
     ReadEvent,
     SearchedEvent,
     Transcript,
@@ -58,8 +54,6 @@ class SampleTrace:
         sources: addresses of pages that were used, in order, each once.
         leaning: a model's rating of the text's political leaning; None without a rating.
         certainties: the model's stated certainties of search results, each from 0 to 1.
-        counts: for a response: its words, its links, invented links that were removed, and pages that refute the
-            sample.
     """
 
     queries: tuple[str, ...] = ()
@@ -67,7 +61,6 @@ class SampleTrace:
     sources: tuple[str, ...] = ()
     leaning: float | None = None
     certainties: tuple[float, ...] = ()
-    counts: Mapping[str, float] = field(default_factory=dict)
 
 
 Traces = Mapping[str, Sequence[SampleTrace | None]]
@@ -95,16 +88,6 @@ def read_traces(workspace: Workspace, panel: Panel) -> Traces:
 
 def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
     events = [event for event in transcript.events if event.prompt in ("", prompt)]
-    noted = [event.values for event in events if isinstance(event, NotedEvent) and event.name == "response"]
-    counts = {}
-    if noted:
-        words, links, removed = (noted[0].get(name) for name in ("words", "links", "hallucinated"))
-        counts = {
-            "words": float(words) if isinstance(words, int) else float("nan"),
-            "links": float(len(links)) if isinstance(links, list) else float("nan"),
-            "hallucinated_links": float(len(removed)) if isinstance(removed, list) else float("nan"),
-            "refuting_pages": float(sum(bool(event.refuting) for event in events if isinstance(event, QuotedEvent))),
-        }
     searches = [event for event in events if isinstance(event, SearchedEvent)]
     used = (event.final_url or event.url for event in events if isinstance(event, ReadEvent) and not event.dropped)
     numbers = _noted_numbers(events, LEANING)
@@ -114,7 +97,6 @@ def _trace(transcript: Transcript, prompt: str) -> SampleTrace:
         sources=tuple(dict.fromkeys(used)),
         leaning=numbers[0] if numbers else None,
         certainties=tuple(_noted_numbers(events, RESULT_CERTAINTY)),
-        counts=counts,
     )
 
 
@@ -129,9 +111,7 @@ _BIAS, _QUALITY, _SEARCHES, _WORDS = (-3.0, 3.0), (0.0, 1.0), (0.0, 50.0), (0.0,
 """The lowest and highest possible values."""
 _MOST_DOMAINS = 20
 _SIDES = (("left", -3.0, -0.5), ("centre", -0.5, 0.5), ("right", 0.5, 3.5))
-_COUNTS = {"words": 2000.0, "links": 100.0, "hallucinated_links": 100.0, "refuting_pages": 100.0}
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"(?:^|, )(\w+)=(-?\d+(?:\.\d+)?)(?=,|$)")
 _NO_SOURCE, _NO_SEARCH = "No system has used a source.", "No system has searched."
 
 
@@ -375,72 +355,3 @@ AGENT_ANALYSES: tuple[Analysis[AgentPanel], ...] = (
     result_certainty,
     queries,
 )
-
-
-def compare_variants(given: AgentPanel, names: Mapping[str, str]) -> AnalysisResult:
-    """One row per variant, in the order of `names`.
-
-    Args:
-        given: a panel with the variants' systems, each on its own.
-        names: name of each variant, by origin.
-    """
-    by_origin = {system.origin: system for system in given.panel.systems}
-    systems = [by_origin[origin] for origin in names if origin in by_origin]
-    rows: list[Row] = []
-    intervals = []
-    for system in systems:
-        # Responses are scored once they were rated.
-        needed = {given.panel.task.headline.name} if given.panel.task.output is Response else set()
-        is_scored = all(needed <= one.headline.numbers.keys() for one in (system, systems[0]))
-        found = measure(given.panel, system.headline) if is_scored else None
-        if found is None and is_scored:
-            continue
-        row: dict[str, Cell] = {"variant": names[system.origin], "n": int(system.headline.asked.sum())}
-        if found is not None:
-            intervals.append(found.interval)
-            row |= {"metric": found.metric.name, **limited("value", found.value, found.interval)}
-            both = systems[0].headline.asked & system.headline.asked
-            if system is systems[0] or not both.any():
-                row |= {**limited("difference", None, None), "p_value": None, "p_adjusted": None}
-            else:
-                made = compare_said(given.panel, system.headline, systems[0].headline, together=len(systems) - 1)
-                row |= limited("difference", made.difference, made.interval)
-                row |= {"p_value": made.p_value, "p_adjusted": made.adjusted}
-        rows.append(row | _behaviour(given, system))
-    if not rows:
-        return missing("No variant has a score: too few samples, or all of one class.")
-    if not intervals:
-        return AnalysisResult(table_of(rows), notes=["These responses are not rated, so they have no scores yet."])
-    return AnalysisResult(table_of(rows), notes=[*few_note(intervals), *_monotone(rows)])
-
-
-def _behaviour(given: AgentPanel, system: System) -> dict[str, Cell]:
-    """A system's behaviour; for responses mean words, links, invented links, and refuting pages."""
-    asked = system.headline.asked
-    traces = [trace for trace in given.traces.get(system.origin, ()) if trace is not None]
-    made = np.array([float(len(trace.queries)) for trace in traces] or [float("nan")])
-    groups = given.panel.groups[asked] if traces else np.zeros(1, dtype=np.int64)
-    written: dict[str, Cell] = {}
-    for name, most in _COUNTS.items() if given.panel.task.output is Response and traces else ():
-        values = np.array([trace.counts.get(name, float("nan")) for trace in traces])
-        written |= _means(name, values, groups, (0.0, most))
-    return {
-        "silent": float((system.headline.answers[asked] < 0).mean()),
-        **_means("searches", made, groups, _SEARCHES),
-        "failed_searches": sum(trace.failed for trace in traces),
-        "sources": sum(len(trace.sources) for trace in traces),
-        **written,
-        "cost_usd": system.cost_usd,
-    }
-
-
-def _monotone(rows: Sequence[Row]) -> list[str]:
-    """For variants that differ in one number alone, whether the metric only rises or only falls with it."""
-    found = [_NUMBER.fullmatch(str(row["variant"])) for row in rows]
-    names = {match[1] for match in found if match is not None}
-    if len(rows) < 3 or None in found or len(names) != 1:
-        return []
-    pairs = sorted((float(match[2]), float(str(row["value"]))) for match, row in zip(found, rows, strict=True) if match)
-    steps = np.diff([value for _, value in pairs])
-    said = "rises" if (steps >= 0).all() else "falls" if (steps <= 0).all() else "neither only rises nor only falls"
-    return [f"{rows[0]['metric']} {said} with {names.pop()}."]

@@ -79,7 +79,7 @@ def known_when(panel: Panel) -> AnalysisResult:
     swept = _swept(panel)
     if not swept:
         return missing(
-            "No system has searched up to several instants; run a sweep with --set before=post,note,decision."
+            "No system has searched up to several instants; run one with each of --set before=post, note and decision."
         )
     result, steps = Findings(panel), sum(len(its) - 1 for its in swept)
     if any(system.headline.too_early.any() for its in swept for system in its.values()):

@@ -1,7 +1,7 @@
 """Runs a program that has no network and passes its connections on to the endpoint's socket; a script of its own.
 
-It is started within the confinement (`hellofresh.runs.confinement`), where it shares the program's fate and limits: a
-program that ends it harms only itself. Only the standard library is there.
+It is started within the program's container, where it shares the program's fate and limits: a program that ends it
+harms only itself. It needs the standard library alone.
 
 Usage: relay.py SOCKET PORT COMMAND...
 """

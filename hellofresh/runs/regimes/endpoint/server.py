@@ -9,7 +9,6 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,7 +28,6 @@ from hellofresh.tasks.outputs import Output
 
 _SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
-_MOST_HOSTS = 1000
 _LOOPBACK = "127.0.0.1"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
 _WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
@@ -71,14 +69,12 @@ class EndpointServer:
         port: 0 for one that is free.
         token: what opens it.
         socket: another place to listen at, for a program without a network.
-        elsewhere: requests for other addresses, which came since this one is named as proxy; by host, up to 1,000.
     """
 
     port: int = 0
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     sessions: dict[str, Session] = field(default_factory=dict)
     socket: Path | None = None
-    elsewhere: Counter[str] = field(default_factory=Counter, repr=False)
     _runner: web.AppRunner | None = field(default=None, repr=False)
 
     async def start(self) -> None:
@@ -115,11 +111,6 @@ class EndpointServer:
             await runner.cleanup()
 
     @property
-    def connections(self) -> int:
-        """Number of open connections."""
-        return 0 if self._runner is None or self._runner.server is None else len(self._runner.server.connections)
-
-    @property
     def origin(self) -> str:
         return f"http://{_LOOPBACK}:{self.port}"
 
@@ -150,9 +141,6 @@ class EndpointServer:
     def _check(self, request: web.Request) -> None:
         host = request.headers.get("Host", "").lower()
         ours = host in (f"{_LOOPBACK}:{self.port}", f"localhost:{self.port}")
-        if self.socket is not None and not ours:
-            known = host[:200] in self.elsewhere or len(self.elsewhere) < _MOST_HOSTS
-            self.elsewhere[host[:200] if known else "others"] += 1
         if not ours or "Origin" in request.headers:
             raise web.HTTPForbidden(reason="only programs of this machine may ask, by its loopback address")
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
