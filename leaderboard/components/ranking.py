@@ -29,7 +29,7 @@ COLOURS = 12
 """Colours of makers in style.css, which pass a contrast of 3:1 in light and dark."""
 _NAMED_ON_SCALE = 3
 _MOST_NAMED = 6
-_MOST_TICKS = 6
+_MOST_TICKS = 8
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
 _ON_SCALE = ("system", "baseline")
 
@@ -117,7 +117,7 @@ def maker_colours(board: Board) -> Mapping[str, int]:
 
 def _colour(line: Line, colours: Mapping[str, int]) -> str:
     maker = line.result.facts.maker
-    return f"hf-maker-{colours[maker]}" if maker in colours else "hf-maker-none"
+    return f"hf-maker-{colours[maker]}" if maker is not None and maker in colours else "hf-maker-none"
 
 
 def maker_mark(line: Line, colours: Mapping[str, int]) -> Html:
@@ -173,19 +173,22 @@ def _opened(scale: Scale, shown: Sequence[Line]) -> Scale:
     return replace(scale, high=max(min(high, scale.high), scale.low + step))
 
 
-def _lane(
-    line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, small: bool
-) -> Html:
+def _lane(line: Line, place: int, split: SplitKey, drawn: Scale, colours: Mapping[str, int], *, small: bool) -> Html:
     metric, entry = line.result.headline, line.result.entry
     low, at, high = sorted(_within(drawn.share(value)) for value in (metric.low, metric.value, metric.high))
     kind = f"hf-lane {_colour(line, colours)}{' hf-hollow' if is_hollow(entry, split) else ''}"
     name = None
     if place < _NAMED_ON_SCALE and not small:
-        regime = el("small", f" {visible(entry.regime, 20)}") if entry.regime != "none" else None
+        regime = el("small", f" {about}") if (about := regime_beside(entry)) else None
         side = f"right:{100 * (1 - low):.2f}%" if low > 0.4 else f"left:{100 * high:.2f}%"
         name = el("span", named(entry.name, 28), regime, style=side)
     style = f"--low:{100 * low:.2f}%;--width:{100 * (high - low):.2f}%;--at:{100 * at:.2f}%"
     return el("div", el("i"), name, class_=kind, style=style, title=f"{visible(entry.name, 60)}: {_said(line)}")
+
+
+def regime_beside(entry: BoardEntry) -> str:
+    """The regime, unless the name says it already."""
+    return "" if entry.regime == "none" or entry.regime in entry.name else visible(entry.regime, 20)
 
 
 def _said(line: Line) -> str:
@@ -222,9 +225,7 @@ def _axis(drawn: Scale) -> Html:
     step = next(size for size in _steps(span) if span / size <= _MOST_TICKS)
     first = math.ceil(drawn.low / step - 1e-9)
     ticks = [k * step for k in range(first, math.floor(drawn.high / step + 1e-9) + 1)]
-    drawn_ticks = (
-        el("span", f"{tick:.10g}", style=f"left:{100 * _within(drawn.share(tick)):.2f}%") for tick in ticks
-    )
+    drawn_ticks = (el("span", f"{tick:.10g}", style=f"left:{100 * _within(drawn.share(tick)):.2f}%") for tick in ticks)
     return el("div", *drawn_ticks, class_="hf-axis", aria_hidden="true")
 
 
@@ -302,7 +303,7 @@ class Ranking:
         kinds += ["hf-hollow"] if is_hollow(entry, self.split) else []
         kinds.append(_colour(line, maker_colours(self.board)))
         address = self.links.to("system", self.split, system=entry.origin)
-        about = [visible(entry.regime, 30)] if entry.regime != "none" else []
+        about = [regime] if (regime := regime_beside(entry)) else []
         about += ["uploaded"] if entry.provenance == "uploaded" else []
         about += [f"by {visible(entry.team, 30)}"] if entry.provenance == "uploaded" else []
         cost = costs.get(entry.origin)

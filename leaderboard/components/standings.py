@@ -104,13 +104,11 @@ class View:
     Attributes:
         split: of the table.
         scale: of its scores.
-        ties: whether rows are in the order of ranks.
         links: to pages.
     """
 
     split: SplitKey
     scale: Scale
-    ties: bool
     links: Links
 
 
@@ -432,9 +430,8 @@ def usual(lines: Sequence[Line]) -> list[Line]:
     return ours if any(group_of(line.result) == "system" for line in ours) else list(lines)
 
 
-def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
+def ranked_data(lines: Sequence[Line], scale: Scale) -> DataTable:
     """The table as values, in the order of lines within groups."""
-    split, scale = view.split, view.scale
     lines = [line for kind in GROUPS for line in lines if group_of(line.result) == kind]
     entries = [line.result.entry for line in lines]
     kinds = [GROUPS[group_of(line.result)][0] for line in lines]
@@ -445,7 +442,7 @@ def ranked_data(lines: Sequence[Line], view: View) -> DataTable:
     charts += [cost_chart(scale, chart, costs)] if len(costs) - costs.count(None) >= FEWEST_COSTS else []
     return DataTable(
         f"Systems by {scale.title} with 95% intervals",
-        _data_columns(lines, view, kinds),
+        _data_columns(lines, scale, kinds),
         keys=[entry.origin for entry in entries],
         find="Find a system or team",
         texts=[f"{entry.name} {entry.team}".lower() for entry in entries],
@@ -467,8 +464,8 @@ def prices(lines: Sequence[Line]) -> list[float | None]:
     return [1000 * (one.cost_usd or 0) / one.judged if one else None for one in facts]
 
 
-def _data_columns(lines: Sequence[Line], view: View, kinds: Sequence[str]) -> list[DataColumn]:
-    scale, meanings = view.scale, dict(_meanings(view.scale))
+def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> list[DataColumn]:
+    meanings = dict(_meanings(scale))
     hidden = {one.title for one in columns_of(scale).values() if not one.shown or not any(map(one.known, lines))}
     results = [line.result for line in lines]
     ranks = [line.rank or None if group_of(line.result) == "system" else None for line in lines]
