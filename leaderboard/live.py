@@ -229,7 +229,16 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
     choices = next((one for one in options if one.items() <= query.items()), {})
     if not page.once and not choices and (page.path, split, ()) not in places:
         _show_absent(page, split, options, places)
-        return
+    else:
+        _show_parts(page, shown, split, choices, mine)
+    st.html(str(foot(board, shown.fingerprint)))
+
+
+def _show_parts(
+    page: Page, shown: Shown, split: SplitKey, choices: Mapping[str, str], mine: Sequence[SplitKey]
+) -> None:
+    """The parts of a page, files beside each other."""
+    board = board_of(shown)
     for files, parts in groupby(composed(shown, page.path, split, choices), lambda part: isinstance(part, File)):
         with st.container(horizontal=files):
             for part in parts:
@@ -241,7 +250,6 @@ def _show_page(page: Page, shown: Shown, pages: Mapping[str, StreamlitPage]) -> 
                     _show(part)
                 if isinstance(part, UploadForm):
                     show_form(board, dues_of(shown))
-    st.html(str(foot(board, shown.fingerprint)))
 
 
 def _show_menu(page: Page, pages: Mapping[str, StreamlitPage], about: Mapping[str, str]) -> None:

@@ -245,15 +245,16 @@ class Ranking:
 
     Attributes:
         lines: all of them, in order: systems by rank, then the other groups.
-        board, split, scale, links: of the page.
+        split, scale, links: of the page.
+        colours: of makers.
         alike: for each ranked row the rows that do not differ significantly from it.
     """
 
     lines: Sequence[Line]
-    board: Board
     split: SplitKey
     scale: Scale
     links: Links
+    colours: Mapping[str, int]
     alike: Mapping[str, Collection[str]]
 
     @classmethod
@@ -261,7 +262,7 @@ class Ranking:
         """The ranking of a split's entries."""
         ordered = sorted(lines, key=by_rank(scale))
         ordered = [line for kind in GROUPS for line in ordered if group_of(line.result) == kind]
-        return cls(ordered, board, split, scale, links, _alike(ordered, board, split))
+        return cls(ordered, split, scale, links, maker_colours(board), _alike(ordered, board, split))
 
     def draw(self, kept: Sequence[bool] | None = None) -> Html:
         """The rows, the first fifty at once.
@@ -297,11 +298,11 @@ class Ranking:
         line = lines[place]
         entry, metric = line.result.entry, line.result.headline
         alike = self.alike.get(entry.origin, ())
-        marks = [f"hf-same-{numbers[other]}" for other in (entry.origin, *alike) if other in numbers]
+        marks = [f"hf-s{numbers[other]}" for other in (entry.origin, *alike) if other in numbers]
         kinds = ["hf-row", *_bracket(place, lines), *(marks if entry.origin in numbers else ())]
-        kinds += [f"hf-row-{numbers[entry.origin]}"] if entry.origin in numbers else []
+        kinds += [f"hf-r{numbers[entry.origin]}"] if entry.origin in numbers else []
         kinds += ["hf-hollow"] if is_hollow(entry, self.split) else []
-        kinds.append(_colour(line, maker_colours(self.board)))
+        kinds.append(_colour(line, self.colours))
         address = self.links.to("system", self.split, system=entry.origin)
         about = [regime] if (regime := regime_beside(entry)) else []
         about += ["uploaded"] if entry.provenance == "uploaded" else []
@@ -311,7 +312,7 @@ class Ranking:
             "li",
             el("span", class_="hf-bracket", aria_hidden="true"),
             el("span", str(line.rank) if line.rank else "", class_="hf-place"),
-            maker_mark(line, maker_colours(self.board)),
+            maker_mark(line, self.colours),
             el("span", inner_link(address, named(entry.name)), el("small", " \N{MIDDLE DOT} ".join(about)),
                class_="hf-who"),
             el("span", interval_bar(metric, drawn), class_="hf-bar", aria_hidden="true"),
@@ -371,6 +372,6 @@ def _bracket(place: int, lines: Sequence[Line]) -> list[str]:
 def highlight_style() -> str:
     """The rules that dim the rows that do not differ significantly from the one under the pointer or in focus."""
     return "\n".join(
-        f".hf-rows:has(> .hf-row-{k}:is(:hover, :focus-within)) > .hf-same-{k}:not(.hf-row-{k}) {{ opacity: 0.35; }}"
+        f".hf-rows:has(> .hf-r{k}:is(:hover, :focus-within)) > .hf-s{k}:not(.hf-r{k}) {{ opacity: 0.35; }}"
         for k in range(AT_FIRST)
     )

@@ -37,7 +37,7 @@ def _compose(visit: Visit) -> None:
     board = visit.board
     visit.header(_QUESTION, _LEDE)
     tasks = sorted({split.task for split in board.splits}, key=task_order)
-    shown = [board.newest(task) for task in tasks]
+    shown = [_shown_of(board, task) for task in tasks]
     first = min(shown, key=lambda split: not board.has_scores(split), default=None)
     if first is not None and board.has_scores(first):
         hero, invitation = _hero(visit, first), guesses(board, first)
@@ -51,6 +51,12 @@ def _compose(visit: Visit) -> None:
         said = "All quarters here were written for the project, to try it out. Their scores are for demonstration only."
         visit.show(bundled_notice(True, said))
     visit.show(el("div", *(_strip(visit, split) for split in shown), class_="hf-cards"))
+
+
+def _shown_of(board: Board, task: str) -> SplitKey:
+    """The task's newest scored quarter, a real one before the bundled sample's."""
+    ours = [one for one in board.splits if one.task == task]
+    return min(ours, key=lambda one: (board.is_open(one) or not board.has_scores(one), board.is_bundled(one)))
 
 
 def _title_of_guess() -> Part:
