@@ -20,7 +20,7 @@ from collectors.settings import (
     PicturesAsked,
     ReadingAsked,
 )
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +58,6 @@ _TASKS = (
     ),
     LivingTask("claims", _ABOUT_CLAIMS, "collectors.jobs:CLAIMS", (ClaimsAsked, ClaimsSettings)),
 )
-LIVING: dict[str, LivingTask] = {task.name: task for task in (*plugins("hellofresh.collectors").values(), *_TASKS)}
+LIVING: Registry[LivingTask] = Registry(
+    "living task", "hellofresh.collectors", ((task.name, task) for task in _TASKS), lambda _, task: task.name
+)

@@ -22,7 +22,7 @@ from hellofresh.core.errors import SourceError, UnknownNameError, UsageError
 from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.net.lock import locked
 from hellofresh.core.net.transfer import DownloadPolicy, Transfer, download_session
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import Registry
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import Collection, Drop, Funnel, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, FrozenRelease, freeze
@@ -41,7 +41,7 @@ from hellofresh.tasks.samples import Candidate, Label
 
 __all__ = ["DATASETS", "DataSet", "OriginalFile", "StatementRow", "get_dataset", "register_dataset"]
 
-DATASETS: dict[str, DataSet] = dict(_BUNDLED)
+DATASETS: Registry[DataSet] = Registry("data set", "hellofresh.datasets", _BUNDLED.items(), lambda _, one: one.name)
 
 
 def get_dataset(name: str) -> DataSet:
@@ -62,8 +62,7 @@ def register_dataset(dataset: DataSet) -> None:
     Raises:
         UsageError: if another data set has its name.
     """
-    if DATASETS.setdefault(dataset.name, dataset) is not dataset:
-        raise UsageError(f"there is a data set {dataset.name} already", expected="another name", code="dataset-exists")
+    DATASETS.add(dataset.name, dataset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +348,3 @@ async def _fetch(
                 continue
             if not await transfer.fetch(file.url, target):
                 raise SourceError("no such file any more", where=file.url, code="missing-source")
-
-
-for _dataset in plugins("hellofresh.datasets").values():
-    register_dataset(_dataset)

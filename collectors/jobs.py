@@ -34,8 +34,9 @@ from hellofresh.core.errors import (
 )
 from hellofresh.core.executors import Pool, asked_pool, process_pool
 from hellofresh.core.files import sha256_file
+from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.web.pictures import MediaPictures, open_pictures
 from hellofresh.evidence.web.store import user_agent
@@ -152,7 +153,7 @@ def bundled_jobs(workspace: Workspace) -> list[CollectionJob]:
     """Both tasks for both quarters of the bundled sample, whose sources are first written in the real formats."""
     dump = workspace.raw("x-notes", "sample")
     history = workspace.raw("wikipedia-edits", "sample") / "history.xml.bz2"
-    stage = Stage(workspace, "sample", input_key([sha256_file(path) for path in sample.files()]))
+    stage = Stage.of(workspace, "sample", [sha256_file(path) for path in sample.files()], makers(sample.__name__))
     if not stage.is_current():
         sample.write_notes_dump(dump)
         sample.write_history(history)
@@ -300,7 +301,9 @@ def configured_ratings(workspace: Workspace, settings: Settings, quarter: Quarte
     claimed = settings.sources.x_notes.claimed
     names = sorted(Path(claimed).glob("*.json")) if claimed else []
     files = [*(shard.path for found in shards.values() for shard in found), *names]
-    stage = Stage(workspace, f"ratings/{quarter}", input_key([stamp(path) for path in files]))
+    stage = Stage.of(
+        workspace, f"ratings/{quarter}", [stamp(path) for path in files], makers(collect_bridging.__module__)
+    )
     if stage.is_current():
         return ""
     pool = process_pool(min(2, os.cpu_count() or 1))

@@ -6,7 +6,7 @@ misspelt key is not ignored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from hellofresh.core.files import model_fault
+from hellofresh.core.plugins import plugins
 from hellofresh.core.strict import SiteSettings, Strict, read_settings
 from hellofresh.evidence.settings import WebSettings
 from hellofresh.models.tables import ModelTable, Name, ProviderTable
@@ -158,23 +159,25 @@ class ClaimsSourceSettings(Strict):
         return self
 
 
-class SourceSettings(Strict):
-    """The configured sources; without any, the bundled sample is used."""
+class _Extended(Strict):
+    """Settings with further tables of other packages, each of the type that its package states."""
 
-    x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
-    wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
-    claims: ClaimsSourceSettings | None = None
     _added: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @classmethod
+    def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
+        """The types of those of these tables that other packages add."""
+        raise NotImplementedError
 
     @model_validator(mode="wrap")
     @classmethod
     def _of_other_packages(cls, said: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
-        """Read the tables of tasks from outside, each by the type that its task states."""
         if not isinstance(said, Mapping):
             return read(said)
-        kinds = {task.name: task.source_settings for task in TASKS.values() if task.source_settings}
+        own = {name for at, field in cls.model_fields.items() for name in (at, field.alias)}
+        kinds = cls._kinds(said.keys() - own)
         found = read({name: table for name, table in said.items() if name not in kinds})
-        for name in kinds.keys() & said.keys():
+        for name in kinds:
             try:
                 found._added[name] = kinds[name].model_validate(said[name])
             except ValidationError as error:
@@ -183,8 +186,21 @@ class SourceSettings(Strict):
 
     @property
     def added(self) -> Mapping[str, Any]:
-        """The tables of living tasks from outside, by task."""
+        """The tables of other packages that are there, by name."""
         return self._added
+
+
+class SourceSettings(_Extended):
+    """The configured sources; without any, the bundled sample is used. Living tasks from outside add tables."""
+
+    x_notes: NotesSourceSettings | None = Field(default=None, alias="x-notes")
+    wikipedia_edits: WikiSourceSettings | None = Field(default=None, alias="wikipedia-edits")
+    claims: ClaimsSourceSettings | None = None
+
+    @classmethod
+    def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
+        kinds = {name: TASKS[name].source_settings for name in names if name in TASKS}
+        return {name: kind for name, kind in kinds.items() if kind is not None}
 
     @property
     def tasks(self) -> list[str]:
@@ -198,8 +214,8 @@ class SourceSettings(Strict):
         return bool(self.tasks)
 
 
-class Settings(Strict):
-    """All settings of `hellofresh.toml`."""
+class Settings(_Extended):
+    """All settings of `hellofresh.toml`. Entry points of the group `hellofresh.settings` add tables."""
 
     release: ReleaseSettings = ReleaseSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
@@ -212,6 +228,10 @@ class Settings(Strict):
     """Own models; one with a name of the catalogue replaces that entry."""
     web: WebSettings = WebSettings()
     site: SiteSettings = SiteSettings()
+
+    @classmethod
+    def _kinds(cls, names: Iterable[str]) -> Mapping[str, type[Strict]]:
+        return {name: kind for one in names for name, kind in plugins("hellofresh.settings", one).items()}
 
     @model_validator(mode="after")
     def _own_site_is_not_read(self) -> Self:

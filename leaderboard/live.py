@@ -43,7 +43,7 @@ from leaderboard.data.board import Board, SplitKey, load_board
 from leaderboard.data.uploads import load_dues
 from leaderboard.serving import board_folder
 from leaderboard.submit import show_form
-from leaderboard.views import PAGES, Page, Visit, foot, home_of, page_keys
+from leaderboard.views import Page, Visit, all_pages, foot, home_of, page_keys
 from leaderboard.widgets import show_chart, show_file, show_guess, show_offer, show_ranking, show_table
 
 _STYLE = Path(__file__).with_name("style.css")
@@ -138,7 +138,7 @@ def places_of(shown: Shown) -> tuple[dict[PageKey, str], SplitKey]:
     """All pages of the board, and the split of the first page."""
     board = board_of(shown)
     home = home_of(board)
-    once = {(page.path, home, ()): "" for page in PAGES if page.once}
+    once = {(page.path, home, ()): "" for page in all_pages() if page.once}
     return dict.fromkeys(page_keys(board), "") | once, home
 
 
@@ -147,7 +147,7 @@ def composed(
     shown: Shown, path: str, split: SplitKey, choices: Mapping[str, str], picked: tuple[str, ...] | None = None
 ) -> list[Part]:
     """The parts of a page, or those behind ticked rows; consecutive texts are joined."""
-    page = next(page for page in PAGES if page.path == path)
+    page = next(page for page in all_pages() if page.path == path)
     links = AddressLinks(places_of(shown)[0], "")
     visit = LiveVisit(board_of(shown), links, page, split, choices)
     if picked is None:
@@ -206,13 +206,13 @@ def _run(shown: Shown) -> None:
     there = {path for path, *_ in places}
     alone = {path for path, _, choices in places if not choices}
     pages: dict[str, StreamlitPage] = {}
-    for page in PAGES:
+    for page in all_pages():
         if page.path in there:
             pages[page.path] = st.Page(
                 partial(_show_page, page, shown, pages),
                 title=page.title,
                 url_path=page.path,
-                default=page is PAGES[0],
+                default=page is all_pages()[0],
                 visibility="visible" if page.path in alone else "hidden",
             )
     st.navigation(list(pages.values()), position="hidden").run()
@@ -258,7 +258,7 @@ def _show_menu(page: Page, pages: Mapping[str, StreamlitPage], about: Mapping[st
     def links() -> None:
         for path, there in pages.items():
             if there.visibility == "visible":
-                own = {} if path == PAGES[0].path else dict(about)
+                own = {} if path == all_pages()[0].path else dict(about)
                 title = there.title
                 st.page_link(there, label=f"**{title}**" if path == page.path else title, query_params=own)
 
@@ -287,7 +287,8 @@ def _chosen(mine: Sequence[SplitKey], home: SplitKey) -> SplitKey:
     edition = st.query_params.get("edition", edition_key(home))
     named = [split for split in mine if (split.task, edition_key(split)) == (task, edition)]
     alike = sorted((split for split in mine if split.task == task), key=lambda split: split.kind != MAIN)
-    return next(iter(named or ([] if alike else [split for split in mine if split == home]) or alike or mine))
+    first = [split for split in mine if split == home]
+    return next(iter(named or alike or first or mine))
 
 
 def _show_choice(board: Board, mine: Sequence[SplitKey], split: SplitKey) -> None:

@@ -40,7 +40,9 @@ def _show_frame(table: DataTable, kept: Sequence[bool]) -> tuple[str, ...]:
     """Show the rows of a table that are kept, and its charts; returns the keys of ticked rows."""
     at = [place for place, keep in enumerate(kept) if keep]
     frame = table.frame.filter(pl.Series(kept, dtype=pl.Boolean)) if len(at) < len(kept) else table.frame
-    same = [one for one in table.columns if one.shown and not one.pinned and not one.form and is_same(one.values)]
+    same = [
+        one for one in table.columns if one.shown and not one.pinned and not one.number_format and is_same(one.values)
+    ]
     shown = [column.title for column in table.columns if column.shown and column not in same]
     above = [(one.title, str(one.values[0])) for one in same if one.values[0] is not None]
     if above:
@@ -198,11 +200,11 @@ def _keep(table: DataTable, picked: Sequence[str]) -> None:
 
 
 def _config(column: DataColumn) -> object:
-    if column.form:
+    if column.number_format:
         # Long titles would push the values out of a phone's screen.
         width = _LONGEST if len(column.title) > _LONG else None
         return st.column_config.NumberColumn(
-            format=column.form, help=column.help or None, pinned=column.pinned, width=width
+            format=column.number_format, help=column.help or None, pinned=column.pinned, width=width
         )
     return st.column_config.Column(help=column.help or None, pinned=column.pinned)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.errors import DataError, RunError, UnknownNameError
+from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import canonical_json
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.export import transcribe
@@ -20,7 +20,7 @@ from hellofresh.runs.regimes import BaseRegime, Case, Outcome, read_choice
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import to_json
-from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event, read_transcripts
+from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event
 from tests.fakes import FakeModel, fails_with, refused
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -149,9 +149,3 @@ def test_an_event_of_unknown_form_becomes_a_note(value) -> None:
     event = parse_event(value)
     assert isinstance(event, NotedEvent)
     assert parse_event(event.model_dump(mode="json")) == event
-
-
-def test_a_damaged_line_is_named(tmp_path) -> None:
-    (tmp_path / "transcripts.jsonl").write_text('{"id": "s", "repetition": 1, "events": []}\n{"id": "s"}\n')
-    with pytest.raises(RunError, match="line 2"):
-        read_transcripts(tmp_path)

@@ -24,6 +24,7 @@ from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.runs.plan import read_evaluation
+from hellofresh.runs.record import PREDICTIONS, run_file
 from hellofresh.runs.regimes import agent_regime, usual_regime
 from hellofresh.runs.regimes.agents import Solver
 from hellofresh.runs.runner import Tally
@@ -51,7 +52,9 @@ class EvaluatedRun:
     @property
     def predictions(self) -> pl.DataFrame:
         """The predictions, one row per sample, prompt and repetition."""
-        return pl.read_ndjson(self.folder / "predictions.jsonl")
+        path = run_file(self.folder, PREDICTIONS)
+        assert path is not None  # the run is finished
+        return pl.read_ndjson(path)
 
     def score(self) -> ScoreTable:
         """The run's scores.

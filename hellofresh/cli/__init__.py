@@ -27,7 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if typed_noun(words) == "board":  # its matrices are small: more threads would only slow it down
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    parser = command_line(typed_noun(words))
+    try:
+        parser = command_line(typed_noun(words))
+    except HelloFreshError as error:  # a package that adds commands
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - without rich, which may not be needed
+        return error.exit_code
     options = parser.parse_args(words)
     if "run" not in options:  # a noun without its verb
         options.lists.print_help()
@@ -98,7 +102,7 @@ def _stopped_by_sigterm() -> Iterator[None]:
 def _handler(name: str) -> Callable[..., int]:
     """The function of a command's `module:function`, imported only now."""
     module, _, function = name.partition(":")
-    if module == "train":
+    if module == "hellofresh.cli.train":
         find_training()
-    handler: Callable[..., int] = getattr(import_module(f"hellofresh.cli.{module}"), function)
+    handler: Callable[..., int] = getattr(import_module(module), function)
     return handler

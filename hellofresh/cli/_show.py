@@ -32,6 +32,11 @@ _SHOWN = 4
 """Maximum metrics in a table, the headline first."""
 
 
+def state_of(skipped: bool, why: str = "", done: str = "written") -> str:
+    """What a stage did, in words, and what had changed since it last ran."""
+    return "unchanged, skipped" if skipped else f"{done} again: {why}" if why else done
+
+
 @dataclass(frozen=True, slots=True)
 class ConsoleShow:
     """Shows messages and results of the pipeline; see `hellofresh.pipeline.steps.Show`."""
@@ -60,7 +65,7 @@ class ConsoleShow:
 
 
 def _show_published(output: CommandOutput, published: Publication) -> None:
-    state = "unchanged, skipped" if published.skipped else "written"
+    state = state_of(published.skipped)
     revision = f" (revision {published.revision[:12]})" if published.revision else ""
     output.say(
         f"Published {', '.join(str(edition) for edition in published.quarters)} to {published.target}{revision}: "
@@ -91,7 +96,7 @@ def show_collected(output: CommandOutput, collected: CollectionReport, *, writte
 
 def summarise_collected(output: CommandOutput, collected: CollectionReport) -> None:
     """Show the funnel in one line."""
-    state = "unchanged, skipped" if collected.skipped else "collected"
+    state = state_of(collected.skipped, collected.why, "collected")
     output.say(f"{collected.task} {collected.quarter}: {state}: {collected.funnel.ledger()}")
     _warn(output, collected)
 
@@ -107,7 +112,7 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
     output.result([{**to_json(item), "quarter": str(item.quarter)} for item in built])
     rows = []
     for item in built:
-        state = "frozen" if item.frozen else "unchanged, skipped" if item.skipped else "written"
+        state = "frozen" if item.frozen else state_of(item.skipped, item.why)
         rows.append((item.task, str(item.quarter), item.samples, item.periods, state))
     output.table("Releases", ("task", "quarter", "samples", "periods", ""), rows)
     for item in built:
@@ -115,6 +120,11 @@ def show_built(output: CommandOutput, built: Sequence[Built]) -> None:
             output.say(
                 f"note: {item.task} {item.quarter}: {item.left_out} candidates were left out because another release "
                 "has their group: its labels would give theirs away."
+            )
+        if item.unseen:
+            output.say(
+                f"warning: {item.task} {item.quarter}: of {item.unseen} samples of other releases neither texts nor "
+                "sketches are here, so only equal texts were left out. Restore data/private from a backup, build again."
             )
         for name in item.withdrawn:
             output.say(f"note: {name} has samples of the same groups and has not opened: build it again.")
@@ -146,6 +156,8 @@ def show_scored(output: CommandOutput, scored: ScoredSplit, *, private: bool = F
         _show_answered(output, scored, task)
     for task in sorted({score.task for score in scored.scores} - hidden):
         _show_scores(output, scored, task)
+    if scored.why:
+        output.say(f"note: {scored.edition} is scored again: {scored.why}")
     for note in scored.notes:
         output.say(f"note: {note}")
 

@@ -41,6 +41,14 @@ def _folder(workspace: Workspace, options: argparse.Namespace, *, record: bool) 
             fix=f"Leave --submissions out. If they have moved: hellofresh submission list --folder {named}",
             code="other-submissions",
         )
+    if belong and recorded and not own.is_dir():
+        raise UsageError(
+            "the submissions of this workspace are not there",
+            where=str(own),
+            expected="the folder that was recorded: without it, every submission would be taken for withdrawn",
+            fix="Restore it. If it has moved: hellofresh submission list --folder DIR",
+            code="no-submissions",
+        )
     folder = named or own
     due = record and not recorded and folder.is_dir()
     if due and (belong or (named is None and workspace.released())):

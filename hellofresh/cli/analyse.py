@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import show_table
+from hellofresh.cli._show import show_table, state_of
 from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.publishers import load_publishers
@@ -40,9 +40,7 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
             {**to_json(one), "folder": str(one.folder), "task": panel.task.name, "edition": str(panel.edition)}
             for one in made
         ]
-        rows = [
-            (one.name, one.rows, one.missing or ("unchanged, skipped" if one.skipped else "written")) for one in made
-        ]
+        rows = [(one.name, one.rows, one.missing or state_of(one.skipped, one.why)) for one in made]
         output.table(f"{panel.task.name} {panel.edition}: analyses", ("analysis", "rows", ""), rows)
         output.text(f"files: {made[0].folder}")
         for note in panel.notes:

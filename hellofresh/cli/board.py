@@ -8,7 +8,7 @@ import gc
 import polars as pl
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.cli._show import ConsoleShow
+from hellofresh.cli._show import ConsoleShow, state_of
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import steps as pipeline
 from hellofresh.pipeline.steps import Steps
@@ -38,8 +38,10 @@ def run_build(output: CommandOutput, workspace: Workspace, *, private: bool = Fa
     """Build the board, and list the runs that are missing from it because they are not scored."""
     built = build_board(workspace, private=private)
     output.result({**to_json(built), "folder": str(built.folder)})
-    state = "unchanged, skipped" if built.skipped else "written"
+    state = state_of(built.skipped, built.why)
     output.text(f"Board of {', '.join(built.quarters)} in {built.folder}: {state}.")
+    for note in built.notes:
+        output.say(f"note: {note}")
     found = scan_scores(workspace).filter(pl.col("split") == MAIN).select("edition", "origin").unique()
     scores = found.collect(engine="streaming")
     for edition in dict.fromkeys(edition for edition, _ in workspace.released()):
@@ -69,7 +71,7 @@ def export(options: argparse.Namespace, output: CommandOutput) -> int:
     with output.progress("board export") as bar:
         done = export_board(board, options.folder, space=options.space, instances=options.instances, progress=bar.line)
     output.result({**to_json(done), "folder": str(done.folder)})
-    state = "unchanged, skipped" if done.skipped else "written"
+    state = state_of(done.skipped)
     output.text(f"{done.folder}: {state}; {done.pages:,} pages, {done.files:,} files, {done.size / 2**20:.1f} MiB.")
     if options.serve is not None:
         _serve(ServedCopy(done.folder), options.serve, output)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
 from typing import cast
 
@@ -24,7 +23,8 @@ from hellofresh.results.tables import PEOPLE_NAMES
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.runs.evaluation import Evaluation, given_values
-from hellofresh.runs.export import EvaluationReport
+from hellofresh.runs.export import EvaluationReport, deciding
+from hellofresh.runs.journal import snapshot
 from hellofresh.runs.record import read_predictions
 from hellofresh.runs.regimes import agent_regime, get_regime, usual_regime
 from hellofresh.tasks import Task, get_task
@@ -107,6 +107,15 @@ def carry_out(
     names = (*(reversed(task.classes) if is_scored else ()), Status.NONE, Status.BLOCKED)
     rows = [(prompt, *(counts.get(name, 0) for name in names)) for prompt, counts in evaluated.verdicts.items()]
     output.table("Answers", ("prompt", *map(str, names)), rows)
+    kinds = ", ".join(
+        f"{number} {name}" for name, number in evaluated.counts.items() if number or name in ("asked", "read")
+    )
+    output.text(f"of all answers: {kinds}")
+    if evaluated.elsewhere:
+        output.say(
+            f"note: {evaluated.elsewhere} of {evaluated.counts['asked']} answers state an answer elsewhere than "
+            "at their beginning, where the benchmark reads."
+        )
     output.text(f"responses: {evaluated.folder / 'responses.jsonl'}")
     if evaluation.split == "main" and is_scored:
         _compare(output, workspace, evaluation, evaluated.run_id)
@@ -122,7 +131,12 @@ def carry_out(
         commands = (f"hellofresh runs show {evaluated.run_id}", *then)
         for command in (f"hellofresh runs resume {evaluated.run_id}",) if evaluated.failed else commands:
             output.text(f"next: {command}")
-    return 1 if evaluated.failed else 0
+    nothing_read = not evaluated.counts["read"]
+    if nothing_read:
+        output.say("error: not one answer could be read; the notes above say why.")
+    if evaluated.commonest_error:
+        output.say(f"commonest error: {evaluated.commonest_error}")
+    return 1 if evaluated.failed or (nothing_read and not evaluation.go_on) else 0
 
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:
@@ -215,10 +229,8 @@ def _show_examples(
     except ReleaseError:
         return
     samples = {sample.id: sample for sample in load_release(workspace, edition, task).with_texts()}
-    said = {}
-    with (report.folder / "responses.jsonl").open(encoding="utf-8") as file:
-        for row in map(json.loads, file):
-            said[row["sample"], row["prompt"]] = row["text"]
+    with snapshot(report.folder) as journal:
+        said = deciding(journal.entries())
     left, prompt = {"wrong": False, "right": True}, ""
     for row in read_predictions(report.folder):
         given, prompt = output_of(row), prompt or row.prompt
@@ -232,7 +244,8 @@ def _show_examples(
             output.text(f"{name}: {row.id}")
             for part in task.page_of(samples[row.id]).parts:
                 output.text(f"  {part.name}: {one_line(part.text, _SHOWN)}")
-            words = one_line(said.get((row.id, row.prompt), ""), _SHOWN)
+            decided = said.get((row.id, row.repetition, row.prompt)) or said.get((row.id, row.repetition, ""))
+            words = one_line(decided.answer.text if decided else "", _SHOWN)
             output.text(f"  people decided: {task.classes[labels[row.id].label]}; the answer: {answer} ({words!r})")
         if not left:
             break

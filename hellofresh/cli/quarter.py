@@ -9,7 +9,7 @@ from hellofresh.cli._output import CommandOutput, known
 from hellofresh.cli._show import ConsoleShow
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import HelloFreshError
+from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sweep_leftovers, write_bytes
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import utc_text
@@ -17,6 +17,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline.daily import Day, StepState, due_evaluations, post_summary, steps_due, summary_of
 from hellofresh.pipeline.sources import quarter_states
 from hellofresh.pipeline.steps import Steps
+from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.releases.publish import restore_from
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.tasks.samples import to_json
 
@@ -49,6 +51,28 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if variable is not None and (failed or not settings.daily.hook_on_failure):
         post_summary(variable, summary)
     return 1 if failed else 0
+
+
+def restore(options: argparse.Namespace, output: CommandOutput) -> int:
+    """Take over what a publication holds, or make a new escrow key in place of one that is lost."""
+    workspace = Workspace.from_environment()
+    if (options.source is None) is not options.new_key:
+        raise UsageError("nothing to restore", expected="--from TARGET, or --new-key alone", code="bad-restore")
+    if options.new_key:
+        Escrow.replace_lost_key(workspace)
+        output.text(f"{workspace.escrow_key} is new: back it up. Quarters that are not opened are drawn again with it.")
+        return 0
+    found = restore_from(workspace, options.source, now())
+    output.result([{**to_json(one), "edition": str(one.edition)} for one in found])
+    for one in found:
+        said = [f"{one.task} {one.edition} ({one.split}): taken over from {options.source}"]
+        said += [f"{one.labels} labels recovered"] if one.labels else []
+        fill = f"hellofresh hydrate --quarter {one.edition} --dump DIR --posts-from ..."
+        said += [f"{one.without_texts} samples have no texts here: {fill}"] if one.without_texts else []
+        said += [f"the version that was here is in {one.set_aside}"] if one.set_aside else []
+        output.text("; ".join(said))
+    output.text("Next: hellofresh quarter status" if found else f"Nothing to restore: {options.source} is not ahead.")
+    return 0
 
 
 def _show_plan(workspace: Workspace, settings: Settings, output: CommandOutput) -> None:

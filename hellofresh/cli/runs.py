@@ -26,7 +26,16 @@ from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import usage_by_step
 from hellofresh.runs.journal import JournalEntry, snapshot
 from hellofresh.runs.plan import find_run, is_running, read_plan, stored_form
-from hellofresh.runs.record import PredictionRow, RunRecord, read_predictions, read_record
+from hellofresh.runs.record import (
+    RECORD,
+    RUN_FILES,
+    PredictionRow,
+    RunRecord,
+    is_whole,
+    read_predictions,
+    read_record,
+    run_file,
+)
 from hellofresh.runs.regimes import MAIN
 from hellofresh.tasks.outputs import Status
 from hellofresh.tasks.samples import to_json
@@ -98,8 +107,8 @@ def _state(folder: Path) -> str:
     if is_running(folder):
         return "running"
     record = _record(folder)
-    if record is None:
-        return "unfinished"
+    if record is None or not is_whole(folder):
+        return "damaged: evaluate again" if (folder / RECORD).is_file() else "unfinished"
     return f"{record.failed} failed" if record.failed else "finished"
 
 
@@ -131,7 +140,9 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     plan = read_plan(folder)
     identity = {} if plan is None else dict(plan.identity)
     said = {} if plan is None else stored_form(plan.evaluation)
-    record = _record(folder)
+    record = read_record(folder)
+    for name in RUN_FILES:
+        run_file(folder, name)
     with snapshot(folder) as journal:
         answers = len(journal)
     scores = _beside_others(Workspace.from_environment(), record, folder.name) if record else []
@@ -146,6 +157,8 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
     facts = {**whole, **said, "prompt_set_file": said.get("prompt_set"), **identity}
     rows = [(name, _plain(value)) for name, value in facts.items() if value is not None]
     output.table(folder.name, ("", ""), rows)
+    for line in _worth_a_look(folder, record):
+        output.text(line)
     if len(steps) > 1:
         forms = {"requests": ".2f", "tokens_in": ",.0f", "tokens_out": ",.0f", "seconds": ".1f", "cost_usd": ".5f"}
         taken = [
@@ -154,6 +167,14 @@ def _show_run(folder: Path, output: CommandOutput) -> None:
         ]
         heads = ("step", "role", "requests", "tokens in", "tokens out", "seconds", "cost (USD)")
         output.table(f"A sample takes on average ({samples:,} asked about)", heads, taken)
+
+
+def _worth_a_look(folder: Path, record: RunRecord | None) -> Iterator[str]:
+    """A command for a sample without a readable answer, one refused, and one that was read."""
+    kinds = {Status.NONE: "no readable answer", Status.BLOCKED: "refused", Status.ANSWERED: "read"}
+    for row in read_predictions(folder) if record else ():
+        if about := kinds.pop(row.status, None):
+            yield f"look at: hellofresh runs show {folder.name} {row.id}  ({about})"
 
 
 def _share(number: float | None, samples: int, form: str) -> str:
@@ -167,14 +188,13 @@ def _plain(value: object) -> str:
 def _show_sample(folder: Path, sample: str, output: CommandOutput) -> None:
     with snapshot(folder) as journal:
         entries = [entry for entry in journal.entries() if entry.sample == sample]
+        entries.sort(key=lambda entry: entry.number)
         events = [(n, [parse_event(item) for item in trace]) for name, n, trace in journal.traces() if name == sample]
     if not entries:
         raise UsageError(
             f"no question was asked about {sample!r} in this run", where=folder.name, code="unknown-sample"
         )
-    outputs = []
-    if (folder / "predictions.jsonl").is_file():
-        outputs = [row for row in read_predictions(folder) if row.id == sample]
+    outputs = [row for row in read_predictions(folder) if row.id == sample]
     output.result(
         {
             "run": folder.name,
@@ -204,6 +224,8 @@ def _sample_lines(
         answer = entry.answer
         tokens = f"tokens in {known(answer.tokens_in, '')}, out {known(answer.tokens_out, '')}"
         served = f", served by {answer.served_by}" if answer.served_by else ""
+        if answer.thought:
+            yield f"[reasoning, not read as the answer] {answer.thought}"
         yield f"[answer: {answer.finish}, {tokens}, {entry.latency_s:.2f} s{served}] {answer.text}"
         yield ""
     for repetition, own in events:

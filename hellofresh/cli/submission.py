@@ -32,7 +32,7 @@ from hellofresh.submissions.receipts import (
     read_receipt,
     withdraw_submission,
 )
-from hellofresh.submissions.released import due_in, edition_with, fetch_due
+from hellofresh.submissions.released import due_in, edition_with, fetch_due, record_accepted
 from hellofresh.submissions.standings import EntryOutcome, SubmissionStanding, copied_from, standings
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
@@ -247,6 +247,7 @@ def add(options: argparse.Namespace, output: CommandOutput) -> int:
         _show_findings(output, checked, due)
         return 1
     added = add_submission(options.folder, due, options.submissions, moment)
+    record_accepted(Workspace.from_environment(), added.receipt, due.split)
     flags = copied_from(added.submission, standings(options.submissions, due), due)
     output.result(
         {
@@ -403,6 +404,9 @@ def _collect(options: argparse.Namespace, output: CommandOutput) -> int:
         accepted=options.accept,
         rehearse=options.list,
     )
+    for item in found:
+        if item.state in ("added", "replaced") and not options.list:
+            record_accepted(Workspace.from_environment(), item.arrival.receipt, item.arrival.split)
     output.result(
         {"arrivals": [_arrival_as_json(item) for item in found], "unreadable": [to_json(fault) for fault in faults]}
     )

@@ -169,6 +169,32 @@ def write_json(path: Path, value: object, *, mode: int = 0o644) -> None:
     write_bytes(path, f"{text}\n".encode(), mode=mode)
 
 
+_CHECKSUM = "checksum"
+
+
+def _checksum(content: dict[str, object]) -> str:
+    return sha256_text(canonical_json(content))
+
+
+def write_sealed(path: Path, content: dict[str, object], *, mode: int = 0o644) -> None:
+    """Write a JSON object with a hash of its content, by which `read_sealed` sees that a byte has changed."""
+    write_json(path, content | {_CHECKSUM: _checksum(content)}, mode=mode)
+
+
+def read_sealed(path: Path, *, error: type[HelloFreshError] = DataError, fix: str, code: str) -> dict[str, object]:
+    """Read what `write_sealed` wrote, without the hash.
+
+    Raises:
+        DataError: if the file is missing or not JSON.
+        HelloFreshError: of the class `error`, if the content is not as it was written.
+    """
+    content = read_json(path)
+    if content.pop(_CHECKSUM, None) != _checksum(content):
+        expected = f"content with the SHA-256 that it names as {_CHECKSUM}"
+        raise error("is not as it was written", where=str(path), expected=expected, fix=fix, code=code)
+    return content
+
+
 def write_jsonl(path: Path, rows: Iterable[object], *, mode: int = 0o644) -> int:
     """Write one canonical JSON value a line; returns the number of lines."""
     count = 0
@@ -196,7 +222,7 @@ def read_json(path: Path) -> dict[str, object]:
 def _json_object(content: bytes) -> dict[str, object]:
     """Parse untrusted JSON; raises ValueError if it is not an object or cannot be written again."""
     try:
-        value = json.loads(content)
+        value = json.loads(content, parse_constant=_no_constant, parse_float=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     if not isinstance(value, dict):

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import NonNegativeInt
 
-from hellofresh.core.errors import unwritable
-from hellofresh.core.files import sha256_file, sweep_leftovers, temporary_prefix
+from hellofresh.core.errors import HelloFreshError, unwritable
+from hellofresh.core.files import read_sealed, sha256_file, sweep_leftovers, temporary_prefix
 from hellofresh.core.strict import Open
 
 
@@ -42,6 +42,37 @@ class FileEntry(Open):
     size: NonNegativeInt
     sha256: str
     rows: NonNegativeInt
+
+
+def listed_file(
+    folder: Path, name: str, *, record: str, error: type[HelloFreshError], fix: str, code: str
+) -> Path | None:
+    """A file of a folder, unchanged since the folder's sealed record listed it; None without a record or such a file.
+
+    Args:
+        folder: of the file and its record.
+        name: name of the file.
+        record: name of a file of `write_sealed` whose `files` are entries; null while they are being cleared.
+        error, fix, code: of the error if the file is missing, changed or not listed.
+
+    Raises:
+        DataError: if the record is not JSON.
+        HelloFreshError: of the class `error`, if the file or the record is damaged.
+    """
+    path = folder / name
+    if not (folder / record).is_file():
+        return None
+    files = read_sealed(folder / record, error=error, fix=fix, code=code).get("files")
+    if not isinstance(files, list):
+        what = "its files are being cleared"
+        raise error(what, where=str(folder), fix="Complete the takedown: repeat its command.", code=code)
+    expected = {str(entry["path"]): entry["sha256"] for entry in files}.get(name)
+    found = sha256_file(path) if path.is_file() else None
+    if found != expected:
+        what = "is missing" if found is None else "has been changed" if expected else "is not one of its files"
+        said = f"{'its SHA-256' if expected else 'its absence'}, as {record} says"
+        raise error(what, where=str(path), expected=said, fix=fix, code=code)
+    return path if found else None
 
 
 def foreign_files(folder: Path, known: Iterable[str]) -> list[str]:

@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import os
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hellofresh.core.errors import UsageError
+
+T = TypeVar("T")
+_APART = "It imports what is just being loaded: bring it from a module of its own that imports less."
+
+
+def entry_points_of(group: str, name: str | None = None) -> Iterator[EntryPoint]:
+    """The entry points of a group, or those of one name; none with `HELLOFRESH_PLUGINS=none`.
+
+    A package in the current folder counts only if PYTHONPATH names that folder in full.
+
+    Raises:
+        UsageError: if HELLOFRESH_PLUGINS has another value.
+    """
+    if (chosen := os.environ.get("HELLOFRESH_PLUGINS", "all")) != "all":
+        if chosen != "none":
+            raise UsageError(
+                f"HELLOFRESH_PLUGINS is {chosen!r}", expected="'none', or 'all' as without it", code="bad-plugins"
+            )
+        return
+    wanted = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
+        # With `python -m`, a folder of metadata among anybody's files there would be a package.
+        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
+        if not here or str(Path.cwd()) in wanted:
+            yield point
+
+
+def registered() -> dict[str, list[str]]:
+    """What other packages add, by kind: each with its package and version, nothing of it loaded."""
+    groups = sorted(group for group in entry_points().groups if group.partition(".")[0] == "hellofresh")
+    found = {group.partition(".")[2]: sorted(map(_described, entry_points_of(group))) for group in groups}
+    return {kind: its for kind, its in found.items() if its}
+
+
+def _described(point: EntryPoint) -> str:
+    return f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist is not None else point.name
 
 
 def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     """The objects of installed packages in a group of entry points, by name.
-
-    A package in the current folder counts only if PYTHONPATH names that folder in full.
 
     Args:
         group: such as `hellofresh.regimes`.
@@ -22,19 +58,86 @@ def plugins(group: str, name: str | None = None) -> dict[str, Any]:
     Raises:
         UsageError: if one of them, which the message names, cannot be loaded.
     """
-    found, wanted = {}, os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    for point in entry_points(group=group) if name is None else entry_points(group=group, name=name):
-        # With `python -m`, a folder of metadata among anybody's files there would be a package.
-        here = point.dist is not None and Path(str(point.dist.locate_file(""))).resolve() == Path.cwd()
-        if here and str(Path.cwd()) not in wanted:
-            continue
+    found = {}
+    for point in entry_points_of(group, name):
         try:
             found[point.name] = point.load()
         except Exception as error:
             raise UsageError(
                 f"{point.name} cannot be loaded ({type(error).__name__}: {error})",
                 where=f"{point.value}, an entry point of {group}",
-                fix="Repair or remove the package that brings it.",
+                fix=_APART if "partially initialized" in str(error) else "Repair or remove the package that brings it.",
                 code="bad-plugin",
             ) from error
     return found
+
+
+def _anything(name: str, one: object, others: Iterable[object]) -> None:
+    """Accept every object."""
+
+
+class Registry(MutableMapping[str, T]):
+    """Objects by name: this package's, then those of other packages.
+
+    The latter are loaded when the registry is first used, since their modules import what defines it.
+
+    Args:
+        kind: what they are, in the singular.
+        group: of the entry points.
+        own: this package's.
+        name_of: gives the name of an object from that of its entry point and itself.
+        check: raises an error if an object cannot stand beside others.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        own: Iterable[tuple[str, T]],
+        name_of: Callable[[str, T], str] = lambda name, one: name,
+        check: Callable[[str, T, Iterable[T]], None] = _anything,
+    ) -> None:
+        self._kind, self._group, self._own, self._name_of, self._check = kind, group, dict(own), name_of, check
+
+    @cached_property
+    def _all(self) -> dict[str, T]:
+        found = self.__dict__["_all"] = dict(self._own)  # what is being loaded may ask for ours
+        try:
+            for point, one in plugins(self._group).items():
+                self.add(self._name_of(point, one), one)
+        except BaseException:
+            del self.__dict__["_all"]
+            raise
+        return found
+
+    def add(self, name: str, one: T) -> None:
+        """Add an object from outside; adding the same again has no effect.
+
+        Raises:
+            UsageError: if its name is taken, or it cannot stand beside others.
+        """
+        if self._all.get(name) is one:
+            return
+        self._check(name, one, self._all.values())
+        if name in self._all:
+            raise UsageError(
+                f"the name of the {self._kind} {name!r} is taken",
+                expected="another name",
+                code=f"{self._kind.replace(' ', '')}-exists",
+            )
+        self._all[name] = one
+
+    def __getitem__(self, name: str) -> T:
+        return self._all[name]
+
+    def __setitem__(self, name: str, one: T) -> None:
+        self._all[name] = one
+
+    def __delitem__(self, name: str) -> None:
+        del self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)

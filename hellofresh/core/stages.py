@@ -1,7 +1,6 @@
-"""Skip stages that are up to date: a receipt records their inputs and outputs.
+"""Skip stages that are up to date: a receipt records their inputs, what computed them, and their outputs.
 
-A stage is skipped when the key of its inputs and the hashes of its outputs are those of the last time; a file
-changed or deleted by hand is therefore made again.
+A stage is skipped when all three are those of the last time; a file changed or deleted by hand is therefore made again.
 """
 
 from __future__ import annotations
@@ -9,23 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Self
 
-from hellofresh import __version__
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import canonical_json, read_model, sha256_file, sha256_text, write_json
+from hellofresh.core.makers import Makers, changed_makers
 from hellofresh.core.workspace import Workspace
-
-
-def input_key(inputs: object) -> str:
-    """One hash of all inputs of a stage, including the code's version."""
-    return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
 
 
 @dataclass(frozen=True, slots=True)
 class _StageReceipt:
-    """Record of a stage: the key of its inputs, and the SHA-256 of each output by its path."""
+    """Record of a stage: the key of its inputs, what computed it, and the SHA-256 of each output by its path."""
 
     key: str
+    makers: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
@@ -36,12 +32,19 @@ class Stage:
     Attributes:
         workspace: of its files.
         name: unique among all stages of the workspace, with slashes.
-        key: hash of its inputs, from `input_key`.
+        key: hash of its inputs.
+        makers: what computes it.
     """
 
     workspace: Workspace
     name: str
     key: str
+    makers: Makers
+
+    @classmethod
+    def of(cls, workspace: Workspace, name: str, inputs: object, makers: Makers) -> Self:
+        """A stage with these inputs, which canonical JSON can hold."""
+        return cls(workspace, name, sha256_text(canonical_json(inputs)), makers)
 
     @property
     def _receipt(self) -> Path:
@@ -57,31 +60,60 @@ class Stage:
         """The receipt, or None if the stage never ran."""
         return read_model(self._receipt, _StageReceipt) if self._receipt.is_file() else None
 
-    def _known(self) -> _StageReceipt | None:
-        """The receipt if it is intact and of the current inputs, else None."""
+    def changes(self, *, of_code: bool = True) -> list[str] | None:
+        """What has changed since the last run, in words: nothing if the outputs are current; None without a last run.
+
+        Args:
+            of_code: whether changes of what computes it count.
+        """
         try:
             receipt = self._read()
         except DataError:
+            return ["its receipt cannot be read"]
+        if receipt is None:
             return None
-        return receipt if receipt is not None and receipt.key == self.key else None
+        found = ["its inputs have changed"] if receipt.key != self.key else []
+        found += changed_makers(receipt.makers, self.makers) if of_code else []
+        for name, had in receipt.outputs.items():
+            path = self.workspace.root / name
+            if not path.is_file() or sha256_file(path) != had:
+                return [*found, f"{name} is not as it was written"]
+        return found
 
     def is_current(self) -> bool:
-        """Whether the outputs exist unchanged as made from the current inputs."""
-        known = self._known()
-        outputs = {} if known is None else {self.workspace.root / name: had for name, had in known.outputs.items()}
-        return known is not None and all(path.is_file() and sha256_file(path) == had for path, had in outputs.items())
+        """Whether the outputs exist unchanged, made from the current inputs by the current code."""
+        return self.changes() == []
 
     def has_key(self) -> bool:
-        """Whether the last run had the current inputs, regardless of its outputs."""
-        return self._known() is not None
+        """Whether the last run had the current inputs, regardless of its outputs and of what computed them."""
+        try:
+            receipt = self._read()
+        except DataError:
+            return False
+        return receipt is not None and receipt.key == self.key
 
     def record(self, outputs: Iterable[Path]) -> None:
         """Record the outputs."""
         hashes = {path.relative_to(self.workspace.root).as_posix(): sha256_file(path) for path in outputs}
-        self._write(_StageReceipt(self.key, hashes))
+        self._write(_StageReceipt(self.key, self.makers, hashes))
 
     def _write(self, receipt: _StageReceipt) -> None:
         write_json(self._receipt, asdict(receipt), mode=0o600)
+
+    @classmethod
+    def hold(cls, workspace: Workspace, name: str, again: str) -> None:
+        """Refuse outputs of a stage that are not as it wrote them; `again` is the command that writes them.
+
+        Raises:
+            DataError: with the first such file.
+        """
+        known = cls(workspace, name, "", {})._read()
+        for output, had in known.outputs.items() if known is not None else ():
+            path = workspace.root / output
+            if not path.is_file() or sha256_file(path) != had:
+                expected = f"the file that the stage {name} wrote"
+                fix = f"Write it again: {again}"
+                raise DataError("has been changed", where=str(path), expected=expected, fix=fix, code="changed-output")
 
     @classmethod
     def amend_all(cls, workspace: Workspace, paths: Iterable[Path]) -> None:
@@ -96,7 +128,7 @@ class Stage:
     @classmethod
     def amend(cls, workspace: Workspace, name: str, outputs: Iterable[Path]) -> None:
         """Record that a later step added or changed outputs of a stage."""
-        stage = cls(workspace, name, "")
+        stage = cls(workspace, name, "", {})
         if (known := stage._read()) is not None:
             hashes = {path.relative_to(workspace.root).as_posix(): sha256_file(path) for path in outputs}
             stage._write(replace(known, outputs={**known.outputs, **hashes}))

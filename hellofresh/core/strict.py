@@ -20,19 +20,19 @@ Json = dict[str, Any]
 class Strict(BaseModel):
     """A frozen type that refuses unknown fields and does not convert values."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Lenient(BaseModel):
     """A frozen type, such as a service's answer, that ignores unknown fields and does not convert values."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class Open(BaseModel):
     """A frozen type that keeps unknown fields and does not convert values."""
 
-    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True, allow_inf_nan=False)
 
 
 _ADDRESS = r"^(https?://[^\s<>\"']+)?$"

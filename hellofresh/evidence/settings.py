@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Literal
 
 from pydantic import Field, field_validator
 
+from hellofresh.core.plugins import entry_points_of
 from hellofresh.core.strict import Strict
 
 PROVIDERS = ("offline", "corpus", "brave", "serper", "tavily", "searxng", "ddgs")
@@ -27,7 +27,7 @@ which says that nothing will be asked, so that no key is needed; it gives a `Sea
 
 def search_providers() -> tuple[str, ...]:
     """Names of the search providers, including those of other packages."""
-    return (*PROVIDERS, *sorted(entry_points(group=PLUGINS).names))
+    return (*PROVIDERS, *sorted(one.name for one in entry_points_of(PLUGINS)))
 
 
 class WebProviderSettings(Strict):

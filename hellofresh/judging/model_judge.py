@@ -66,6 +66,8 @@ from hellofresh.tasks.samples import Sample
 _PROMPT = "judge"
 _MOST_TOKENS_A_CRITERION = 40
 _MOST_TOKENS_AN_ANSWER = 15
+_PREFERRED = {"2": 1, "3": 2, "0": 0}
+"""Which response an answer prefers, as in `PairChoice`: the post is text 1, so the responses are texts 2 and 3."""
 
 
 class _StepsFile(Strict):
@@ -175,10 +177,10 @@ class JudgeRegime(BaseRegime):
         said: dict[str, int | None] = {}
         for step, responses in (("first", sample.responses), ("second", sample.responses[::-1])):
             message = case.step("compare", shown=fence([sample.post, *responses]).text)
-            request = Request((message,), _MOST_TOKENS_AN_ANSWER, choices=("2", "3", "0"), sample=sample)
+            request = Request((message,), _MOST_TOKENS_AN_ANSWER, choices=tuple(_PREFERRED), sample=sample)
             answer = await case.ask(f"compare-{step}", "", request)
             found = re.search(r"[023]", answer.text)
-            said[step] = None if found is None else max(0, int(found[0]) - 1)
+            said[step] = None if found is None else _PREFERRED[found[0]]
         return said
 
     def _chance(self, name: str) -> random.Random:

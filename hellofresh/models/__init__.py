@@ -119,7 +119,7 @@ class Answer:
     """A model's answer.
 
     Attributes:
-        text: the visible text as received.
+        text: the visible text, without reasoning.
         finish: why it ended; `blocked` only if the provider itself says so.
         tokens_in: tokens of the request, None if the provider does not report them.
         tokens_out: tokens of the answer, including hidden ones, None if the provider does not report them.
@@ -130,6 +130,8 @@ class Answer:
         more_calls: further tool calls, if the request's tools have schemas.
         cached_in, cache_writes: how many of `tokens_in` the provider read from its cache, and how
             many it wrote to it.
+        thought: its reasoning, as far as it is shown, apart from the text.
+        thought_tokens: how many of `tokens_out` are hidden ones, 0 if none are reported.
     """
 
     text: str
@@ -143,6 +145,13 @@ class Answer:
     more_calls: tuple[ToolCall, ...] = ()
     cached_in: int = 0
     cache_writes: int = 0
+    thought: str = ""
+    thought_tokens: int = 0
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether there is neither a text nor a tool call."""
+        return not self.text.strip() and self.call is None
 
 
 class CallError(RunError):

@@ -60,12 +60,14 @@ class ModelContext:
         training: returns the labelled samples of all earlier quarters, for models that learn from them.
         only_known: whether only its spec is needed, so that no key is required.
         workspace: of the corpora; the one of the environment if left out.
+        hidden_tokens: takes the place of the ability of that name of a web service's model; None to keep it.
     """
 
     task: str
     training: Callable[[], Sequence[TrainingSample]]
     only_known: bool = False
     workspace: Workspace | None = None
+    hidden_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +213,16 @@ class HostedModel:
         Raises:
             UsageError: if its key or extra is missing.
         """
+        asked = self if context is None or context.hidden_tokens is None else self._thinking(context.hidden_tokens)
         endpoint = self.endpoint(keyless=context is not None and context.only_known)
         client: Callable[[ModelSpec, Endpoint, Abilities], Model] = resolve_name(WIRES[self.kind].client)
-        return client(self.spec, endpoint, self.abilities)
+        return client(asked.spec, endpoint, asked.abilities)
+
+    def _thinking(self, hidden_tokens: int) -> HostedModel:
+        """The same model with another limit of hidden reasoning."""
+        said = self.table.abilities.model_dump(exclude_unset=True) | {"hidden_tokens": hidden_tokens}
+        abilities = as_model(AbilitiesTable, said, where="--hidden-tokens", error=UsageError, code="bad-limit")
+        return replace(self, table=self.table.model_copy(update={"abilities": abilities}))
 
 
 def _key(variable: str, model: str) -> str:

@@ -69,7 +69,7 @@ from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes import REGIMES, regimes_for
 from hellofresh.runs.runner import RunStopped
 from hellofresh.submissions.inbox import VARIABLE, Inbox, collect_inbox
-from hellofresh.submissions.released import due_in
+from hellofresh.submissions.released import due_in, record_accepted
 from hellofresh.tasks import Task, get_task
 
 _HOOK_TIMEOUT_S = 30.0
@@ -240,6 +240,9 @@ class Day:
         """Accept submissions from the site's inbox; refused ones stay there for a person to check."""
         inbox, due = Inbox(Path(os.environ[VARIABLE])), cache(partial(due_in, self.workspace))
         found, faults = collect_inbox(inbox, due, self.steps.submissions)
+        for item in found:
+            if item.state in ("added", "replaced"):
+                record_accepted(self.workspace, item.arrival.receipt, item.arrival.split)
         counts = Counter(item.state for item in found)
         said = [f"{counts[state]} {state}" for state in ("added", "replaced", "refused") if counts[state]]
         said += [f"{len(faults)} cannot be read"] if faults else []

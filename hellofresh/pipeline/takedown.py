@@ -24,8 +24,10 @@ from hellofresh.releases.exposure import Place, places
 from hellofresh.releases.life.takedown import TakedownReport, take_down
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
+from hellofresh.runs.export import loosen, seal
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.plan import is_running
+from hellofresh.runs.record import RECORD
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.images import media_of
 from hellofresh.tasks.samples import MAIN, Sample
@@ -169,8 +171,12 @@ class Everywhere:
         kept = [
             path for path in lines if _is_below(path, [*rated, *([runs] if path.name == "predictions.jsonl" else [])])
         ]
+        for folder in {path.parent for path in files if path.parent.parent == runs and self._is_to_clear(path)}:
+            loosen(folder)
         cleared = [path for path in kept if ratings.blank(path)]
         cleared += [path for path in files if self._is_to_clear(path) and self.erasure.erase(path)]
+        for record in runs.glob(f"*/{RECORD}"):  # also those of an interrupted takedown
+            seal(record.parent)
         tables = {(path.parent.name, path.name[:6]) for path in cleared if path.is_relative_to(candidates)}
         cleared += [amend_account(self.workspace, task, Quarter.parse(name)) for task, name in sorted(tables)]
         Stage.amend_all(self.workspace, [path for path in cleared if path.is_relative_to(self.workspace.root)])

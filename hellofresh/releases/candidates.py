@@ -61,7 +61,10 @@ class Funnel:
 
     def ledger(self) -> Intake:
         """The counts without periods and labels, checked."""
-        return Intake(self.unit, self.rows_in, self.total_kept, {drop.reason: drop.count for drop in self.drops})
+        left_out = Counter[str]()
+        for drop in self.drops:
+            left_out[drop.reason] += drop.count
+        return Intake(self.unit, self.rows_in, self.total_kept, dict(left_out))
 
     @property
     def total_kept(self) -> int:

@@ -14,24 +14,23 @@ from hellofresh.core.errors import DataError, ReleaseError, SourceError, Workspa
 from hellofresh.core.files import (
     canonical_json,
     model_fault,
-    read_json,
+    read_sealed,
     sha256_file,
-    sha256_text,
-    write_json,
     write_jsonl,
+    write_sealed,
 )
+from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.net.lock import locked
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.strict import Open
 from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import UNKNOWN_LABEL, Collection, Drop, Funnel, SourceFile, write_candidates
-from hellofresh.tasks import Task
+from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import Sample, to_json
 
 Progress = Callable[[str], None]
-_CHECKSUM = "checksum"
 EXPOSED, LINEAGE = "exposed", "lineage"
 _LEFT_OUT = {
     EXPOSED: "of a group that another release has: its labels would tell",
@@ -71,29 +70,16 @@ class CollectionAccount(CollectionFacts):
 
     def write(self, path: Path) -> None:
         """Write the account with a hash of its content, so that a damaged one is not copied into a release."""
-        content = self.model_dump(mode="json")
-        write_json(path, content | {_CHECKSUM: _checksum(content)}, mode=0o600)
-
-
-def _checksum(content: dict[str, object]) -> str:
-    return sha256_text(canonical_json(content))
+        write_sealed(path, self.model_dump(mode="json"), mode=0o600)
 
 
 def read_account_file(path: Path) -> CollectionAccount:
     """Read an account; raises DataError if it is missing or damaged."""
-    content = read_json(path)
-    if content.pop(_CHECKSUM, None) != _checksum(content):
-        raise DataError(
-            "the account of the collection is not as it was written",
-            where=str(path),
-            expected=f"content with the SHA-256 that it names as {_CHECKSUM}",
-            fix="Collect again with --force.",
-            code="bad-account",
-        )
+    fix = "Collect again with --force."
+    content = read_sealed(path, fix=fix, code="bad-account")
     try:
         return CollectionAccount.model_validate_json(canonical_json(content))
     except ValidationError as error:
-        fix = "Collect again with --force."
         raise DataError(model_fault(error), where=str(path), fix=fix, code="bad-account") from None
 
 
@@ -118,13 +104,14 @@ class CollectionJob:
 
 @dataclass(frozen=True, slots=True)
 class CollectionReport:
-    """The result of a job: its funnel and warnings, and whether it was skipped."""
+    """The result of a job: its funnel and warnings, whether it was skipped, and what changed since the last run."""
 
     task: str
     quarter: Quarter
     funnel: Funnel
     warnings: Sequence[str]
     skipped: bool
+    why: str = ""
 
 
 def collect_quarter(
@@ -141,7 +128,9 @@ def collect_quarter(
         "files": [stamp(path) for path in job.files],
         "parameters": to_json(job.parameters),
     }
-    stage = Stage(workspace, f"collect/{job.task.name}/{job.quarter}", input_key(inputs))
+    code = getattr(job.collect, "func", job.collect).__module__
+    made_by = makers(__name__, code) | plugin_makers("hellofresh.collectors", [job.task.name]) | task_makers(job.task)
+    stage = Stage.of(workspace, f"collect/{job.task.name}/{job.quarter}", inputs, made_by)
     with locked(stage.lock_file, what=f"collecting {job.task.name} for {job.quarter}"):
         return _collect_alone(workspace, job, stage, force=force, progress=progress)
 
@@ -150,11 +139,12 @@ def _collect_alone(
     workspace: Workspace, job: CollectionJob, stage: Stage, *, force: bool, progress: Progress
 ) -> CollectionReport:
     account = workspace.collection(job.task.name, job.quarter)
-    if not force and stage.is_current():
+    changes = stage.changes()
+    if not force and changes == []:
         stored = read_account_file(account)
         return CollectionReport(job.task.name, job.quarter, stored.funnel, stored.warnings, skipped=True)
     # Skips a dump without candidates, which takes hours to read again; an API's answers are not known from files.
-    without = Stage(workspace, f"{stage.name}/none", stage.key)
+    without = replace(stage, name=f"{stage.name}/none")
     if job.files and not force and without.is_current():
         raise _no_candidates(job, "as when this source was last read")
     found = job.collect(progress)
@@ -171,7 +161,9 @@ def _collect_alone(
             code="funnel",
         )
     stage.record(_write(workspace, job, found, account))
-    return CollectionReport(job.task.name, job.quarter, found.funnel, found.warnings, skipped=False)
+    return CollectionReport(
+        job.task.name, job.quarter, found.funnel, found.warnings, skipped=False, why="; ".join(changes or ())
+    )
 
 
 def _write(workspace: Workspace, job: CollectionJob, found: Collection, account: Path) -> list[Path]:

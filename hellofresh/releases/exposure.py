@@ -9,18 +9,20 @@ deadline of the other. The labels of the bundled sample are public, so its split
 `private/exposure.parquet` has a row for each group (or name of a lineage) and label: `group`, `sample`, `task`,
 `edition`, `split`, and `since`, the time from which the label is public (UTC; null while a later collection will decide
 it). It can be derived from the releases, except for samples that were taken down, since readers may have kept them.
-Their texts are deleted; `private/taken-down.parquet` keeps a sketch of each to find near-equal ones
-(`duplicates.sketch`).
+Splits that only a publication on this machine holds count, too. `private/sketches.parquet` keeps a sketch of each
+released text, and of each text that a label names, such as the notes of x-posts (`duplicates.sketch`): so near-equal
+texts are found after the texts are gone. Equal texts are also found by the hashes in public samples.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from hellofresh.core.editions import Edition, Frozen, is_edition, parse_edition
@@ -29,13 +31,16 @@ from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.duplicates import near_duplicates, near_sketches, shingle_hashes, sketch
-from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.load import Published, load_release
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest
+from hellofresh.releases.life.record import has_opened, publications_at_hand
 from hellofresh.tasks import TASKS, Task, get_task
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Sample, Split
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Candidate, Sample, Split
 
 Place = tuple[Edition, str, Split]
 """Edition, task and split."""
+_WORDS = 3
+"""Words in a shingle of texts; claims are too short for shingles of several words."""
 _LONG = 8
 """Fewest words by which a text, other than the first, identifies a sample; shorter texts occur in many samples."""
 
@@ -53,8 +58,8 @@ class ExposedLabel:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class TakenDownText:
-    """The sketch of a text of a sample that was taken down, by shingles of one word or of three."""
+class SketchedText:
+    """The sketch of a text of a released sample, or one that its label names, by shingles of one word or of three."""
 
     sample: str
     task: str
@@ -63,17 +68,29 @@ class TakenDownText:
     words: int
     sketch: str
 
+    @property
+    def of(self) -> tuple[str, str, str]:
+        """Its edition, task and split."""
+        return self.edition, self.task, self.split
+
 
 _LEDGER = Table(ExposedLabel)
-_SKETCHES = Table(TakenDownText)
-_EXPOSURE, _TAKEN_DOWN = "private/exposure.parquet", "private/taken-down.parquet"
+_SKETCHES = Table(SketchedText)
+_EXPOSURE, _SKETCHED = "private/exposure.parquet", "private/sketches.parquet"
+_EARLIER = "private/taken-down.parquet"
+"""Sketches of an earlier version, of samples that were taken down; they are still read."""
 
 
 def places(workspace: Workspace) -> list[Place]:
     """All splits that were drawn or imported, main splits first, in order."""
+    return places_in(workspace.root / "releases")
+
+
+def places_in(folder: Path) -> list[Place]:
+    """The same of a folder of releases, such as a publication's."""
     found = []
-    for path in (workspace.root / "releases").glob(f"*/*/**/{MANIFEST}"):
-        edition, task, *split = path.parent.relative_to(workspace.root / "releases").parts
+    for path in folder.glob(f"*/*/**/{MANIFEST}"):
+        edition, task, *split = path.parent.relative_to(folder).parts
         if is_edition(edition) and split in ([], [PROSPECTIVE]):
             found.append((parse_edition(edition), task, PROSPECTIVE if split else MAIN))
     return sorted(found, key=lambda place: (place[2], place[0].sort_key, place[1]))
@@ -85,22 +102,31 @@ class _Exposed:
 
     workspace: Workspace
     place: Place
+    folder: Path
     manifest: Manifest
 
     @classmethod
     def all_of(cls, workspace: Workspace) -> list[_Exposed]:
-        """All splits except those of the bundled sample."""
-        found = [cls(workspace, place, read_manifest(workspace.release(*place))) for place in places(workspace)]
-        return [split for split in found if not split.manifest.bundled]
+        """All splits except those of the bundled sample, also those that only a publication on this machine holds."""
+        found: dict[Place, _Exposed] = {}
+        for folder in (workspace.root / "releases", *(there for _, there in publications_at_hand(workspace))):
+            for place in places_in(folder):
+                own = folder.joinpath(workspace.release(*place).relative_to(workspace.root / "releases"))
+                found.setdefault(place, cls(workspace, place, own, read_manifest(own)))
+        return [split for split in found.values() if not split.manifest.bundled]
 
     @property
-    def folder(self) -> Path:
-        """The folder of its release."""
-        return self.workspace.release(*self.place)
+    def is_own(self) -> bool:
+        """Whether the workspace has it."""
+        return self.folder == self.workspace.release(*self.place)
 
     def is_final(self, moment: datetime) -> bool:
         """Whether its samples are public at a moment, so that the draw is final."""
-        return self.manifest.has_labels or calendar_of(self.manifest, self.folder).opens <= moment
+        return (
+            not self.is_own
+            or self.manifest.has_labels
+            or has_opened(self.workspace, self.folder, self.manifest, moment)
+        )
 
     @property
     def deadline(self) -> datetime | None:
@@ -135,12 +161,27 @@ class _Exposed:
     @cached_property
     def samples(self) -> Sequence[Sample]:
         """Its samples, with the texts that are available."""
-        edition, task, split = self.place
-        return load_release(self.workspace, edition, get_task(task), split).samples if task in TASKS else ()
+        task, published = self.place[1], Published(*self.place, self.folder, self.manifest)
+        if task not in TASKS:
+            return ()
+        of_task = get_task(task)
+        return published.release(self.workspace, of_task).samples if self.is_own else published.samples(of_task)
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """The available texts of its samples."""
         return _texts(get_task(self.place[1]), self.samples) if self.samples else iter(())
+
+    @cached_property
+    def without_texts(self) -> frozenset[str]:
+        """Ids of its samples whose texts are not on this machine, and of those that were taken down."""
+        whole = get_task(self.place[1]).sample_type if self.samples else Sample
+        gone = (item.id for item in self.manifest.takedowns)
+        return frozenset((*gone, *(sample.id for sample in self.samples if not isinstance(sample, whole))))
+
+    def hashes(self) -> Iterator[str]:
+        """The hashes of texts in its public samples."""
+        for row in read_jsonl(self.folder / "samples.jsonl"):
+            yield from _hashes(row)
 
     def marks(self) -> Iterator[str]:
         """The marks of its samples, if the task has lineages."""
@@ -158,6 +199,23 @@ def _texts(task: Task, samples: Iterable[Sample]) -> Iterator[tuple[str, str]]:
             for number, text in enumerate(task.own_texts(sample) if task.groups_tell else (task.text(sample),)):
                 if not number or len(text.split()) >= _LONG:
                     yield f"{sample.id} {number}", text
+
+
+def _hashes(part: object) -> Iterator[str]:
+    """The values of fields such as `text_sha256`, at any depth."""
+    for key, value in part.items() if isinstance(part, dict) else ():
+        if key.endswith("_sha256") and isinstance(value, str):
+            yield value
+        yield from _hashes(value)
+    for item in part if isinstance(part, list) else ():
+        yield from _hashes(item)
+
+
+def named_texts(task: Task, items: Iterable[Candidate]) -> dict[str, tuple[str, ...]]:
+    """The texts that labels name, by sample: whoever reads such a label learns something of them."""
+    if task.references is None:
+        return {}
+    return {item.sample.id: tuple(task.references(item).values()) for item in items if item.extras}
 
 
 def _names(lineage: object) -> list[object]:
@@ -222,8 +280,20 @@ class ExposureLedger:
         """What identifies the splits."""
         return {" ".join(map(str, split.place)): split.hash_at_opening for split in self.splits}
 
-    def known(self, task: Task, samples: Sequence[Sample]) -> frozenset[str]:
+    def blind(self) -> int:
+        """Samples with neither their texts nor sketches on this machine: only equal texts are found, by hashes."""
+        known = {(row.edition, row.task, row.split, row.sample) for row in _sketches(self.workspace)}
+        places = ((tuple(map(str, one.place)), one.without_texts) for one in self.splits)
+        return sum((*place, key) not in known for place, ids in places for key in ids)
+
+    def known(
+        self, task: Task, samples: Sequence[Sample], named: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> frozenset[str]:
         """Ids of the samples whose group is in one of the splits; near-equal texts count as one group.
+
+        Args:
+            task, samples: what is to be drawn.
+            named: texts that labels of the samples name, which count as theirs.
 
         Raises:
             DataError, ReleaseError: if one of the splits is damaged.
@@ -236,16 +306,23 @@ class ExposureLedger:
         ids |= {key for key, found in own.items() if not found.isdisjoint(shown)}
         ids |= {item.id for split in self.splits for item in split.manifest.takedowns}
         earlier = (pair for split in self.splits for pair in split.texts())
-        # Claims are too short for shingles of several words.
-        texts, words = dict(_texts(task, samples)), 1 if task.track == "statements" else 3
-        mine = {(str(edition), name, str(split)) for edition, name, split in (split.place for split in self.splits)}
-        kept = (row for row in _read(self.workspace.root / _TAKEN_DOWN, _SKETCHES) if row.words == words)
-        sketches = (row.sketch for row in kept if (row.edition, row.task, row.split) in mine)
-        near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, sketches, words)
+        texts, words = dict(_texts(task, samples)), 1 if task.track == "statements" else _WORDS
+        texts |= {f"{key} named{number}": text for key, said in named.items() for number, text in enumerate(said)}
+        near = near_duplicates(texts, earlier, words=words).keys() | near_sketches(texts, self._sketched(words), words)
+        shown = {value for split in self.splits for value in split.hashes()} if task.public_type else set()
+        near |= {key for key, text in texts.items() if sha256_text(text) in shown and shingle_hashes(text, 1).size}
         ids |= {key.rsplit(" ", 1)[0] for key in near}
         if task.groups_tell:
             groups |= {sample.group for sample in samples if sample.id in ids}
         return frozenset(sample.id for sample in samples if sample.id in ids or sample.group in groups)
+
+    def _sketched(self, words: int) -> Iterator[str]:
+        """Sketches of texts that are not on this machine, and of all texts of tasks whose labels name some."""
+        splits = {(str(one.place[0]), one.place[1], str(one.place[2])): one for one in self.splits}
+        for row in _sketches(self.workspace):
+            split = splits.get((row.edition, row.task, row.split)) if row.words == words else None
+            if split and (row.sample in split.without_texts or (row.task in TASKS and get_task(row.task).references)):
+                yield row.sketch
 
 
 def withdraw(workspace: Workspace, place: Place, samples: Sequence[Sample], moment: datetime) -> list[Place]:
@@ -279,13 +356,17 @@ def waits(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) 
     own = until = calendar_of(manifest, workspace.release(*place)).reveals
     if manifest.bundled or task not in TASKS:
         return own
-    samples: Sequence[Sample] | None = None
+    own_place, samples = (str(edition), task, str(split)), None
     for other in _Exposed.all_of(workspace):
         deadline = other.deadline
         if other.place == place or deadline is None or deadline <= until:
             continue
         samples = load_release(workspace, edition, get_task(task), split).samples if samples is None else samples
-        if ExposureLedger(workspace, (other,)).known(get_task(task), samples):
+        names = get_task(task).references and other.samples
+        named = [row.sketch for row in _sketches(workspace) if names and row.words == _WORDS and row.of == own_place]
+        if ExposureLedger(workspace, (other,)).known(get_task(task), samples) or near_sketches(
+            dict(other.texts()) if named else {}, named, _WORDS
+        ):
             until = deadline
     return until
 
@@ -301,7 +382,7 @@ def _with_taken_down(workspace: Workspace, splits: Iterable[_Exposed]) -> Iterat
         yield split.rows + [row for row in kept[str(edition), task, str(name)] if row.sample in gone]
 
 
-_Row = TypeVar("_Row", ExposedLabel, TakenDownText)
+_Row = TypeVar("_Row", ExposedLabel, SketchedText)
 
 
 def _read(path: Path, table: Table[_Row]) -> list[_Row]:
@@ -319,13 +400,53 @@ def _read(path: Path, table: Table[_Row]) -> list[_Row]:
         ) from None
 
 
+def _sketches(workspace: Workspace) -> list[SketchedText]:
+    return [row for name in (_EARLIER, _SKETCHED) for row in _read(workspace.root / name, _SKETCHES)]
+
+
+def sketch_released(
+    workspace: Workspace,
+    place: Place,
+    samples: Sequence[Sample],
+    named: Mapping[str, Sequence[str]],
+    gone: Container[str] = (),
+) -> None:
+    """Store the sketches of a split that was just drawn, in place of those of an earlier draw.
+
+    Args:
+        place, samples: the split and its samples with their texts.
+        named: the texts that its labels name.
+        gone: ids of samples that were taken down, whose sketches stay.
+    """
+    task, texts = get_task(place[1]), defaultdict[str, list[str]](list)
+    for key, text in _texts(task, samples):
+        texts[key.rsplit(" ", 1)[0]].append(text)
+    for key, said in named.items():
+        texts[key] += said
+    of = (str(place[0]), place[1], str(place[2]))
+    others = [row for row in _read(workspace.root / _SKETCHED, _SKETCHES) if row.of != of or row.sample in gone]
+    _write_sketches(workspace, others, place, texts)
+
+
+def _write_sketches(
+    workspace: Workspace, others: Sequence[SketchedText], place: Place, texts: Mapping[str, Sequence[str]]
+) -> None:
+    edition, task, split = place
+    rows = [
+        SketchedText(sample, task, str(edition), str(split), words, sketch(text, words))
+        for sample, found in texts.items()
+        for text in found or [""]
+        for words in (1, _WORDS)
+    ]
+    write_parquet(workspace.root / _SKETCHED, _SKETCHES.frame(sorted({*others, *rows})), mode=0o600)
+
+
 def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> None:
     """Store sketches of the texts of samples that are about to be taken down, in addition to the stored ones."""
     edition, task, split = place
-    path = workspace.root / _TAKEN_DOWN
-    rows = _read(path, _SKETCHES)
+    of = (str(edition), task, str(split))
     # An interrupted takedown may have removed texts after their sketches were written.
-    new = set(ids) - {row.sample for row in rows if (row.edition, row.task, row.split) == (str(edition), task, split)}
+    new = set(ids) - {row.sample for row in _sketches(workspace) if row.of == of}
     if new and task in TASKS:
         texts: dict[str, list[str]] = {key: [] for key in new}
         try:
@@ -336,13 +457,7 @@ def keep_sketches(workspace: Workspace, place: Place, ids: Collection[str]) -> N
             samples = ()  # an interrupted takedown of an earlier version, which wrote no sketch
         for key, text in _texts(get_task(task), samples):
             texts.get(key.rsplit(" ", 1)[0], []).append(text)
-        rows += [
-            TakenDownText(sample, task, str(edition), str(split), words, sketch(text, words))
-            for sample, found in texts.items()
-            for text in found or [""]
-            for words in (1, 3)
-        ]
-        write_parquet(path, _SKETCHES.frame(sorted(rows)), mode=0o600)
+        _write_sketches(workspace, _read(workspace.root / _SKETCHED, _SKETCHES), place, texts)
 
 
 def record(workspace: Workspace) -> None:

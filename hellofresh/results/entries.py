@@ -20,7 +20,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.panel import MAJORITY, SINGLE
-from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_record
+from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.receipts import Receipt
@@ -148,6 +148,21 @@ def entry_of_run(folder: Path) -> Entry:
         fix = f"Finish it first: hellofresh runs resume {folder.name}"
         raise RunError("the run is not finished", where=str(folder), fix=fix, code="unfinished-run")
     return _of_run(folder, record)
+
+
+def lenient_entries(folder: Path, entry: Entry) -> list[Entry]:
+    """A run's entry with the answers read that state one elsewhere than the rule looks; none if there are none."""
+    found = {(row.prompt, row.id): row.elsewhere for row in read_predictions(folder) if row.repetition == 1}
+    if all(label is None for label in found.values()):
+        return []
+    outputs = {
+        prompt: {
+            sample: output if (label := found.get((prompt, sample))) is None else Choice(prompt=prompt, label=label)
+            for sample, output in said.items()
+        }
+        for prompt, said in entry.outputs.items()
+    }
+    return [replace(entry, system=f"{entry.system}, answers read anywhere", origin=f"{entry.origin}*", outputs=outputs)]
 
 
 def _of_run(folder: Path, record: RunRecord) -> Entry:

@@ -1,4 +1,7 @@
-"""Protect published predictions: none may be removed, changed or added unless a maintainer names the entry."""
+"""Protect published predictions: none may be removed or changed, and no submission added, unless a maintainer names it.
+
+A run may have more samples, prompts or repetitions than were published, since it can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import read_ids, read_models
+from hellofresh.core.files import read_ids, read_models, sha256_file
 from hellofresh.releases.life.manifest import read_manifest
 from hellofresh.results.entries import Entry
+from hellofresh.results.panel import MAJORITY
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 _Answer = int | str | tuple[str, ...] | None
 """The label of a choice, a text, or documents in order; None stands for no answer."""
-_System = tuple[str, str]
-"""A system and its regime, which one of our own runs may take over from another."""
 
 
-def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str) -> None:
+def check_published(
+    folder: Path, entries: Sequence[Entry], allowed: Collection[str], redo: str, submissions: Path
+) -> None:
     """Refuse entries that would remove or change published predictions, or add submissions.
 
-    A run may be replaced by another run of the same system. Samples that were taken down since are ignored.
+    Samples that were taken down since are ignored.
 
     Args:
         folder: folder of the published split.
         entries: all entries that would be published now.
         allowed: entries named by a maintainer, which may be removed, changed or added.
         redo: the command to which the maintainer adds the entry's name.
+        submissions: the edition's folder of submissions.
 
     Raises:
         ReleaseError: with each such entry and its change.
@@ -36,7 +41,27 @@ def check_published(folder: Path, entries: Sequence[Entry], allowed: Collection[
     path = folder / "predictions.jsonl"
     if not path.is_file():
         return
-    found = [(name, what) for name, what in sorted(_differences(folder, path, entries)) if name not in allowed]
+    differences = sorted(_differences(folder, path, entries))
+    if (gone := [name for name, what in differences if what == "go" and _is_submission(name)]) and not (
+        submissions.is_dir()
+    ):
+        raise ReleaseError(
+            f"there is no folder of submissions, and {len(gone)} of them are published, such as {gone[0]}",
+            where=str(submissions),
+            expected="the folder with the submissions: its absence is not a withdrawal",
+            fix="Restore it. If it has moved: hellofresh submission list --folder DIR",
+            code="no-submissions",
+        )
+    found = [(name, what) for name, what in differences if name not in allowed]
+    listed = read_manifest(folder).file(path.name)
+    if found and (listed is None or sha256_file(path) != listed.sha256):
+        raise ReleaseError(
+            f"the file is not the one that the manifest names, and differs from what {found[0][0]} answered",
+            where=str(path),
+            expected="the predictions that were published",
+            fix="Restore the file from a backup or from the publication.",
+            code="bad-hash",
+        )
     if found:
         named = ", ".join(f"{name} would {what}" for name, what in found)
         raise ReleaseError(
@@ -58,6 +83,7 @@ class _PublishedPrediction:
     regime: str
     prompt: str
     id: str
+    settings: str = ""
     label: int | None = None
     text: str | None = None
     documents: tuple[str, ...] | None = None
@@ -72,26 +98,31 @@ def _differences(folder: Path, path: Path, entries: Sequence[Entry]) -> Iterator
     """Entries that differ from their published state, with the change."""
     ids, quotes = set(read_ids(folder / "samples.jsonl")), not read_manifest(folder).withheld
     before: dict[str, dict[tuple[str, str], _Answer]] = defaultdict(dict)
-    systems: dict[str, _System] = {}
+    settings: dict[str, str] = {}
     for row in read_models(path, _PublishedPrediction):
-        systems[row.entry] = row.system, row.regime
+        settings[row.entry] = row.settings
         if row.id in ids:
             before[row.entry][row.prompt, row.id] = row.answer
     now = {entry.origin: entry for entry in entries}
-    there = {(entry.system, entry.regime) for entry in entries if not _is_submission(entry.origin)}
-    for name, system in systems.items():
-        if name not in now and (_is_submission(name) or system not in there):
+    for name, had in settings.items():
+        entry, was = now.get(name), before[name]
+        if entry is None:
             yield name, "go"
-        elif name in now and _is_submission(name):
-            # A text only where texts are published.
-            said = {
-                (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
-                for prompt, some in now[name].outputs.items()
-                for key, found in some.items()
-            }
-            if {place: said[place] for place in before[name] if place in said} != before[name]:
-                yield name, "change"
-    yield from ((name, "be added") for name in now.keys() - systems.keys() if _is_submission(name))
+            continue
+        # A text only where texts are published.
+        said = {
+            (prompt, key): _answer(found) if quotes or not isinstance(found, Response) else None
+            for prompt, some in entry.outputs.items()
+            for key, found in some.items()
+        }
+        if not _is_submission(name):
+            # Of a run that went on, a vote may change: of more prompts, or of more repetitions, as its settings say.
+            prompts = {prompt for prompt, _ in was}
+            voted = prompts if had != entry.settings else {MAJORITY} if prompts != entry.outputs.keys() else set()
+            was = {place: answer for place, answer in was.items() if place[0] not in voted}
+        if {place: said[place] for place in was if place in said} != was:
+            yield name, "change"
+    yield from ((name, "be added") for name in now.keys() - settings.keys() if _is_submission(name))
 
 
 def _is_submission(origin: str) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from hellofresh.core.editions import Edition
-from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_text, write_jsonl
+from hellofresh.core.files import canonical_json, read_ids, read_jsonl, sha256_file, sha256_text, write_jsonl
 from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES
@@ -123,7 +123,8 @@ def _write(
     manifest = read_manifest(folder)
     listed = {entry.path: entry.sha256 for entry in manifest.files}
     hashes = {name: sha256_text("".join(f"{canonical_json(row)}\n" for row in rows)) for name, rows in tables.items()}
-    other = [name for name in tables if listed.get(name) != hashes[name] or not (folder / name).is_file()]
+    there = {name: sha256_file(folder / name) if (folder / name).is_file() else None for name in tables}
+    other = [name for name in tables if not listed.get(name) == hashes[name] == there[name]]
     if not other:
         return None
     files = [file_entry(folder, folder / name, write_jsonl(folder / name, tables[name])) for name in other]

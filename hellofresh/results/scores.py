@@ -26,15 +26,23 @@ from hellofresh.core.clock import now
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, SubmissionError
 from hellofresh.core.files import sha256_file
+from hellofresh.core.makers import makers
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.quarters import utc_text
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry, entries_of_runs, entries_of_submissions, of_submission, with_forecasts
+from hellofresh.results.entries import (
+    Entry,
+    entries_of_runs,
+    entries_of_submissions,
+    lenient_entries,
+    of_submission,
+    with_forecasts,
+)
 from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
 from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
 from hellofresh.results.published import check_published
@@ -45,11 +53,8 @@ from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric
 from hellofresh.submissions.check import Due, Submission
 from hellofresh.submissions.released import due_in
-from hellofresh.tasks import Task, get_task
+from hellofresh.tasks import Task, get_task, task_makers
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Split, to_json
-
-VERSION = 13
-"""Version of scoring, raised whenever the same predictions would get other scores, which recomputes old ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class ScoredSplit:
 
     `notes` says what was left out and why, `entries` what was scored and `waiting` what will be, by task; `public`
     names the tasks whose labels are public: of the others nothing is shown or published that follows from `scores`.
+    `why` is what has changed since they were last scored.
     """
 
     edition: Edition
@@ -68,6 +74,7 @@ class ScoredSplit:
     split: Split = MAIN
     public: frozenset[str] = frozenset()
     waiting: Mapping[str, Sequence[Entry]] = field(default_factory=dict, repr=False)
+    why: str = ""
 
 
 def score_quarter(
@@ -97,15 +104,17 @@ def score_quarter(
     found = read(workspace, edition, submissions, moment or now())
     public = frozenset(task for task in found.entries if labels_are_public(workspace, edition, task, split))
     name = f"score{'' if split == MAIN else f'-{split}'}/{edition}"
-    stage = Stage(workspace, name, _key(found, public))
+    made_by = makers(__name__) | task_makers(*(release.task for release in found.releases))
+    stage = Stage.of(workspace, name, _inputs(found, public), made_by)
     scored = ScoredSplit(
         edition, (), found.notes, entries=found.entries, split=split, public=public, waiting=found.waiting
     )
-    if stage.is_current():
+    since = stage.changes()
+    if since == []:
         return replace(scored, scores=_stored(workspace, edition, split), skipped=True, waiting={})
     redo = f"hellofresh score --edition {edition}" + ("" if split == MAIN else f" --split {split}")
     for task, entries in found.entries.items() if edition.is_living else ():
-        check_published(_folder(workspace, edition, task, split), entries, changes, redo)
+        check_published(_folder(workspace, edition, task, split), entries, changes, redo, submissions / str(edition))
     read_labels = load_labels if split == MAIN else prospective_outcomes
     scores: list[Score] = []
     for release in found.releases:
@@ -114,7 +123,7 @@ def score_quarter(
     if not scores:
         what, fix = f"nothing to score in the {split} split of {edition}", _HOW[split].format(edition=edition)
         raise DataError(what, fix=fix, code="nothing-to-score")
-    scored = replace(scored, scores=scores)
+    scored = replace(scored, scores=scores, why="; ".join(since or ()))
     stage.record(write_scores(workspace, scored))
     return scored
 
@@ -230,6 +239,7 @@ def beside_others(workspace: Workspace, edition: Edition, task: Task, origin: st
     if own is None:
         return []
     judged = next(iter(own.outputs.values())).keys()
+    entries += lenient_entries(workspace.runs / origin, own)
     first = []
     for entry in entries:
         prompt, said = next(iter(entry.outputs.items()))
@@ -272,18 +282,16 @@ class _Read:
     notes: Sequence[str]
 
 
-def _key(found: _Read, public: Iterable[str]) -> str:
-    """Hash of all inputs of the scores."""
+def _inputs(found: _Read, public: Iterable[str]) -> list[object]:
+    """All inputs of the scores."""
     waiting = {task: [(entry.origin, entry.receipt) for entry in its] for task, its in found.waiting.items()}
-    inputs: list[object] = [
+    return [
         sorted(public),
-        VERSION,
         [[release.samples_sha256, *release.taken_down] for release in found.releases],
         [sha256_file(path) for path in found.label_files if path.is_file()],
         to_json(found.entries),
         to_json(waiting),
     ]
-    return input_key(inputs)
 
 
 def _read_main(workspace: Workspace, edition: Edition, submissions: Path, moment: datetime) -> _Read:

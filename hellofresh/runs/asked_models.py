@@ -28,7 +28,11 @@ def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *,
     """
     edition, task = evaluation.edition, evaluation.task
     context = ModelContext(
-        task.name, lambda: _training(workspace, edition, task), only_known=only_known, workspace=workspace
+        task.name,
+        lambda: _training(workspace, edition, task),
+        only_known=only_known,
+        workspace=workspace,
+        hidden_tokens=evaluation.hidden_tokens,
     )
     models = {MAIN: open_model(evaluation.model, context)}
     _check_kind(models[MAIN].spec, regime)
@@ -37,6 +41,13 @@ def open_models(workspace: Workspace, evaluation: Evaluation, regime: Regime, *,
             raise UnknownNameError(f"role of {regime.name}", role, regime.roles)
         models[role] = open_model(name, context)
     specs = {role: model.spec for role, model in models.items()}
+    for spec in specs.values() if evaluation.hidden_tokens is not None else ():
+        if "hidden_tokens" not in spec.parameters:
+            raise UsageError(
+                f"{spec.name} has no limit of hidden reasoning",
+                fix="Leave out --hidden-tokens, which is for models of web services.",
+                code="no-hidden-tokens",
+            )
     check_repetitions(specs, evaluation.repeat, evaluation.temperature)
     return models
 

@@ -20,12 +20,14 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.asked_models import sampling_notes
+from hellofresh.runs.counts import WIDER_TOKENS
 from hellofresh.runs.dry_run import Forecast, forecast
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
 from hellofresh.runs.prepare import PreparedRun, prepare
+from hellofresh.runs.record import RECORD, is_whole
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally, run
 
@@ -57,6 +59,8 @@ def evaluate(
     with Journal(prepared.folder) as journal:
         if evaluation.drop_damaged:
             journal.drop_damaged()
+        else:
+            _hold(prepared, journal)
         # Opened before the plan is written, so that a failure leaves no plan behind.
         web = None if prepared.web is None else prepared.web.open(prepared.folder)
         for note in _notes_before(workspace, prepared, evaluation):
@@ -77,7 +81,19 @@ def evaluate(
         report = export(prepared, plan.number, result, journal)
         for asked, others in report.others.items():
             tell(f"{asked} was asked, and by its own word another model answered: {', '.join(others[:5])}")
+        if report.widened:
+            tell(
+                f"{report.widened} answers were cut off before their first word and asked for again with a limit wider "
+                f"by {WIDER_TOKENS:,} tokens; --hidden-tokens {WIDER_TOKENS} saves the first attempt"
+            )
+        for remedy in report.remedies:
+            tell(remedy)
         return report
+
+
+def _hold(prepared: PreparedRun, journal: Journal) -> None:
+    done = prepared.done
+    journal.hold(prepared.folder / RECORD, None if done is None else done.journal.model_dump())
 
 
 def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evaluation) -> Iterator[str]:
@@ -113,7 +129,7 @@ def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
     """
     prepared = prepare(workspace, evaluation, only_known=True)
     done, wanted = prepared.done, prepared.evaluation
-    if done is None or done.failed or not (prepared.folder / "predictions.jsonl").is_file():
+    if done is None or done.failed or not is_whole(prepared.folder):
         return False
     # The prepared evaluation includes finished work, so it equals the record only if nothing new is requested.
     had = done.evaluation
@@ -130,6 +146,8 @@ def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
     prepared = prepare(workspace, evaluation, only_known=True)
     assignment = prepared.equipped(workspace, None)
     with snapshot(prepared.folder) as journal:
+        if not evaluation.drop_damaged:
+            _hold(prepared, journal)
         found = forecast(assignment, prepared.samples, journal)
     if assignment.pictures is not None:
         asyncio.run(assignment.pictures.close())

@@ -126,6 +126,15 @@ class Evaluation:
     drop_damaged: Annotated[
         bool, Option("delete damaged answers from the journal and ask for them again", stored=False)
     ] = False
+    go_on: Annotated[
+        bool, Option("go on where the first answers were cut off or empty, which count as wrong", stored=False)
+    ] = False
+    hidden_tokens: Annotated[
+        int | None,
+        Option(
+            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)", "N", parse=int
+        ),
+    ] = None
     resumes: str | None = None
     web: WebAccess | None = None
     patience: Patience | None = None

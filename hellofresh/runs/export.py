@@ -12,16 +12,29 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import DataError, RunError
 from hellofresh.core.files import write_json, write_jsonl
+from hellofresh.runs.counts import ASIDE, WIDER, counted, remedies
 from hellofresh.runs.journal import Journal, JournalEntry, snapshot
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.prepare import PreparedRun
-from hellofresh.runs.record import PROMPTS, RESPONSES, RunRecord, Usage, prediction_row
+from hellofresh.runs.record import (
+    ERRORS,
+    PREDICTIONS,
+    PROMPTS,
+    RESPONSES,
+    JournalFacts,
+    RunRecord,
+    Usage,
+    file_entries,
+    prediction_row,
+    read_record,
+)
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import RunResult, Tally
 from hellofresh.tasks import Task
@@ -36,7 +49,7 @@ from hellofresh.tasks.transcripts import (
     read_transcripts,
 )
 
-_NUMBERS = re.compile(r"(?:-\d+)+$")
+_NUMBERS = re.compile(rf"(?:-\d+)*(?:{WIDER})?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,11 @@ class EvaluationReport:
         cost_usd: of the whole run, None if unknown.
         copies: repetitions whose answers are identical to those of an earlier one.
         others: names of other models that answered, as reported by endpoints.
+        counts: outputs asked for, and what became of them (see `hellofresh.runs.counts`).
+        elsewhere: outputs without a readable answer whose text states one elsewhere.
+        widened: questions asked again with a wider limit.
+        commonest_error: of the samples that failed, with how many it concerns.
+        remedies: for each kind of answer that did not come or could not be read, how many and what to do.
     """
 
     run_id: str
@@ -71,6 +89,11 @@ class EvaluationReport:
     cost_usd: float | None = None
     copies: tuple[int, ...] = ()
     others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: int = 0
+    widened: int = 0
+    remedies: Sequence[str] = ()
+    commonest_error: str = ""
 
 
 def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journal) -> EvaluationReport:
@@ -80,12 +103,12 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         RunError: if no sample could be judged.
     """
     folder, prompts = prepared.folder, prepared.evaluation.prompt_ids
-    _write_some(folder / "errors.jsonl", [to_json(failure) for failure in result.failures])
+    _write_some(folder / ERRORS, [to_json(failure) for failure in result.failures])
     judged = {item.sample for item in result.judged if item.repetition == 1}
     if result.failures and not judged:
         raise RunError(
-            f"no sample could be judged; the first error: {result.failures[0].error.rstrip('.')}",
-            where=str(folder / "errors.jsonl"),
+            f"no sample could be judged; {_commonest([failure.error for failure in result.failures]).rstrip('.')}",
+            where=str(folder / ERRORS),
             fix="The same command asks again, which helps against passing faults only.",
             code="nothing-judged",
         )
@@ -95,11 +118,13 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     prompt_set = prepared.assignment.prompt_set
     wordings = {prompt.id: prompt.instruction for prompt in prompt_set.prompts if prompt.id in prompts}
     write_json(folder / PROMPTS, {"frame": prompt_set.frame, "prompts": wordings})
-    write_jsonl(folder / "predictions.jsonl", _predictions(result, prompts))
+    write_jsonl(folder / PREDICTIONS, _predictions(result, prompts))
     done = {(item.sample, item.repetition) for item in result.judged}
     transcripts = list(transcribe(journal, ledgers, done))
     _write_some(folder / TRANSCRIPTS, (item.model_dump(mode="json") for item in transcripts))
-    whole = _usage(ledgers)
+    whole, fates = _usage(ledgers), [item.fate for item in result.judged]
+    counts = counted(fates, len(result.failures) * len(prepared.assignment.prompts))
+    thinks = ledgers.of(MAIN).thoughts > 0
     report = EvaluationReport(
         run_id=folder.name,
         folder=folder,
@@ -116,13 +141,20 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         cost_usd=whole.cost_usd,
         copies=tuple(copies(journal.entries()) if prepared.evaluation.repeat > 1 else ()),
         others={ledger.spec.name: ledger.others for ledger in ledgers.by_role.values() if ledger.others},
+        counts=counts,
+        elsewhere=sum(item.elsewhere is not None for item in result.judged),
+        widened=result.tally.widened,
+        remedies=list(remedies(counts, result.tally.limit, thinks=thinks)),
+        commonest_error=_commonest([failure.error for failure in result.failures]),
     )
     usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}
-    _record(prepared, number, report, usage).write(folder)
+    _record(prepared, number, report, usage, JournalFacts.model_validate(journal.facts())).write(folder)
     return report
 
 
-def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage]) -> RunRecord:
+def _record(
+    prepared: PreparedRun, number: int, report: EvaluationReport, usage: Mapping[str, Usage], journal: JournalFacts
+) -> RunRecord:
     spec, asked, regime = prepared.assignment.model.spec, prepared.evaluation, prepared.assignment.regime
     others = {role: model.spec for role, model in prepared.assignment.others.items()}
     named = replace(  # paths of the user's files and addresses stay private
@@ -136,7 +168,7 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
         temperature=asked.temperature or None,  # 0 is the default
     )
     system = ("samples_sha256", "model", "roles", "regime", "web", "prompt_set")
-    shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd")
+    shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd", "counts", "elsewhere", "widened")
     return RunRecord.model_validate(
         {
             "evaluation": named,
@@ -150,9 +182,28 @@ def _record(prepared: PreparedRun, number: int, report: EvaluationReport, usage:
             "kind": spec.kind,
             "knowledge_cutoff": spec.knowledge_cutoff,
             "facts": spec.facts,
+            "files": file_entries(report.folder),
+            "journal": journal,
             "smoke_test": spec.smoke_test or any(other.smoke_test for other in others.values()),
         }
     )
+
+
+def loosen(folder: Path) -> None:
+    """Note in a run's record that its files are being cleared, until `seal`; a damaged record stays so."""
+    with suppress(DataError):
+        if (record := read_record(folder)) is not None:
+            record.model_copy(update={"files": None}).write(folder)
+
+
+def seal(folder: Path) -> None:
+    """Write what the files of a loosened run are now into its record."""
+    with suppress(DataError):
+        record = read_record(folder)
+        if record is not None and record.files is None:
+            with snapshot(folder) as journal:
+                facts = JournalFacts.model_validate(journal.facts())
+            record.model_copy(update={"files": file_entries(folder), "journal": facts}).write(folder)
 
 
 def _usage(ledger: Ledger | Ledgers) -> Usage:
@@ -180,7 +231,8 @@ def _predictions(result: RunResult, prompts: Sequence[str]) -> Iterator[object]:
     order = {prompt: number for number, prompt in enumerate(prompts)}
     for item in sorted(result.judged, key=lambda item: (item.sample, order[item.output.prompt], item.repetition)):
         names = {"id": item.sample, "prompt": item.output.prompt, "repetition": item.repetition}
-        yield names | prediction_row(item.output)
+        more = {} if item.elsewhere is None else {"elsewhere": item.elsewhere}
+        yield names | prediction_row(item.output) | more
 
 
 def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[str, Mapping[str, int]]:
@@ -190,6 +242,12 @@ def _counts(result: RunResult, prompts: Sequence[str], task: Task) -> Mapping[st
             chosen = item.output.label if isinstance(item.output, Choice) else None
             counts[item.output.prompt][str(item.output.status) if chosen is None else task.classes[chosen]] += 1
     return counts
+
+
+def _commonest(errors: Sequence[str]) -> str:
+    """The commonest of some errors, which ends with what to do, and how many it is of."""
+    found = Counter(errors).most_common(1)
+    return f"{found[0][1]} of {len(errors)}: {found[0][0]}" if found else ""
 
 
 def _write_some(path: Path, rows: Iterable[object]) -> None:
@@ -252,6 +310,13 @@ def _asked(entry: JournalEntry, ledgers: Ledgers) -> AskedEvent:
 def kind_of_step(step: str) -> str:
     """The name of a step without its number, the same for all turns of a conversation."""
     return _NUMBERS.sub("", step)
+
+
+def deciding(entries: Iterable[JournalEntry]) -> dict[tuple[str, int, str], JournalEntry]:
+    """The answer that decided each output, the last one asked, by sample, repetition and prompt ('' for all)."""
+    found = (entry for entry in entries if entry.role == MAIN and kind_of_step(entry.step) not in ASIDE)
+    asked = sorted(found, key=lambda entry: entry.number)
+    return {(entry.sample, entry.repetition, entry.prompt): entry for entry in asked}
 
 
 @dataclass(slots=True)

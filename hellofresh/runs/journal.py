@@ -12,6 +12,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -29,11 +30,13 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.net.database import open_database
 from hellofresh.core.net.lock import locked
 from hellofresh.models import Answer, CallError, Message, ModelSpec, Request
+from hellofresh.models.thoughts import without_thought
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.regimes import MAIN, Regime
 
 _FILE = "journal.sqlite"
 _VERSION = 1
+_WORD_AND_NUMBER = re.compile(r"(\D*)(\d*)", re.ASCII)
 _REQUESTS, _ANSWERS = TypeAdapter(Request), TypeAdapter(Answer)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -125,7 +128,10 @@ def read_request(text: str) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One journalled answer; `request` is JSON as from `request_text`, `key` as of `JournalKey.sha256`."""
+    """One journalled answer.
+
+    `request` is JSON as from `request_text`, `key` as of `Scope.key`; `number` grows in the order of asking.
+    """
 
     sample: str
     step: str
@@ -136,6 +142,7 @@ class JournalEntry:
     request: str
     role: str = MAIN
     key: str = ""
+    number: int = 0
 
 
 class _Row(NamedTuple):
@@ -315,15 +322,52 @@ class Journal:
         except (sqlite3.Error, ValueError) as error:
             raise self._fault("the journal cannot be read", error) from error
 
+    def facts(self) -> dict[str, object]:
+        """The number of answers and a hash of them by key, whatever their order and the time they took.
+
+        Raises:
+            RunError: if a row does not match its hash, or the file is damaged.
+        """
+        digest = hashlib.sha256()
+        try:
+            rows = self._database.execute(f"SELECT number, {_COLUMNS} FROM answers ORDER BY key")  # noqa: S608 - constants
+            for number, *content in rows:
+                row = _Row(*content)
+                if not row.is_whole:
+                    raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
+                digest.update(_joined([row.key, row.answer]).encode())
+        except sqlite3.Error as error:
+            raise self._fault("the journal cannot be read", error) from error
+        return {"answers": len(self), "sha256": digest.hexdigest()}
+
+    def hold(self, record: Path, facts: Mapping[str, object] | None) -> None:
+        """Refuse to go on without answers of the finished run, which would be requested and paid for again.
+
+        Args:
+            record: where the run's record is, or would be.
+            facts: of the journal, as the record says; None if it cannot be read.
+
+        Raises:
+            RunError: if an answer is missing or is another one.
+        """
+        known = 1 if facts is None else int(str(facts["answers"]))
+        if not record.is_file() or len(self) > known or (facts is None and len(self)) or self.facts() == facts:
+            return
+        what = f"{len(self):,} of the {known:,} answers" if len(self) < known else "other answers than those"
+        raise self._damaged(
+            f"has {what} from which {record.name} was made",
+            f"Restore it from a backup. To request everything again, move it and {record.name} away.",
+        )
+
     def entries(self) -> Iterator[JournalEntry]:
-        """All answers, sorted by sample, prompt, step and repetition.
+        """All answers, sorted by sample, prompt, step (`turn-2` before `turn-10`) and repetition.
 
         Raises:
             RunError: if a row does not match its hash, or the file is damaged.
         """
         query = "SELECT sample, prompt, step, repetition, key, number FROM answers"
         try:
-            order = sorted(self._database.execute(query))
+            order = sorted(self._database.execute(query), key=lambda row: (*row[:2], _by_number(row[2]), *row[2:]))
         except sqlite3.Error as error:
             raise self._fault("the journal cannot be read", error) from error
         for *_, number in order:
@@ -340,9 +384,10 @@ class Journal:
         row = _Row(*found)
         if not row.is_whole:
             raise self._damaged(f"row {number} ({row.name}) is damaged", _ROW_AGAIN)
-        answer = _ANSWERS.validate_json(row.answer)
+        answer = without_thought(_ANSWERS.validate_json(row.answer))  # earlier versions stored both as one text
         return JournalEntry(
-            row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key
+            *(row.sample, row.step, row.prompt, row.repetition, answer, row.latency_s, row.request, row.role, row.key),
+            number,
         )
 
     def drop_damaged(self) -> None:
@@ -421,6 +466,8 @@ def _answer_text(answer: Answer) -> str:
         "sources": answer.sources,
         "cached_in": answer.cached_in,
         "cache_writes": answer.cache_writes,
+        "thought": answer.thought,
+        "thought_tokens": answer.thought_tokens,
     }
     text = canonical_json(
         {
@@ -440,6 +487,11 @@ def _answer_text(answer: Answer) -> str:
 def _row_hash(row: _Row) -> str:
     """Hash of all other columns of a row."""
     return hashlib.sha256(_joined([str(item) for item in row._replace(sha256="")]).encode()).hexdigest()
+
+
+def _by_number(step: str) -> list[tuple[str, int]]:
+    """Orders the steps of one kind by their numbers."""
+    return [(word, int(digits or 0)) for word, digits in _WORD_AND_NUMBER.findall(step)]
 
 
 def _joined(parts: Sequence[str]) -> str:

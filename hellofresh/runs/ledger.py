@@ -23,6 +23,8 @@ class Ledger:
         unreported: number of answers without reported usage.
         expected_usd: maximal cost of unreported answers and of those in flight.
         served: names of the models or versions that answered, as reported by providers.
+        thought_tokens: how many of `tokens_out` are hidden ones, as far as they are reported.
+        thoughts: number of answers with reasoning, shown or reported.
     """
 
     spec: ModelSpec
@@ -34,6 +36,8 @@ class Ledger:
     cached_in: int = 0
     cache_writes: int = 0
     served: set[str] = field(default_factory=set)
+    thought_tokens: int = 0
+    thoughts: int = 0
 
     def estimate(self, request: Request) -> Estimate:
         """Maximal tokens of a request to this model, including pictures and hidden reasoning."""
@@ -44,6 +48,8 @@ class Ledger:
 
     def add(self, answer: Answer, estimate: Estimate | None = None) -> None:
         self.answers += 1
+        self.thought_tokens += answer.thought_tokens
+        self.thoughts += bool(answer.thought or answer.thought_tokens)
         if answer.served_by:
             self.served.add(answer.served_by)
         if answer.tokens_in is None or answer.tokens_out is None:

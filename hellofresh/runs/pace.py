@@ -29,7 +29,7 @@ class Patience(RetryPolicy):
 
     Attributes:
         alike: number of identical errors after which a question is given up.
-        drain_s: seconds to wait for answers in flight when a run is stopped other than by Ctrl+C.
+        drain_s: seconds to wait for answers in flight when a run is stopped.
         deadline_s: limit for all attempts at one question, without the waits between them; the first attempt may
             always take its provider's `timeout_s`.
         unreachable: number of consecutive questions given up without any reply that ends the run.

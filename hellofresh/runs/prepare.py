@@ -108,6 +108,7 @@ def prepare(
         budget_usd=evaluation.budget_usd,
         patience=evaluation.patience or Patience(),
         others=models,
+        go_on=evaluation.go_on,
     )
     identity = _identity(release, assignment, web)
     if resumed is not None and evaluation.resumes is not None:

@@ -7,13 +7,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from hellofresh.core.errors import RunError
-from hellofresh.core.files import as_model, read_json, read_model, read_models, write_json
+from hellofresh.core.errors import DataError, RunError
+from hellofresh.core.files import (
+    as_model,
+    read_json,
+    read_model,
+    read_models,
+    read_sealed,
+    sha256_file,
+    write_sealed,
+)
+from hellofresh.core.folders import FileEntry, listed_file
 from hellofresh.core.strict import Strict
 from hellofresh.core.systems import ModelFacts
 from hellofresh.models import ModelSpec
@@ -21,8 +31,12 @@ from hellofresh.runs.plan import StoredEvaluation
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.outputs import Choice, Output, Status, output_of
 from hellofresh.tasks.samples import to_json
+from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 RECORD, RESPONSES, PROMPTS = "run.json", "responses.jsonl", "prompts.json"
+PREDICTIONS, ERRORS = "predictions.jsonl", "errors.jsonl"
+RUN_FILES = (PREDICTIONS, RESPONSES, PROMPTS, TRANSCRIPTS, ERRORS)
+"""What a finished run may consist of besides its plan, record and journal."""
 _FIX = "Run the same evaluation again: the journal still has the answers."
 Parameters = Mapping[str, str | int | float | bool]
 
@@ -75,6 +89,13 @@ class Usage(Strict):
     """Names of the models or versions that answered, as reported by the provider."""
 
 
+class JournalFacts(Strict):
+    """The answers from which a run's files were made: how many, and a hash of their keys and contents."""
+
+    answers: NonNegativeInt
+    sha256: str
+
+
 class RunRecord(Strict):
     """A finished run.
 
@@ -89,7 +110,12 @@ class RunRecord(Strict):
         copies: repetitions whose answers are identical to those of an earlier one; scores exclude them.
         usage: usage by role.
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
+        counts: outputs asked for, and how many were read, unreadable, cut, empty, refused and failed, which add up to
+            it. Empty in records of earlier versions.
+        elsewhere, widened: as in `EvaluationReport`.
         about, kind, knowledge_cutoff, smoke_test, facts: description of the model for the board.
+        files: every other file of the run; None while a takedown clears them.
+        journal: the answers in the journal.
     """
 
     version: Literal[1] = 1
@@ -110,11 +136,16 @@ class RunRecord(Strict):
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
+    counts: Mapping[str, NonNegativeInt] = Field(default={})
+    elsewhere: NonNegativeInt = 0
+    widened: NonNegativeInt = 0
     about: str
     kind: str
     knowledge_cutoff: str
     smoke_test: bool
     facts: ModelFacts = ModelFacts()
+    files: list[FileEntry] | None
+    journal: JournalFacts
 
     @property
     def system(self) -> tuple[str, ...]:
@@ -136,7 +167,36 @@ class RunRecord(Strict):
         return "" if self.web is None else str(self.web.get("provider", ""))
 
     def write(self, folder: Path) -> None:
-        write_json(folder / RECORD, self.model_dump(mode="json"))
+        write_sealed(folder / RECORD, self.model_dump(mode="json"))
+
+
+def file_entries(folder: Path) -> list[FileEntry]:
+    """The files of a run as they are now."""
+    found = []
+    for path in (folder / name for name in RUN_FILES):
+        if path.is_file():
+            with path.open("rb") as file:
+                rows = sum(1 for _ in file) if path.suffix == ".jsonl" else 1
+            found.append(FileEntry(path=path.name, size=path.stat().st_size, sha256=sha256_file(path), rows=rows))
+    return found
+
+
+def run_file(folder: Path, name: str) -> Path | None:
+    """A file of a finished run as its record says it is; None if the run has none or is not finished.
+
+    Raises:
+        RunError: if the file or the record is damaged.
+    """
+    return listed_file(folder, name, record=RECORD, error=RunError, fix=_FIX, code="damaged-run")
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether every file of a finished run is as its record says."""
+    with suppress(DataError):
+        for name in RUN_FILES:
+            run_file(folder, name)
+        return True
+    return False
 
 
 def read_prompts(folder: Path) -> StoredPrompts | None:
@@ -145,8 +205,8 @@ def read_prompts(folder: Path) -> StoredPrompts | None:
     Raises:
         RunError: if the file is damaged.
     """
-    path = folder / PROMPTS
-    return read_model(path, StoredPrompts, error=RunError, fix=_FIX, code="damaged-run") if path.is_file() else None
+    path = run_file(folder, PROMPTS)
+    return None if path is None else read_model(path, StoredPrompts, error=RunError, fix=_FIX, code="damaged-run")
 
 
 class _Response(BaseModel):
@@ -164,19 +224,23 @@ def read_responses(folder: Path) -> Iterator[_Response]:
     Raises:
         RunError: if a line is damaged.
     """
-    path = folder / RESPONSES
-    if path.is_file():
+    path = run_file(folder, RESPONSES)
+    if path is not None:
         yield from read_models(path, _Response, error=RunError, fix=_FIX, code="damaged-run")
 
 
 class PredictionRow(Strict):
-    """One output: the label of a `Choice`, the text of a `Response` or the documents of a `Ranking`."""
+    """One output: the label of a `Choice`, the text of a `Response` or the documents of a `Ranking`.
+
+    `elsewhere` is the label in an answer that could not be read by the rule, if it states one.
+    """
 
     id: str
     prompt: str
     repetition: int = 1
     status: Status = Field(default=Status.ANSWERED, strict=False)
     label: NonNegativeInt | None = None
+    elsewhere: NonNegativeInt | None = None
     probabilities: tuple[float, ...] = Field(default=(), strict=False)
     certainty: float | None = None
     text: str | None = None
@@ -205,12 +269,14 @@ def prediction_row(output: Output) -> dict[str, object]:
 
 
 def read_predictions(folder: Path) -> Iterator[PredictionRow]:
-    """The rows of a run's predictions.
+    """The rows of a run's predictions; none if it is not finished.
 
     Raises:
         RunError: if a row is damaged.
     """
-    return read_models(folder / "predictions.jsonl", PredictionRow, error=RunError, fix=_FIX, code="damaged-run")
+    path = run_file(folder, PREDICTIONS)
+    if path is not None:
+        yield from read_models(path, PredictionRow, error=RunError, fix=_FIX, code="damaged-run")
 
 
 def model_identity(spec: ModelSpec) -> dict[str, object]:
@@ -225,7 +291,10 @@ def read_record(folder: Path) -> RunRecord | None:
         RunError: if it is damaged.
     """
     path = folder / RECORD
-    return read_model(path, RunRecord, error=RunError, fix=_FIX, code="damaged-run") if path.is_file() else None
+    if not path.is_file():
+        return None
+    found = read_sealed(path, error=RunError, fix=_FIX, code="damaged-run")
+    return as_model(RunRecord, found, where=str(path), error=RunError, fix=_FIX, code="damaged-run")
 
 
 def finished_runs(runs: Path) -> Iterator[tuple[Path, RunRecord]]:
@@ -239,5 +308,6 @@ def finished_runs(runs: Path) -> Iterator[tuple[Path, RunRecord]]:
         facts = said.get("evaluation")
         task = facts.get("task") if isinstance(facts, Mapping) else None
         if not isinstance(task, str) or task in TASKS:
-            where = str(folder / RECORD)
-            yield folder, as_model(RunRecord, said, where=where, error=RunError, fix=_FIX, code="damaged-run")
+            record = read_record(folder)
+            assert record is not None
+            yield folder, record

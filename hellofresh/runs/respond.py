@@ -74,7 +74,9 @@ class PostAsked:
 
 def asking(model: object = EMBEDDED, **more: object) -> Evaluation:
     """An evaluation for a response, by fields of `Evaluation`; the provider may be chosen by available keys."""
-    usual = Evaluation(ASKED, _TASK, str(model), "correction", _PROMPT)
+    usual = Evaluation(
+        ASKED, _TASK, str(model), "correction", _PROMPT, go_on=True
+    )  # one post, of which it tells itself
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 

@@ -12,21 +12,24 @@ import contextlib
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hellofresh.core.errors import HelloFreshError, RunError
 from hellofresh.evidence.web import Web
 from hellofresh.evidence.web.pictures import MediaPictures
-from hellofresh.models import Answer, CallError, Limits, Model, ModelSpec, Request, Sampling
+from hellofresh.models import Answer, CallError, Finish, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.models.sight import check_images
+from hellofresh.models.thoughts import without_thought
+from hellofresh.runs.counts import NEVER_CAME, WIDER, WIDER_TOKENS, Fate, counted, fate_of, is_spent, remedies
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
-from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
+from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime, read_elsewhere
 from hellofresh.tasks.images import Image, media_of
-from hellofresh.tasks.outputs import Output
+from hellofresh.tasks.outputs import Choice, Output
 from hellofresh.tasks.samples import Fact, Sample
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
@@ -35,8 +38,8 @@ _OVERLOAD = frozenset({429, 502, 503, 504, 529})
 """Statuses of overloaded servers, which do not concern the question."""
 _MANY, _GATHER_S = 8, 0.02
 """From this concurrency on, answers are gathered for this many seconds before a common flush."""
-_AT_ONCE_S = 0.3
-"""Seconds to wait for answers in flight after Ctrl+C."""
+_FIRST = 10
+"""Outputs after which a run stops if the answer to none of them has come."""
 _SEEDS_APART = 100_003
 """Factor of a regime's seeds, larger than any number of repetitions."""
 
@@ -61,6 +64,7 @@ class Assignment:
         pictures: returns the pictures of samples, for a regime that needs them.
         facts: facts of labels by sample, for a regime that needs them; empty while labels are secret.
         watch: called with the step of each question before it is asked or recalled.
+        go_on: whether the run goes on where the first answers did not come.
         repetitions: number of repetitions, each with another seed.
         temperature: temperature of all requests, None for the regime's own (0).
         budget_usd: most that the whole run may cost, None for no limit.
@@ -81,6 +85,7 @@ class Assignment:
     pictures: MediaPictures | None = None
     facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda step: None
+    go_on: bool = False
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -147,6 +152,9 @@ class Tally:
         asked, recalled: answers from the model, and from the journal.
         cost_usd: of the whole run so far, None if unknown.
         tokens: of the whole run so far, where known.
+        widened: questions asked again with a wider limit, since the first answer was cut off before its first word.
+        limit: of tokens, hidden ones included, at which answers of the model that decides were cut off; 0 if none were.
+        fates: outputs by what became of them.
     """
 
     samples: int
@@ -156,15 +164,23 @@ class Tally:
     failed: int = 0
     cost_usd: float | None = None
     tokens: int = 0
+    widened: int = 0
+    limit: int = 0
+    fates: Counter[Fate] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedOutput:
-    """The output for one sample, prompt and repetition."""
+    """The output for one sample, prompt and repetition, and what became of its answer.
+
+    `elsewhere` is the label in an answer that could not be read by the rule, if it states one.
+    """
 
     sample: str
     output: Output
     repetition: int = 1
+    fate: Fate = Fate.READ
+    elsewhere: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,15 +313,15 @@ class _Runner:
     def _stop(self, name: str) -> None:
         if self.error is not None:  # a second signal: do not wait for questions in flight
             self._cancel()
-        self._end(RunStopped(name), _AT_ONCE_S if name == "SIGINT" else None)
+        self._end(RunStopped(name))
 
-    def _end(self, error: BaseException, drain_s: float | None = None) -> None:
-        """End the run: ask nothing more, and wait up to `drain_s` for questions in flight."""
+    def _end(self, error: BaseException) -> None:
+        """End the run: ask nothing more, and wait a while for questions in flight."""
         if self.error is None:
             self.error = error
             for lane in self.lanes.values():
                 lane.pace.close()
-            asyncio.get_running_loop().call_later(self.patience.drain_s if drain_s is None else drain_s, self._cancel)
+            asyncio.get_running_loop().call_later(self.patience.drain_s, self._cancel)
 
     def _cancel(self) -> None:
         for worker in self.workers:
@@ -333,12 +349,17 @@ class _Runner:
 
     async def _judge(self, item: Item) -> None:
         chosen, sample = self.assignment, item.sample
+        last: dict[str, Answer] = {}
 
         async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
             named = role if role in self.lanes else MAIN
             chosen.watch(step)
             asked = chosen.sampled(request, item.repetition, named)
-            return await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
+            answer = await self._ask(item.order, JournalKey(sample.id, step, prompt, asked, item.repetition, named))
+            if role == MAIN:
+                last[prompt] = answer
+                self._note_limit(asked, answer)
+            return answer
 
         images = await chosen.images(sample)
         try:
@@ -348,7 +369,38 @@ class _Runner:
         if outcome.events:
             events = [event.model_dump(mode="json") for event in outcome.events]
             await self.journal.store_trace(sample.id, item.repetition, events)
-        self.judged[item.order] = [JudgedOutput(sample.id, output, item.repetition) for output in outcome.outputs]
+        self.judged[item.order] = [
+            self._judged(item, output, last.get(output.prompt) or last.get("")) for output in outcome.outputs
+        ]
+        self._check_first()
+
+    def _note_limit(self, asked: Request, answer: Answer) -> None:
+        if answer.finish is Finish.LENGTH:
+            limit = self.ledgers.of(MAIN).estimate(asked).tokens_out + (WIDER_TOKENS if answer.is_silent else 0)
+            self.tally.limit = max(self.tally.limit, limit)
+
+    def _judged(self, item: Item, output: Output, answer: Answer | None) -> JudgedOutput:
+        fate = fate_of(output, answer)
+        self.tally.fates[fate] += 1
+        is_choice = isinstance(output, Choice) and fate not in (Fate.READ, Fate.REFUSED) and answer is not None
+        elsewhere = read_elsewhere(answer, self.assignment.prompt_set.answers) if is_choice and answer else None
+        return JudgedOutput(item.sample.id, output, item.repetition, fate, elsewhere)
+
+    def _check_first(self) -> None:
+        """End the run if not one of the first answers has come, since it would pay for nothing."""
+        fates = self.tally.fates
+        asked = self.tally.samples * len(self.assignment.prompts)
+        if self.assignment.go_on or fates.total() < min(_FIRST, asked) or fates.keys() - NEVER_CAME:
+            return
+        ledger, counts = self.ledgers.of(MAIN), counted(fates.elements())
+        self._end(
+            RunError(
+                "; ".join(remedies(counts, self.tally.limit, thinks=ledger.thoughts > 0)),
+                where=self.assignment.model.spec.name,
+                fix="Stored answers are kept. --go-on asks all the same, and scores such answers as wrong.",
+                code="no-answers",
+            )
+        )
 
     def _give_up(self, item: Item, given_up: GivenUpError) -> None:
         self.failures[item.order] = given_up.failure
@@ -361,6 +413,20 @@ class _Runner:
             self._end(error)
 
     async def _ask(self, order: int, question: JournalKey) -> Answer:
+        """The answer; one that was cut off before its first word is asked for once more, with a wider limit."""
+        answer = await self._asked(order, question)
+        if not is_spent(answer):
+            return answer
+        wider = replace(question.request, max_tokens=question.request.max_tokens + WIDER_TOKENS)
+        self.tally.widened += 1
+        try:
+            return await self._asked(order, replace(question, step=question.step + WIDER, request=wider))
+        except GivenUpError as given_up:
+            if given_up.error.retryable:
+                raise
+            return answer  # the model takes no such limit
+
+    async def _asked(self, order: int, question: JournalKey) -> Answer:
         text = request_text(question.request)
         lane = self.lanes[question.role]
         key = lane.scope.key(question, text)
@@ -400,7 +466,7 @@ class _Runner:
         start = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(left_s if spent else None):
-                return await lane.model.ask(request)
+                return without_thought(await lane.model.ask(request))
         except TimeoutError:
             what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
             start -= left_s  # the loop's clock may end the limit slightly early; no time is left then

@@ -64,6 +64,7 @@ class Due:
     split: Split = MAIN
     revealed: frozenset[str] = frozenset()
     corpora: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
 
     @property
     def files(self) -> SplitFiles:
@@ -83,7 +84,8 @@ class Due:
         """Whether any task accepts predictions at a moment; a frozen edition always does."""
         if not self.edition.is_living:
             return True
-        return any(calendar.opens <= moment < calendar.deadline for calendar in self.calendars.values())
+        open_now = (task for task in self.calendars if task not in self.waiting)
+        return any(self.calendars[task].opens <= moment < self.calendars[task].deadline for task in open_now)
 
 
 DueOf = Callable[[Edition, Split], Due]
@@ -104,6 +106,8 @@ def check_time(due: Due, tasks: Collection[str], moment: datetime) -> None:
         if task in due.revealed:
             what = f"{task} {edition} is revealed: its labels are public, and predictions are no longer accepted"
             raise SubmissionError(what, fix="Submit to the next quarter.", code="revealed")
+        if task in due.waiting and moment >= calendar.opens:
+            raise SubmissionError(f"{task} {edition} is not open yet", fix="Its maintainers open it.", code="not-open")
         if moment < calendar.opens:
             what = f"{task} {edition} accepts predictions from {utc_text(calendar.opens)} on"
             raise SubmissionError(what, fix="Submit it then.", code="not-open")

@@ -16,7 +16,9 @@ from hellofresh.core.net.below import BelowError, files_below
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Published
 from hellofresh.releases.life.manifest import MANIFEST, TOMBSTONES, read_tombstones
+from hellofresh.releases.life.record import is_waiting, record_opening
 from hellofresh.submissions.check import Due
+from hellofresh.submissions.receipts import Receipt
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task
 from hellofresh.tasks.samples import MAIN, Split
 
@@ -42,10 +44,19 @@ def due_in(source: Workspace | Path, edition: Edition, split: Split = MAIN) -> D
             fix="Name the folder or address of its public samples with --samples, or run: hellofresh release run",
             code="no-release",
         )
-    return due_of([Published.open(workspace, edition, name, split) for name in names])
+    found = [Published.open(workspace, edition, name, split) for name in names]
+    return due_of(found, {one.task for one in found if is_waiting(workspace, one.folder)})
 
 
-def due_of(published: Sequence[Published]) -> Due:
+def record_accepted(workspace: Workspace, receipt: Receipt, split: Split) -> None:
+    """Record that a submission was accepted: its releases are open from then on, and never change."""
+    for task in receipt.tasks if receipt.edition.is_living else ():
+        folder = workspace.release(receipt.edition, task, split)
+        if task in TASKS and (folder / MANIFEST).is_file():
+            record_opening(workspace, folder, receipt.received)
+
+
+def due_of(published: Sequence[Published], waiting: Collection[str] = ()) -> Due:
     """The expected samples of published splits of one edition, all of them main or all prospective.
 
     Raises:
@@ -63,7 +74,7 @@ def due_of(published: Sequence[Published]) -> Due:
     calendars = {one.task: calendar for one in published if (calendar := one.calendar) is not None}
     revealed = frozenset(one.task for one in published if one.manifest.has_labels)
     edition, split = published[0].edition, Split(published[0].split)
-    return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora)
+    return Due(edition, ids, calendars, frozenset(taken_down), split, revealed, corpora, frozenset(waiting))
 
 
 def edition_with(workspace: Workspace, ids: Collection[str], split: Split = MAIN) -> Edition | None:

@@ -8,8 +8,11 @@ given to `register_task`; see docs/extending.md.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.plugins import plugins
+from hellofresh.core.makers import plugin_makers
+from hellofresh.core.plugins import Registry, plugins
 from hellofresh.tasks import (
     averitec,
     check_covid,
@@ -29,6 +32,7 @@ from hellofresh.tasks._base import MOST_CLASSES, DataStatement, SamplePage, Task
 from hellofresh.tasks._datasets import DataSet, OriginalFile, StatementRow
 from hellofresh.tasks._statements import CLAIMS, CheckedStatement, Statement, statement_task, with_evidence
 from hellofresh.tasks.evidence import EvidenceQuery, evidence_task, relevance_of
+from hellofresh.tasks.outputs import Choice
 
 __all__ = [
     "CLAIMS",
@@ -51,6 +55,7 @@ __all__ = [
     "register_task",
     "relevance_of",
     "statement_task",
+    "task_makers",
     "with_evidence",
 ]
 
@@ -80,7 +85,23 @@ _ALL = (
     fever.V2_BINARY,
     x_fact.BINARY,
 )
-TASKS: dict[str, Task] = {task.name: task for task in _ALL}
+
+
+def _stands_beside(_: str, task: Task, others: Iterable[Task]) -> None:
+    for other in others:
+        alike = task.id_prefix.startswith(other.id_prefix) or other.id_prefix.startswith(task.id_prefix)
+        if alike or task.name == other.name:
+            raise UsageError(
+                f"the task {task.name} with ids {task.id_prefix}... cannot stand beside {other.name} with "
+                f"{other.id_prefix}...",
+                expected="another name, and ids that begin otherwise",
+                code="task-exists",
+            )
+
+
+TASKS: Registry[Task] = Registry(
+    "task", "hellofresh.tasks", ((task.name, task) for task in _ALL), lambda _, task: task.name, _stands_beside
+)
 _DATASETS = (
     averitec.DATASET,
     check_covid.DATASET,
@@ -119,19 +140,13 @@ def register_task(task: Task) -> None:
     Raises:
         UsageError: if another task has its name, or an overlapping id prefix.
     """
-    if TASKS.get(task.name) is task:
-        return
-    for other in TASKS.values():
-        alike = task.id_prefix.startswith(other.id_prefix) or other.id_prefix.startswith(task.id_prefix)
-        if alike or task.name == other.name:
-            raise UsageError(
-                f"the task {task.name} with ids {task.id_prefix}... cannot stand beside {other.name} with "
-                f"{other.id_prefix}...",
-                expected="another name, and ids that begin otherwise",
-                code="task-exists",
-            )
-    TASKS[task.name] = task
+    TASKS.add(task.name, task)
 
 
-for _task in plugins("hellofresh.tasks").values():
-    register_task(_task)
+def task_makers(*tasks: Task) -> dict[str, str]:
+    """The packages that bring these tasks, or metrics of them."""
+    names = {task.name for task in tasks}
+    brought = [name for name, task in plugins("hellofresh.tasks").items() if task.name in names]
+    classes = {task.classes for task in tasks if task.output is Choice}
+    measuring = [name for name, make in plugins("hellofresh.metrics").items() if any(map(make, classes))]
+    return plugin_makers("hellofresh.tasks", brought) | plugin_makers("hellofresh.metrics", measuring)

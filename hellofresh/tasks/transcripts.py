@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from hellofresh.core.errors import RunError
 from hellofresh.core.files import read_models
+from hellofresh.core.folders import listed_file
 from hellofresh.core.strict import Strict
 
 TRANSCRIPTS = "transcripts.jsonl"
@@ -181,13 +182,12 @@ class Transcript(BaseModel):
 
 
 def read_transcripts(folder: Path) -> list[Transcript]:
-    """The transcripts of the run in a folder; empty if the file is missing.
+    """The transcripts of the run in a folder; empty without the file.
 
     Raises:
-        RunError: if a line is damaged.
+        RunError: if the file is not as the run's record says, or a line is damaged.
     """
-    path = folder / TRANSCRIPTS
-    if not path.is_file():
-        return []
     fix = "Run the same evaluation again: the journal still has the answers."
-    return list(read_models(path, Transcript, error=RunError, fix=fix, code="damaged-run"))
+    path = listed_file(folder, TRANSCRIPTS, record="run.json", error=RunError, fix=fix, code="damaged-run")
+    found = () if path is None else read_models(path, Transcript, error=RunError, fix=fix, code="damaged-run")
+    return list(found)

@@ -59,7 +59,7 @@ class DataColumn:
     Attributes:
         title: its name.
         values: a number, a text or None for each row; texts are sanitised here.
-        form: printf format of numbers; empty for texts and whole numbers.
+        number_format: printf format of numbers; empty for texts and whole numbers.
         help: explanation.
         shown: whether it is visible by default.
         pinned: whether it stays in place while others are scrolled.
@@ -67,7 +67,7 @@ class DataColumn:
 
     title: str
     values: Sequence[Value]
-    form: str = ""
+    number_format: str = ""
     help: str = ""
     shown: bool = True
     pinned: bool = False

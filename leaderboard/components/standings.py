@@ -77,7 +77,7 @@ class BoardColumn:
         cell: content.
         plain: content for downloads, by the names of their columns; None is unknown.
         width: in rem, on wide and on narrow screens.
-        form: number format in the app: printf, or `percent` of a share.
+        number_format: in the app: printf, or `percent` of a share.
         shown: whether it is visible by default.
         known: whether a line has a value: the column is hidden if no line has one.
         every: the choice of all rows in a filter of the column; empty without a filter.
@@ -92,7 +92,7 @@ class BoardColumn:
     width: tuple[float, float] = (5.25, 4.75)
     shown: bool = False
     known: Callable[[Line], bool] = lambda _: True
-    form: str = ""
+    number_format: str = ""
     every: str = ""
     group: Callable[[Line], str] = lambda _: ""
 
@@ -135,7 +135,7 @@ def _of_metrics(scale: Scale) -> Iterator[BoardColumn]:
     meanings = dict(scale.meanings)
     for name, title in scale.others:
         meaning = f"{meanings[title]}." if meanings.get(title) else ""
-        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, form="%.3f")
+        yield BoardColumn(title, "number", meaning, _metric_cell(name), _nothing, number_format="%.3f")
 
 
 def _metric_cell(name: str) -> Callable[[Line], Cell]:
@@ -321,7 +321,7 @@ def _nothing(_: Line) -> Mapping[str, Value]:
 
 def _of_model(
     title: str, name: str, meaning: str, width: tuple[float, float], *, every: str, group: Callable[[Any], str] = str,
-    form: str = "",
+    number_format: str = "",
 ) -> BoardColumn:  # fmt: skip
     """A column of a fact on models."""
 
@@ -329,12 +329,13 @@ def _of_model(
         return getattr(line.result.facts, name)
 
     def shown(line: Line) -> Cell:
-        return DASH if (value := fact(line)) is None else f"{value:g} B" if form else named(value, 40)
+        return DASH if (value := fact(line)) is None else f"{value:g} B" if number_format else named(value, 40)
 
     return BoardColumn(
-        title, "number" if form else "text", f"{meaning}, as stated; a dash is unknown.", shown,
+        title, "number" if number_format else "text", f"{meaning}, as stated; a dash is unknown.", shown,
         lambda line: {name: fact(line)}, width, shown=title == "Maker", known=lambda line: fact(line) is not None,
-        form=form, every=every, group=lambda line: "" if (value := fact(line)) is None else group(value),
+        number_format=number_format, every=every,
+        group=lambda line: "" if (value := fact(line)) is None else group(value),
     )  # fmt: skip
 
 
@@ -350,7 +351,7 @@ _COLUMNS = (
         "submitted predictions.", lambda line: _cost(line.facts),
         lambda line: {name: getattr(line.facts, name, None) for name in ("cost_usd", "tokens_in", "tokens_out")},
         (6.75, 6.25), shown=True, known=lambda line: line.facts is not None and line.facts.tokens_in is not None,
-        form="$%.4g",
+        number_format="$%.4g",
     ),
     BoardColumn(
         "Cutoff", "text", "the end of the system's training data as its makers state it. If it is later than the "
@@ -367,7 +368,7 @@ _COLUMNS = (
     BoardColumn(
         "No answer", "number", "the share of samples with no readable answer (none) or a refusal (blocked). Both "
         "count as wrong.", _no_answer, lambda line: {"no_answer": line.result.no_answer},
-        form="percent",
+        number_format="percent",
     ),
     BoardColumn(
         "Judged", "number", "samples that the system judged, out of all samples; a dotted line marks a system that "
@@ -376,7 +377,7 @@ _COLUMNS = (
     BoardColumn(
         "First", "number", "the probability that the system would be first on another draw of such samples.",
         lambda line: f"{line.standing.first:.0%}" if line.standing else DASH,
-        lambda line: {"first": line.standing.first if line.standing else None}, form="percent",
+        lambda line: {"first": line.standing.first if line.standing else None}, number_format="percent",
     ),
     BoardColumn(
         "Bootstrap", "number", "the 95% interval by the bootstrap (BCa, 2,000 resamples of whole groups). The interval "
@@ -391,7 +392,7 @@ _COLUMNS = (
     _of_model("Maker", "maker", "who trained the system's main model", (8, 7), every="All makers"),
     _of_model("Weights", "weights", "whether its weights are open to download", (5.5, 5), every="Open and closed"),
     _of_model("Size", "size_billions", "its parameters, in billions (B)", (5, 4.5), every="All sizes", group=_size,
-              form="%g"),
+              number_format="%g"),
     _of_model("Released", "released", "when it was released", (6.25, 5.5), every="All years",
               group=lambda day: day[:4]),
     BoardColumn(
@@ -483,7 +484,7 @@ def _data_columns(lines: Sequence[Line], scale: Scale, kinds: Sequence[str]) -> 
     names = {title: name for name, title in scale.others}
     for title, column in columns_of(scale).items():
         values = [_plain_value(line, column, names.get(title)) for line in lines]
-        kept.append(DataColumn(title, values, column.form, column.meaning, title not in hidden))
+        kept.append(DataColumn(title, values, column.number_format, column.meaning, title not in hidden))
     return [*kept, DataColumn("Kind", kinds, shown=len({*kinds}) > 1)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from pathlib import Path, PurePosixPath
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -20,11 +20,11 @@ from hellofresh.core.strict import SiteSettings
 from hellofresh.core.systems import MODEL_FACTS, ModelFacts, SystemId
 from hellofresh.results.board.manifest import RELEASED, BoardFiles
 from hellofresh.results.board.schema import (
-    TABLES,
     Dates,
     PeriodBalance,
     ReleaseFacts,
     SystemFacts,
+    all_tables,
 )
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.panel import short_names
@@ -38,7 +38,6 @@ ALL_PERIODS = "all"
 """The value of the column `period` for a score of the whole quarter."""
 
 _ENTRY = ["system", "team", "provenance", "kind", "regime", "origin"]
-_NAMES = {table.row: name for name, table in TABLES.items() if name != "due_ids"}
 _LARGE = {"pairs", "samples", "answers", "transcripts", "questions", "responses", "documents"}
 """Tables with a row for each pair of systems, each sample with its texts, or each answer: too large for memory."""
 _MOST_REASONS = 5
@@ -187,14 +186,14 @@ class Board:
 
     def has(self, row: type, split: SplitKey) -> bool:
         """Whether any such rows exist, without reading the texts of a large table."""
-        table = self._tables[_NAMES[row]].lazy()
-        return bool(table.filter(**_keys(_NAMES[row], split)).select(pl.len() > 0).collect().item())
+        table = self._tables[_names()[row]].lazy()
+        return bool(table.filter(**_keys(_names()[row], split)).select(pl.len() > 0).collect().item())
 
     def frame(
         self, row: type, split: SplitKey, *wanted: pl.Expr, columns: Sequence[pl.Expr | str] = (), **equal: str
     ) -> pl.DataFrame:
         """The result of `rows` as a table, with these columns only, if any: others of a large table are not read."""
-        name = _NAMES[row]
+        name = _names()[row]
         table, keys = self._tables[name], _keys(name, split)
         if isinstance(table, pl.DataFrame):
             if "origin" in equal:
@@ -328,7 +327,7 @@ class Board:
         rows = (
             self._tables["fixed"].lazy().filter(task=task, split=split).filter(pl.col("bundled") == bundled).collect()
         )
-        return TABLES["fixed"].rows(rows)
+        return all_tables()["fixed"].rows(rows)
 
     def analyses(self, split: SplitKey) -> Sequence[BoardAnalysis]:
         """The analyses of a split, in reading order; empty if none were made.
@@ -346,12 +345,18 @@ class Board:
 def _keys(name: str, split: SplitKey) -> dict[str, str]:
     """The columns of a table that name a split, with their values; some tables are about main samples only."""
     keys = zip(("edition", "task", "split"), split, strict=True)
-    return {key: value for key, value in keys if key in TABLES[name].keys or name == "scores"}
+    return {key: value for key, value in keys if key in all_tables()[name].keys or name == "scores"}
+
+
+@cache
+def _names() -> Mapping[type, str]:
+    """Names of tables by the types of their rows, on use, since pages of other packages import this module."""
+    return {table.row: name for name, table in all_tables().items() if name != "due_ids"}
 
 
 def table_of(row: type[Row]) -> Table[Row]:
     """The board's table of such rows."""
-    return TABLES[_NAMES[row]]
+    return all_tables()[_names()[row]]
 
 
 def load_board(folder: Path) -> Board:
@@ -362,7 +367,7 @@ def load_board(folder: Path) -> Board:
             (`damaged-board`).
     """
     files = BoardFiles.at(folder)
-    tables = {name: files.scan(name) if name in _LARGE else files.read(name) for name in _NAMES.values()}
+    tables = {name: files.scan(name) if name in _LARGE else files.read(name) for name in _names().values()}
     scores, periods, datasets = tables.pop("scores"), tables["periods"], tables["datasets"]
     assert isinstance(scores, pl.DataFrame) and isinstance(periods, pl.DataFrame) and isinstance(datasets, pl.DataFrame)
     scores = _named(_cells(scores))

@@ -24,7 +24,7 @@ from leaderboard.components.labels import (
 from leaderboard.components.markup import Html, el, page_header, preview_tags, project_links
 from leaderboard.components.ranking import highlight_style
 from leaderboard.data.board import Board, BoardEntry, SplitKey
-from leaderboard.views import PAGES, Visit, foot, home_of, page_keys
+from leaderboard.views import Visit, all_pages, foot, home_of, page_keys
 
 HOME = "index.html"
 STYLE, ICON, NOT_FOUND = "style.css", "icon.svg", "404.html"
@@ -97,10 +97,10 @@ class Site:
             if split not in names:
                 names[split] = file_names(board.entries(split).values()) if split.edition != EVERY else {}
             about = [f"/{names[split].get(value) or _slug(value, value, 8)}" for _, value in choices]
-            file = next(one.name for one in PAGES if one.path == page)
+            file = next(one.name for one in all_pages() if one.path == page)
             paths[page, split, choices] = f"{_folder_of(split)}/{file}{''.join(about)}.html"
         home = home_of(board)
-        paths |= {(page.path, home, ()): f"{page.name}.html" for page in PAGES if page.once}
+        paths |= {(page.path, home, ()): f"{page.name}.html" for page in all_pages() if page.once}
         return cls(board, paths, home, fingerprint)
 
 
@@ -157,7 +157,7 @@ def _banner(visit: Visit) -> Html:
     split, board, here = visit.chosen, visit.board, visit.links.here
     newest = next(one for one in board.splits if one.task == split.task) if split.edition == EVERY else split
     items = []
-    for page in PAGES:
+    for page in all_pages():
         ways = (visit.links.paths.get((page.path, one, ())) for one in (split, newest, newest._replace(kind=MAIN)))
         path = f"{page.name}.html" if page.once else next(filter(None, ways), None)
         current = "page" if page is visit.page and not visit.choices else None
@@ -188,7 +188,7 @@ def pages_of(site: Site, wanted: deque[str]) -> Iterator[Visit]:
 def drawn_page(site: Site, key: PageKey, path: str) -> Visit:
     """Render one page for a file."""
     name, split, choices = key
-    page = next(page for page in PAGES if page.path == name)
+    page = next(page for page in all_pages() if page.path == name)
     visit = Visit(site.board, Links(site.paths, path), page, split, dict(choices))
     page.compose(visit)
     return visit
@@ -200,7 +200,7 @@ def not_found(site: Site) -> str:
     board = site.board
     newest = [("leaderboard", board.newest(task), ()) for task in sorted({split.task for split in board.splits})]
     rankings = {task_title(key[1].task): site.paths[key] for key in newest if key in site.paths}
-    ways = {page.title: f"{page.name}.html" for page in PAGES if page.once} | rankings
+    ways = {page.title: f"{page.name}.html" for page in all_pages() if page.once} | rankings
     items = (el("li", el("a", title, href=f"./{path}")) for title, path in ways.items())
     menu = el("nav", el("ul", *items), aria_label="Pages")
     return _lone_page("Page not found", said, menu, project_links(board.addresses))

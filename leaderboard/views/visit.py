@@ -216,6 +216,7 @@ class Page:
             without content. Pages with choices are about one thing, and not in the navigation.
         file: of its page, without ending, if it differs from the path.
         once: whether it is about the whole board, not about a split.
+        before: the path of the page before which it stands; the last place if empty. For pages of other packages.
         opened: shows details of ticked rows of the page's table, by their keys; only in the app, since the
             copy's scripts open them.
     """
@@ -227,6 +228,7 @@ class Page:
     copies: Callable[[Board, SplitKey], Iterable[Choices]] = _IN_QUARTERS
     file: str = ""
     once: bool = False
+    before: str = ""
     opened: Callable[[Visit, Sequence[str]], None] | None = None
 
     @property

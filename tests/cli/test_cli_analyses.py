@@ -94,7 +94,7 @@ def test_one_that_fails_is_a_note_and_leaves_nothing_old_behind(
     def fail(panel: Panel) -> AnalysisResult:
         raise ZeroDivisionError("no samples at all")
 
-    monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail, version=99))
+    monkeypatch.setitem(ANALYSES, "agreement", replace(ANALYSES["agreement"], run=fail))
     said = run()
     assert "note: the analysis agreement of x-notes 2023Q2 failed (ZeroDivisionError: no samples at all)" in said
     assert "hellofresh analyse agreement --edition 2023Q2 --task x-notes" in said

@@ -19,7 +19,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
 from leaderboard.components.parts import DataColumn
 from leaderboard.data.board import load_board
-from leaderboard.views import PAGES, page_keys
+from leaderboard.views import all_pages, page_keys
 
 QUARTER = {"task": "x-notes", "edition": "2024Q1"}
 
@@ -43,7 +43,7 @@ def box(test: AppTest, label: str) -> object:
 def test_every_page_of_the_copy_is_a_page_of_the_app(board: Workspace) -> None:
     there = {path for path, _, choices in page_keys(load_board(board.board)) if not choices}
     assert {"leaderboard", "compare", "samples", "forecasts", "data"} <= there
-    for page in PAGES:
+    for page in all_pages():
         if page.path in there or page.once:
             drawn = visiting.opened(page.path)
             assert re.findall("<h1>.*?</h1>", shown(app(page.path))) == re.findall("<h1>.*?</h1>", visiting.html(drawn))

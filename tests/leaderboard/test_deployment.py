@@ -179,9 +179,9 @@ from tempfile import mkdtemp
 from streamlit.testing.v1 import AppTest
 from leaderboard.export import export_board
 from leaderboard.serving import board_folder
-from leaderboard.views import PAGES
+from leaderboard.views import all_pages
 export_board(board_folder(), Path(mkdtemp()) / "copy")
-for page in PAGES:
+for page in all_pages():
     test = AppTest.from_file("leaderboard/app.py", default_timeout=300)
     test.query_params["page"] = page.path
     assert not test.run().exception

@@ -16,7 +16,7 @@ from leaderboard.data.board import load_board
 from leaderboard.export.copy import Site, drawn_page
 from leaderboard.live import AddressLinks, LiveVisit
 from leaderboard.serving import board_folder
-from leaderboard.views import PAGES
+from leaderboard.views import all_pages
 from leaderboard.views.visit import Visit
 
 
@@ -32,7 +32,7 @@ def opened(path: str, **query: str) -> Visit:
         wanted = next((one for name, one, _ in site.paths if (name, one.task) == (path, wanted.task)), wanted)
     key = (path, wanted, tuple(query.items()))
     assert key in site.paths, f"there is no such page: {key}"
-    drawn, page = drawn_page(site, key, site.paths[key]), next(page for page in PAGES if page.path == path)
+    drawn, page = drawn_page(site, key, site.paths[key]), next(page for page in all_pages() if page.path == path)
     live = LiveVisit(site.board, AddressLinks(site.paths, ""), page, wanted, dict(key[2]))
     page.compose(live)
     pickle.dumps(live.body)

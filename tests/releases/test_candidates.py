@@ -95,9 +95,9 @@ def test_it_adds_up_or_is_refused(drops: tuple[Drop, ...], kept: dict[str, dict[
     total = sum(drop.count for drop in drops) + sum(sum(labels.values()) for labels in kept.values())
     if off == 0:
         funnel = Funnel("rows", total, drops, kept)
-        assert funnel.dropped + funnel.total_kept == funnel.rows_in
+        assert sum(funnel.ledger().left_out.values()) + funnel.total_kept == funnel.rows_in
     else:
-        refused("funnel", Funnel, "rows", total + off, drops, kept)
+        refused("ledger", Funnel, "rows", total + off, drops, kept)
 
 
 def test_both_labels_are_counted_in_every_period(make) -> None:

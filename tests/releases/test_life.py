@@ -17,6 +17,7 @@ from hellofresh.core.quarters import Quarter, utc_text
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_labels, load_release
 from hellofresh.releases.life.manifest import BUNDLED, COUNTS, DRAW_KEY
+from hellofresh.releases.life.record import record_opening, record_waiting
 from hellofresh.releases.life.state import (
     Phase,
     labels_are_public,
@@ -71,7 +72,7 @@ def test_each_moment_has_its_phase_and_says_what_is_next(make, quarter, notes_ta
     ):
         assert states(moment) == (phase, 18, False, step)
     opened = Published.open(workspace, quarter, "x-notes")
-    assert [opened.has_opened(days.opens - SECOND), opened.has_opened(days.opens)] == [False, True]
+    assert [opened.has_opened(workspace, moment) for moment in (days.opens - SECOND, days.opens)] == [False, True]
     release = opened.release(workspace, notes_task)
     assert [release.is_over(days.deadline - SECOND), release.is_over(days.deadline)] == [False, True]
     assert not reveal(workspace, quarter, notes_task, days.reveals - SECOND)
@@ -117,17 +118,33 @@ def test_labels_are_not_revealed_without_the_key_of_the_draw_or_with_another(mak
     assert reveal(workspace, quarter, notes_task, reveals)
 
 
-def test_an_open_quarter_is_frozen_and_an_unopened_one_is_not(make, quarter, notes_task) -> None:
+def test_a_quarter_is_frozen_once_it_was_opened_whatever_the_date(make, quarter, notes_task) -> None:
     make.release(make.notes(3, 3))
     workspace, opens = make.workspace(), CalendarRule().of(quarter).opens
     folder = workspace.release(quarter, "x-notes")
     before = sha256_file(folder / "samples.jsonl")
-    frozen = build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens)
-    assert (frozen.skipped, frozen.frozen) == (True, True)
-    assert sha256_file(folder / "samples.jsonl") == before
-    rebuilt = build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens - SECOND)
-    assert not rebuilt.skipped
+    assert not build_release(workspace, quarter, notes_task, seed="another", cap=1, moment=opens).skipped
     assert sha256_file(folder / "samples.jsonl") != before
+    record_opening(workspace, folder, opens)
+    before = sha256_file(folder / "samples.jsonl")
+    for moment in (opens - SECOND, opens):
+        frozen = build_release(workspace, quarter, notes_task, seed="a third", cap=1, moment=moment)
+        assert (frozen.skipped, frozen.frozen) == (True, True)
+    assert sha256_file(folder / "samples.jsonl") == before
+
+
+def test_a_quarter_that_waits_is_not_open_after_its_day_and_reveals_nothing(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    workspace, days = make.workspace(), CalendarRule().of(quarter)
+    folder = workspace.release(quarter, "x-notes")
+    record_waiting(workspace, folder)
+    for moment in (days.opens, days.deadline, days.reveals):
+        assert phase_of(workspace, quarter, notes_task, moment) is Phase.COLLECTING
+        assert not reveal(workspace, quarter, notes_task, moment)
+    assert "hellofresh quarter open 2023Q2" in state_of(workspace, quarter, notes_task, days.opens).next_step
+    record_opening(workspace, folder, days.opens)
+    record_waiting(workspace, folder)  # what was opened never waits again
+    assert phase_of(workspace, quarter, notes_task, days.opens) is Phase.OPEN
 
 
 def test_the_bundled_sample_is_never_frozen_as_its_labels_are_no_secret(make, quarter, notes_task) -> None:
@@ -146,10 +163,18 @@ def test_a_reveal_publishes_labels_that_a_stranger_can_check(make, quarter, note
     public = workspace.release(quarter, "x-notes") / "labels.jsonl"
     rows = list(read_jsonl(public))
     write_jsonl(public, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
-    refused("bad-commitment", load_labels, workspace, quarter, notes_task)
-    write_jsonl(public, [{**rows[0], "id": "x" * 81, "label": 2}, *rows[1:]])
+    refused("bad-hash", load_labels, workspace, quarter, notes_task)
+
+
+def test_labels_are_those_that_were_committed_to_and_classes_of_the_task(make, quarter, notes_task) -> None:
+    make.release(make.notes(3, 3))
+    private = make.workspace().private(quarter, "x-notes") / "labels.jsonl"
+    rows = list(read_jsonl(private))
+    write_jsonl(private, [{**rows[0], "label": 1 - rows[0]["label"]}, *rows[1:]])
+    refused("bad-commitment", load_labels, make.workspace(), quarter, notes_task)
+    write_jsonl(private, [{**rows[0], "id": "x" * 81, "label": 2}, *rows[1:]])
     with fails_with("damaged-release") as caught:
-        load_labels(workspace, quarter, notes_task)
+        load_labels(make.workspace(), quarter, notes_task)
     assert (caught.value.what, caught.value.expected) == (f"{'x' * 80} has the label 2", "0 to 1")
 
 

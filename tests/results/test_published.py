@@ -1,9 +1,10 @@
-"""Published predictions of submissions stay, whatever else is scored; only what is named may go, change or be added."""
+"""Published predictions stay, whatever else is scored: only what is named may go, change, or be added by others."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
@@ -13,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.core.errors import ReleaseError
-from hellofresh.core.files import write_jsonl
+from hellofresh.core.files import sha256_file, write_jsonl
 from hellofresh.results import published
 from hellofresh.results.entries import SINGLE, Entry
 from hellofresh.results.published import check_published
 from hellofresh.tasks.outputs import Choice, Status
+from tests.fakes import fails_with
 
 IDS = ("xn-1", "xn-2", "xn-3")
 CHOICES = [Choice(prompt=SINGLE, label=0), Choice(prompt=SINGLE, label=1), Choice(prompt=SINGLE, status=Status.NONE)]
@@ -55,10 +57,15 @@ def publish(folder: Path, given_: Said, present: tuple[str, ...]) -> None:
     write_jsonl(folder / "predictions.jsonl", rows)
 
 
+def read_manifest(folder: Path) -> SimpleNamespace:
+    listed = SimpleNamespace(sha256=sha256_file(folder / "predictions.jsonl"))
+    return SimpleNamespace(withheld=False, file=lambda _: listed)
+
+
 def refused(folder: Path, given_: Said, allowed: frozenset[str] = frozenset()) -> dict[str, str]:
     """The entries that are refused, and what would become of them."""
     try:
-        check_published(folder, entries(given_), allowed, "score")
+        check_published(folder, entries(given_), allowed, "score", folder)
     except ReleaseError as error:
         assert error.code == "published"
         return dict(re.findall(r"(\S+) would (go|change|be added)", error.what))
@@ -74,14 +81,11 @@ def test_what_differs_among_submissions_and_lost_systems_is_refused(
     def labels(choices: tuple[Choice, ...]) -> list[int | None]:
         return [verdict.label for key, verdict in zip(IDS, choices, strict=True) if key in present]
 
-    handed_in = {name for name in before.keys() | after.keys() if "/" in name}
-    expected = dict.fromkeys(handed_in & before.keys() - after.keys(), "go")
-    expected |= dict.fromkeys(handed_in & after.keys() - before.keys(), "be added")
-    both = handed_in & before.keys() & after.keys()
+    expected = dict.fromkeys(before.keys() - after.keys(), "go")
+    expected |= dict.fromkeys((name for name in after.keys() - before.keys() if "/" in name), "be added")
+    both = before.keys() & after.keys()
     expected |= {name: "change" for name in both if labels(before[name]) != labels(after[name])}
-    if not any("/" not in name for name in after):  # runs of one system: any of them stands for it
-        expected |= {name: "go" for name in before if "/" not in name}
-    shown = patch.object(published, "read_manifest", lambda _: SimpleNamespace(withheld=False))
+    shown = patch.object(published, "read_manifest", read_manifest)
     with TemporaryDirectory() as name, shown:
         folder = Path(name)
         assert refused(folder, after) == {}  # nothing is published yet
@@ -91,3 +95,41 @@ def test_what_differs_among_submissions_and_lost_systems_is_refused(
         assert refused(folder, after, frozenset(expected)) == {}
         for one in expected:
             assert refused(folder, after, frozenset(expected) - {one}).keys() == {one}
+
+
+ONE = {"a/one": tuple(CHOICES)}
+RUN = {"run-1": tuple(CHOICES)}
+
+
+def test_an_absent_folder_of_submissions_is_no_withdrawal_even_of_a_named_entry(tmp_path: Path) -> None:
+    publish(tmp_path, ONE, IDS)
+    with patch.object(published, "read_manifest", read_manifest):
+        for allowed in ((), ("a/one",)):
+            with fails_with("no-submissions") as caught:
+                check_published(tmp_path, [], allowed, "score", tmp_path / "gone")
+            assert "--change" not in str(caught.value) and str(tmp_path / "gone") in caught.value.where
+        assert refused(tmp_path, {}, frozenset({"a/one"})) == {}
+
+
+def test_a_run_that_went_on_may_change_its_votes_and_nothing_else(tmp_path: Path) -> None:
+    publish(tmp_path, RUN, IDS)
+    (entry,) = entries(RUN)
+    flipped = {key: Choice(prompt=SINGLE, label=0) for key in IDS}
+    more = replace(entry, outputs={**entry.outputs, "other": flipped})
+    voted = replace(entry, settings="vote of 3 repetitions", outputs={SINGLE: flipped})
+    with patch.object(published, "read_manifest", read_manifest):
+        for one in (entry, more, voted):
+            check_published(tmp_path, [one], (), "score", tmp_path)
+        for one in (replace(entry, outputs={SINGLE: flipped}), replace(more, outputs={"other": flipped})):
+            with fails_with("published"):
+                check_published(tmp_path, [one], (), "score", tmp_path)
+
+
+def test_a_changed_file_of_predictions_is_named_and_no_change_of_an_entry_advised(tmp_path: Path) -> None:
+    publish(tmp_path, RUN, IDS)
+    listed = SimpleNamespace(sha256="0" * 64)
+    manifest = SimpleNamespace(withheld=False, file=lambda _: listed)
+    with patch.object(published, "read_manifest", lambda _: manifest):
+        check_published(tmp_path, entries(RUN), (), "score", tmp_path)  # a reveal was stopped before the manifest
+        with fails_with("bad-hash"):
+            check_published(tmp_path, [], (), "score", tmp_path)

@@ -25,13 +25,13 @@ from hellofresh.tasks import get_task
 BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
 EVERYTHING = replace(
     BASE, regime="web-search", prompts="manual,rephrased-1", limit=7, prompt_set=Path("/own/set.toml"), repeat=3,
-    temperature=0.7, vote=True, split="prospective", roles={"summariser": "half"}, settings=("pages=3",),
-    blocked=("a.example", "b.example"), allowed=("fact-checkers",), provider="brave",
+    temperature=0.7, hidden_tokens=9, vote=True, split="prospective", roles={"summariser": "half"},
+    settings=("pages=3",), blocked=("a.example", "b.example"), allowed=("fact-checkers",), provider="brave",
 )  # fmt: skip
 WORDS = (
     "--edition 2026Q2 --task x-notes --model coin --regime web-search --prompts manual,rephrased-1 --limit 7 "
-    "--prompt-set /own/set.toml --repeat 3 --temperature 0.7 --vote --split prospective --role summariser=half "
-    "--set pages=3 --block a.example,b.example --allow fact-checkers --provider brave"
+    "--prompt-set /own/set.toml --repeat 3 --temperature 0.7 --hidden-tokens 9 --vote --split prospective "
+    "--role summariser=half --set pages=3 --block a.example,b.example --allow fact-checkers --provider brave"
 )
 
 
@@ -55,7 +55,8 @@ def test_the_command_line_and_python_say_the_same() -> None:
     assert evaluation_of(command_line().parse_args(["evaluate", *WORDS.split()[:6]])) == BASE
     given: dict[str, Any] = {
         "model": "coin", "regime": "web-search", "prompts": ["manual", "rephrased-1"], "limit": 7,
-        "prompt_set": Path("/own/set.toml"), "repeat": 3, "temperature": 0.7, "vote": True, "split": "prospective",
+        "prompt_set": Path("/own/set.toml"), "repeat": 3, "temperature": 0.7, "hidden_tokens": 9, "vote": True,
+        "split": "prospective",
         "roles": {"summariser": "half"}, "settings": {"pages": 3}, "blocked": ["a.example", "b.example"],
         "allowed": ["fact-checkers"], "provider": "brave",
     }  # fmt: skip

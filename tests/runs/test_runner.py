@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -122,13 +121,20 @@ class Waiting(FakeModel):
         return await self.answer(request)
 
 
-def test_ctrl_c_ends_a_run_within_a_second_however_silent_its_endpoint(tmp_path, samples) -> None:
-    stopper = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    stopper.start()
-    start = time.monotonic()
+@pytest.mark.parametrize(("presses", "kept"), [(1, 1), (2, 0)])
+def test_ctrl_c_waits_for_what_is_in_flight_and_a_second_one_ends_at_once(tmp_path, samples, presses, kept) -> None:
+    async def late(_: Request) -> Answer:
+        for _ in range(presses):
+            os.kill(os.getpid(), signal.SIGINT)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5 if presses == 1 else 600)
+        return Answer("yes", Finish.STOP)
+
+    model = Waiting(answer=late)
     with fails_with("stopped", "SIGINT"):
-        run_in(tmp_path, assigned(Waiting()), samples)
-    assert time.monotonic() - start < 1.3
+        run_in(tmp_path, assigned(model), samples)
+    with Journal(tmp_path) as journal:
+        assert (len(model.asked), len(journal)) == (1, kept)
 
 
 def test_one_question_takes_no_longer_than_the_limit_of_all_its_attempts(tmp_path, samples) -> None:

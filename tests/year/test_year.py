@@ -22,7 +22,7 @@ from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from tests.conftest import ROOT, answering
 from tests.mediawiki.served import is_ready, served_wiki
-from tests.year.world import DumpServer, Provider, World, prepare, write_history
+from tests.year.world import KEY, DumpServer, Provider, World, prepare, write_history
 
 Serve = Callable[[type], str]
 QUARTERS = (Quarter(2024, 1), Quarter(2024, 2))
@@ -178,6 +178,10 @@ def test_a_quarter_that_was_disturbed_ends_as_one_that_was_not(tmp_path: Path, s
     assert {"data/published/publication.json", "site/index.html"} <= calm.files().keys()
     assert len(list((rough.folder / "data/releases/2024Q1").glob("*/manifest.json"))) == 2
     assert differences(calm, rough) == []
+    public = [rough.folder / name for name in ("data/releases", "data/published", "site")]
+    assert [main(["release", "verify", str(folder)]) for folder in public[:2]] == [0, 0]
+    content = [path.read_bytes() for folder in public for path in folder.rglob("*") if path.is_file()]
+    assert not any(secret in one for one in content for secret in (KEY.encode(), str(rough.folder).encode()))
 
 
 @pytest.mark.soak

@@ -20,6 +20,8 @@ from collectors.notes.tables import HISTORY, NOTES, DumpTable
 from hellofresh.core.quarters import Quarter
 from tests.loopback import Chat, Reply, said
 
+KEY = "5" * 64
+"""A maintainer's escrow key, which nothing public may hold."""
 LOCKED_AFTER = timedelta(days=14)
 THINGS = ("bridge", "lighthouse", "orchard", "tramway", "quarry", "windmill", "harbour", "glasshouse", "viaduct")
 PLACES = ("Oldwick", "Tarnby", "Lower Fell", "Saltmere", "Greyford", "Highmoor", "Netherby", "Ashcombe", "Dunmarsh")
@@ -235,7 +237,7 @@ def prepare(folder: Path, world: World, dumps: str, provider: str, wiki: str = "
     (folder / "submissions").mkdir()
     (folder / "data/private").mkdir(parents=True)
     key = folder / "data/private/escrow.key"
-    key.write_text("5" * 64 + "\n")
+    key.write_text(f"{KEY}\n")
     key.chmod(0o600)
     write_history(folder, world, world.quarters[0].start.date())
 

@@ -1,33 +1,43 @@
 """Declarations of all commands: names, options and help texts, without their implementation.
 
 A new command is a `Command` in the table of its noun's module, and a handler in its own module. Both are imported
-on use: the list of commands needs only `NOUNS`, and `hellofresh NOUN --help` only one table.
+on use: the list of commands needs only `NOUNS`, and `hellofresh NOUN --help` only one table. Other packages add
+nouns by entry points of the group `hellofresh.commands`.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hellofresh import __version__
 from hellofresh.cli.arguments.parser import CommandParser
+from hellofresh.core.errors import UsageError
+from hellofresh.core.plugins import plugins, registered
+
+if TYPE_CHECKING:
+    from hellofresh.cli.arguments.declare import Command
 
 
 class Noun(NamedTuple):
-    """The first word of a command: its users, its purpose, and the module with the table of its commands."""
+    """The first word of a command: its users, its purpose, and the module with `COMMANDS`, the table of its commands.
+
+    Modules of `NOUNS` are named without `hellofresh.cli.arguments`, and their handlers without `hellofresh.cli`.
+    """
 
     group: str
     about: str
     table: str
 
 
+_HOME = "hellofresh.cli."
 NOUNS = {
     "evaluate": Noun("evaluate", "evaluate a model on a released edition", "evaluating"),
     "respond": Noun("evaluate", "respond to one post", "evaluating"),
@@ -52,7 +62,21 @@ NOUNS = {
     "release": Noun("maintain", "build, publish, verify and correct releases", "maintaining"),
     "quarter": Noun("maintain", "show the state of quarters, do what is due", "maintaining"),
 }
-"""All nouns by name, in the order of the help."""
+"""The nouns of this package by name, in the order of the help."""
+
+
+def all_nouns() -> Mapping[str, Noun]:
+    """All nouns by name, in the order of the help, those of other packages last in their groups.
+
+    Raises:
+        UsageError: if another package has a noun of this one, or cannot be loaded.
+    """
+    added: dict[str, Noun] = plugins("hellofresh.commands")
+    if taken := NOUNS.keys() & added.keys():
+        what = f"the command {min(taken)!r} of another package has the name of one of ours"
+        raise UsageError(what, expected="an entry point with another name", code="command-exists")
+    groups = list(dict.fromkeys(noun.group for noun in (*NOUNS.values(), *added.values())))
+    return dict(sorted({**NOUNS, **added}.items(), key=lambda item: groups.index(item[1].group)))
 
 
 def command_line(typed: str | None = None) -> CommandParser:
@@ -62,17 +86,18 @@ def command_line(typed: str | None = None) -> CommandParser:
         typed: the noun whose commands to declare; the others get only their names. None declares all.
     """
     parser = _Root(prog="hellofresh")
-    parser.add_argument("--version", action="version", version=f"hellofresh {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version, and what packages add")
     nouns = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     parser.set_defaults(lists=parser)
-    for name, noun in NOUNS.items():
+    known = NOUNS if typed in NOUNS else all_nouns()  # entry points take time to read
+    for name, noun in known.items():
+        home = _HOME if name in NOUNS else ""
         if typed not in (None, name):
             nouns.add_parser(name)
             continue
-        table = import_module(f"hellofresh.cli.arguments.{noun.table}").COMMANDS
-        commands = [command for command in table if command.name.split()[0] == name]
+        commands = [command for command in _table(name, noun) if command.name.split()[0] == name]
         if commands[0].name == name:
-            commands[0].declare(nouns.add_parser(name, description=commands[0].about))
+            commands[0].declare(nouns.add_parser(name, description=commands[0].about), home)
             continue
         about = f"{noun.about[0].upper()}{noun.about[1:]}."
         group = nouns.add_parser(name, description=about)
@@ -80,13 +105,28 @@ def command_line(typed: str | None = None) -> CommandParser:
         verbs = group.add_subparsers(title="commands", metavar="COMMAND")
         for command in commands:
             brief = (command.about[0].lower() + command.about[1:].rstrip(".")).replace("%", "%%")
-            command.declare(verbs.add_parser(command.name.split()[1], help=brief, description=command.about))
+            command.declare(verbs.add_parser(command.name.split()[1], help=brief, description=command.about), home)
     return parser
+
+
+def _table(name: str, noun: Noun) -> Sequence[Command]:
+    """The table of a noun, which others may share."""
+    place = f"{_HOME}arguments.{noun.table}" if name in NOUNS else noun.table
+    found: Sequence[Command] = import_module(place).COMMANDS
+    return found
 
 
 def typed_noun(words: Sequence[str]) -> str:
     """The noun among typed words: the first word that is not an option, or ''."""
     return next((word for word in words if not word.startswith("-")), "")
+
+
+class _Version(argparse.Action):
+    """Prints the version, and what installed packages add, by group."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        lines = [f"hellofresh {__version__}", *(f"{group}: {', '.join(its)}" for group, its in registered().items())]
+        parser.exit(0, "\n".join([*lines, ""]))
 
 
 class _Root(CommandParser):
@@ -109,10 +149,9 @@ class _Root(CommandParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse an unknown noun; if it is the second word of commands, name these commands in full."""
-        if value not in NOUNS:
-            tables = dict.fromkeys(noun.table for noun in NOUNS.values())
-            commands = (one for table in tables for one in import_module(f"hellofresh.cli.arguments.{table}").COMMANDS)
-            whole = [f"'{one.name}'" for one in commands if one.name.split()[1:] == [value]]
+        if value not in (nouns := all_nouns()):
+            commands = {one.name: one for item in nouns.items() for one in _table(*item)}
+            whole = [f"'{name}'" for name in commands if name.split()[1:] == [value]]
             if whole:
                 raise argparse.ArgumentError(None, f"no command {value!r}. Did you mean {' or '.join(whole)}?")
         super()._check_value(action, value)
@@ -125,7 +164,7 @@ class _Root(CommandParser):
             "A living benchmark: language models predict fresh, real human decisions.",
             "",
         ]
-        for group, nouns in groupby(NOUNS.items(), lambda item: item[1].group):
+        for group, nouns in groupby(all_nouns().items(), lambda item: item[1].group):
             for number, (name, noun) in enumerate(nouns):
                 indent = f"{'' if number else group:20}{name:12}"
                 lines += wrap(noun.about, width, initial_indent=indent, subsequent_indent=" " * 32)

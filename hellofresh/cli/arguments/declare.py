@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from collectors.settings import NotesAsked, defaults_of, options_of
-from hellofresh.cli.arguments.parser import REQUIRED, Variants
+from hellofresh.cli.arguments.parser import REQUIRED, CommandParser, Variants
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.quarters import Quarter
@@ -132,7 +132,7 @@ class Command:
     Attributes:
         name: the noun, or noun and verb.
         about: its description in one sentence.
-        run: its handler as `module:function`, below `hellofresh.cli`; imported when the command runs.
+        run: its handler as `module:function`, imported when the command runs.
         options: its arguments.
         timed: whether it needs a clock that is not behind the records.
         submissions: whether it accepts `--submissions DIR`: `own` if only the workspace's own folder is allowed,
@@ -150,9 +150,9 @@ class Command:
     epilog: str = ""
     more: Callable[[argparse.ArgumentParser], object] = lambda parser: None
 
-    def declare(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments to a parser."""
-        parser.set_defaults(run=self.run, timed=self.timed)
+    def declare(self, parser: argparse.ArgumentParser, home: str = "") -> None:
+        """Add the command's arguments to a parser; `home` is the package of its handler, with a dot at its end."""
+        parser.set_defaults(run=f"{home}{self.run}", timed=self.timed)
         parser.epilog = self.epilog
         if self.submissions:
             parser.set_defaults(submissions=None, submissions_belong=self.submissions == "own")
@@ -168,6 +168,8 @@ class Command:
                 )
             place.add_argument(*one.names, **one.words)
         self.more(parser)
+        if isinstance(parser, CommandParser) and (several := parser.variants) is not None:
+            several.handlers = {name: f"{home}{run}" for name, run in several.handlers.items()}
 
 
 def command(name: str, about: str, run: str, *options: Argument, **more: Any) -> Command:

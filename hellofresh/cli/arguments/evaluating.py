@@ -35,10 +35,10 @@ COMMANDS = (
             "who is asked, and how",
             *fields("model", "regime", "roles", "settings"),
             option("--agent FILE:FUNCTION", "an agent of your own instead of a regime, such as my_agent.py:solve"),
-            *fields("prompts", "prompt_set", "repeat", "temperature", "vote"),
+            *fields("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vote"),
             BASE_URL,
         ),
-        *grouped("bounds", *fields("budget_usd", "blocked", "allowed", "provider", "replay", "drop_damaged")),
+        *grouped("bounds", *fields("budget_usd", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")),
         *grouped("what comes of it", option("--board", "then score the edition and build the board"), DRY_RUN),
         timed=True,
         epilog="Examples:\n"
@@ -90,7 +90,7 @@ COMMANDS = (
         "Resume a run; refused if its inputs have changed.",
         "runs:resume",
         _RUN,
-        *fields("budget_usd", "drop_damaged", "replay"),
+        *fields("budget_usd", "go_on", "drop_damaged", "replay"),
         timed=True,
     ),
     command(

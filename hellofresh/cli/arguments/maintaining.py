@@ -227,4 +227,13 @@ COMMANDS = (
         timed=True,
         submissions="own",
     ),
+    command(
+        "quarter restore",
+        "After a loss: take over the releases of a publication that is ahead of this workspace; what they replace is "
+        "set aside. Or make a new escrow key, when the old one is lost.",
+        "quarter:restore",
+        option("--from TARGET", "a folder that 'release publish' wrote, or hub:OWNER/NAME", dest="source"),
+        option("--new-key", "make a new escrow key"),
+        submissions="own",
+    ),
 )

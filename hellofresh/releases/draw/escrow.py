@@ -12,10 +12,11 @@ import hmac
 import secrets
 from dataclasses import dataclass, field
 
-from hellofresh.core.errors import ReleaseError
+from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_text, write_bytes
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.record import real_releases
 from hellofresh.tasks.samples import Label
 
 SAMPLE_KEY = hashlib.sha256(b"the bundled sample's labels are public, and so is this key").digest()
@@ -33,11 +34,18 @@ class Escrow:
         """The escrow with the workspace's own key, made at first use; only its owner may read the file.
 
         Raises:
-            ReleaseError: if the key file is not 64 hexadecimal digits.
+            ReleaseError: if the key file is not 64 hexadecimal digits, or is gone and releases were drawn with it.
         """
         path = workspace.escrow_key
         if not path.exists():
-            write_bytes(path, f"{secrets.token_hex(32)}\n".encode(), mode=0o600)
+            if name := next(real_releases(workspace), None):
+                raise ReleaseError(
+                    f"the escrow key is gone, and {name} was drawn with it",
+                    where=str(path),
+                    fix="Restore it from a backup. If there is none: hellofresh quarter restore --new-key",
+                    code="no-escrow-key",
+                )
+            cls.make_key(workspace)
         text = path.read_text(encoding="ascii", errors="replace").strip()
         try:
             key = bytes.fromhex(text)
@@ -52,6 +60,18 @@ class Escrow:
                 code="bad-escrow-key",
             )
         return cls(key)
+
+    @classmethod
+    def replace_lost_key(cls, workspace: Workspace) -> None:
+        """Make a new key where none is; raises UsageError if there is one."""
+        if workspace.escrow_key.exists():
+            raise UsageError("there is an escrow key", where=str(workspace.escrow_key), code="escrow-key-exists")
+        cls.make_key(workspace)
+
+    @staticmethod
+    def make_key(workspace: Workspace) -> None:
+        """Write a new key; labels of opened quarters keep their salts in `private/`."""
+        write_bytes(workspace.escrow_key, f"{secrets.token_hex(32)}\n".encode(), mode=0o600)
 
     def salt(self, sample_id: str) -> str:
         """The salt of a sample, 64 hexadecimal digits."""

@@ -23,7 +23,7 @@ from hellofresh.core.quarters import Quarter, parse_utc, utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import CollectionAccount, read_account
-from hellofresh.releases.exposure import ExposureLedger, places, record, repeated, waits
+from hellofresh.releases.exposure import ExposureLedger, places, record, repeated, sketch_released, waits
 from hellofresh.releases.life.load import Release, facts_of, load_release
 from hellofresh.releases.life.manifest import (
     BUNDLED,
@@ -40,6 +40,7 @@ from hellofresh.releases.life.manifest import (
     read_manifest,
     write_manifest,
 )
+from hellofresh.releases.life.record import refuse_another
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import PROSPECTIVE, Label, Sample, to_json
 
@@ -116,6 +117,7 @@ def build_prospective(
     if cap < 1 or days < 1:
         raise UsageError(f"a cap of {cap} and {days} days", expected="at least 1 of both", code="bad-cap")
     folder = workspace.release(quarter, task.name, PROSPECTIVE)
+    refuse_another(workspace, folder)
     if (folder / MANIFEST).is_file():
         before = read_manifest(folder)
         counts = before.prospective.periods.values() if before.prospective else ()
@@ -144,6 +146,7 @@ def build_prospective(
     )
     write_manifest(folder, manifest)
     if not bundled:
+        sketch_released(workspace, (quarter, task.name, PROSPECTIVE), chosen, {})
         record(workspace)
     offered = sum(period.pending for period in drawn.periods.values())
     return Prospective(task.name, quarter, offered, rows, deadline, skipped=False)
@@ -232,6 +235,7 @@ def resolve(
     manifest = read_manifest(folder)
     if manifest.resolved is not None:
         return ResolutionReport(task.name, quarter, manifest.resolved.labels, manifest.resolved.dropped, skipped=True)
+    refuse_another(workspace, folder)
     fates = _Fates.of(workspace, quarter, task)
     drawn = [sample.id for sample in split.samples]
     if fates is None or moment < split.days.deadline or not (fates.looked or final):

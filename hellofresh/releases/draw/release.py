@@ -31,13 +31,14 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError, UsageError
 from hellofresh.core.files import canonical_json, sha256_file, sha256_text, write_bytes, write_json, write_jsonl
 from hellofresh.core.folders import FileEntry
+from hellofresh.core.makers import makers
 from hellofresh.core.quarters import Quarter
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.candidates import read_candidates
 from hellofresh.releases.collection import EXPOSED, LINEAGE, CollectionAccount, read_account, read_account_file
 from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.exposure import ExposureLedger, record, repeated, withdraw
+from hellofresh.releases.exposure import ExposureLedger, Place, named_texts, record, repeated, sketch_released, withdraw
 from hellofresh.releases.life.manifest import (
     BUNDLED,
     COUNTS,
@@ -52,14 +53,14 @@ from hellofresh.releases.life.manifest import (
     PeriodCounts,
     SelectionFacts,
     Tombstone,
-    calendar_of,
     file_entry,
     read_manifest,
     read_tombstones,
     tombstone_rows,
     write_manifest,
 )
-from hellofresh.tasks import Task
+from hellofresh.releases.life.record import refuse_another, was_opened
+from hellofresh.tasks import Task, task_makers
 from hellofresh.tasks.samples import MAIN, Candidate, Sample, to_json
 
 
@@ -122,9 +123,11 @@ class Built:
         samples: number of samples released.
         periods: number of periods with at least one sample.
         skipped: True if nothing has changed since the last build, or the release is frozen.
-        frozen: True if inputs have changed since the quarter opened; the release stays as it is.
+        frozen: True if inputs have changed since the quarter was opened; the release stays as it is.
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
         withdrawn: unopened releases that share a group with this one and must be built again.
+        unseen: samples of other releases of which neither texts nor sketches are here: only equal texts were left out.
+        why: what has changed since the last build, if there was one.
     """
 
     task: str
@@ -135,6 +138,8 @@ class Built:
     frozen: bool = False
     left_out: int = 0
     withdrawn: tuple[str, ...] = ()
+    unseen: int = 0
+    why: str = ""
 
 
 def build_release(
@@ -152,8 +157,8 @@ def build_release(
 
     Unless `texts` is set or the bundled sample sources were used, texts that the task withholds are replaced by hashes
     in the public samples, and private copies keep the texts. Candidates whose group is in another release are left out,
-    by the ledger of exposure. Once a quarter has opened, its release is frozen, since predictions and commitments refer
-    to it. (Releases of the bundled sample are never frozen: their labels are public.)
+    by the ledger of exposure. Once a release was opened or published, it is frozen, since predictions and commitments
+    refer to it. (Releases of the bundled sample are never frozen: their labels are public.)
 
     Args:
         seed: decides which samples are drawn.
@@ -164,28 +169,36 @@ def build_release(
     Raises:
         UsageError: if the cap is less than one.
         DataError: if there are no candidates.
-        ReleaseError: if no period has candidates of all labels, or the candidates do not match their account.
+        ReleaseError: if no period has candidates of all labels, the candidates do not match their account, or another
+            version is published (`other-publication`).
     """
     if cap < 1:
         raise UsageError(f"a cap of {cap} samples a class and period", expected="at least 1", code="bad-cap")
     moment, calendar = moment or now(), calendar or CalendarRule().of(quarter)
+    refuse_another(workspace, workspace.release(quarter, task.name))
     plan = _planned(workspace, quarter, task, seed, cap, texts=texts, calendar=calendar, moment=moment)
-    stage = Stage(workspace, f"release/{quarter}/{task.name}", input_key(plan.inputs()))
-    exposed = Stage(workspace, f"{stage.name}/exposed", input_key(plan.ledger.key()))
-    frozen = _is_frozen(plan.folder, moment)
-    if stage.is_current() and (frozen or exposed.has_key()):
+    made_by = {**makers(__name__), **task_makers(task)}
+    stage = Stage.of(workspace, f"release/{quarter}/{task.name}", plan.inputs(), made_by)
+    exposed = Stage.of(workspace, f"{stage.name}/exposed", plan.ledger.key(), {})
+    frozen = _is_frozen(workspace, plan.folder)
+    changes = stage.changes(of_code=not frozen)
+    if changes == [] and (frozen or exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True)
     if frozen and not (stage.has_key() and exposed.has_key()):
         return _built(task, quarter, read_manifest(plan.folder), skipped=True, frozen=True)
     chosen, written = _write(plan)
     gone = []
     if not plan.bundled:
-        gone = withdraw(workspace, (quarter, task.name, MAIN), [item.sample for item in chosen], moment)
+        place: Place = (quarter, task.name, MAIN)
+        samples, taken_down = [item.sample for item in chosen], {item.id for item in read_tombstones(plan.folder)}
+        gone = withdraw(workspace, place, samples, moment)
+        sketch_released(workspace, place, samples, named_texts(task, chosen), taken_down)
         record(workspace)
     exposed.record([])
     stage.record(written)
     built = _built(task, quarter, read_manifest(plan.folder), skipped=False)
-    return replace(built, withdrawn=tuple(f"{name} {edition}" for edition, name, _ in gone))
+    names, unseen = tuple(f"{name} {edition}" for edition, name, _ in gone), 0 if plan.bundled else plan.ledger.blind()
+    return replace(built, why="; ".join(changes or ()), withdrawn=names, unseen=unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +278,7 @@ def _planned(
     escrow = Escrow(SAMPLE_KEY) if bundled else Escrow.of_workspace(workspace)
     draw_key = seed if bundled else escrow.draw_key(quarter, task.name, seed)
     withheld = task.public_type is not None and not texts and not bundled
-    if _is_frozen(workspace.release(quarter, task.name), moment):  # releases that opened later leave out its groups
+    if _is_frozen(workspace, workspace.release(quarter, task.name)):  # releases that opened later leave out its groups
         moment = min(moment, calendar.opens)
     ledger = ExposureLedger.before(workspace, (quarter, task.name, MAIN), moment, bundled=bundled)
     return _Plan(workspace, quarter, task, collection, escrow, seed, cap, calendar, withheld, draw_key, ledger)
@@ -298,7 +311,8 @@ def _choose(plan: _Plan) -> tuple[Selection, Mapping[str, Sequence[Sample]]]:
     """The balanced selection, and the candidates left out before it, by reason; raises ReleaseError."""
     read_account(plan.workspace, plan.task, plan.quarter)
     candidates = read_candidates(plan.candidates, plan.task)
-    known = plan.ledger.known(plan.task, [item.sample for item in candidates])
+    named = named_texts(plan.task, candidates)
+    known = plan.ledger.known(plan.task, [item.sample for item in candidates], named)
     again = repeated(plan.task, [item.sample for item in candidates if item.sample.id not in known], plan.draw_key)
     fresh = [item for item in candidates if item.sample.id not in known | again]
     selection = select(fresh, seed=plan.draw_key, cap=plan.cap, classes=_labels(plan.task))
@@ -323,13 +337,9 @@ def _labels(task: Task) -> int:
     return max(1, len(task.classes))
 
 
-def _is_frozen(folder: Path, moment: datetime) -> bool:
-    """Whether a release from real sources exists whose quarter has opened or whose manifest records its reveal."""
-    if not (folder / MANIFEST).is_file():
-        return False
-    manifest = read_manifest(folder)
-    opened = manifest.revealed or moment >= calendar_of(manifest, folder).opens
-    return opened and not manifest.bundled
+def _is_frozen(workspace: Workspace, folder: Path) -> bool:
+    """Whether a release from real sources exists that was opened; the date alone freezes nothing."""
+    return (folder / MANIFEST).is_file() and was_opened(workspace, folder, read_manifest(folder))
 
 
 def _write_private(plan: _Plan, selection: Selection, kept: Sequence[Sample]) -> list[Path]:

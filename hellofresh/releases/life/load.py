@@ -23,6 +23,7 @@ from hellofresh.core.texts import without_hidden
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.escrow import commitment_of
 from hellofresh.releases.life.manifest import MANIFEST, Manifest, calendar_of, read_manifest, read_tombstones
+from hellofresh.releases.life.record import has_opened
 from hellofresh.tasks import Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Fact, Label, Sample, to_json
 
@@ -87,11 +88,9 @@ class Published:
         """Times of opening, deadline and reveal; None for a frozen edition."""
         return calendar_of(self.manifest, self.folder) if self.edition.is_living else None
 
-    def has_opened(self, moment: datetime) -> bool:
+    def has_opened(self, workspace: Workspace, moment: datetime) -> bool:
         """Whether its samples are public at a moment; a quarter without a calendar never opens."""
-        if self.edition.is_living and self.manifest.calendar is None:
-            return False
-        return (calendar := self.calendar) is None or moment >= calendar.opens
+        return has_opened(workspace, self.folder, self.manifest, moment)
 
     @property
     def keys(self) -> dict[str, str]:
@@ -260,7 +259,9 @@ def _check_hash(path: Path, manifest: Manifest) -> None:
         )
 
 
-def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[str, Label]:
+def load_labels(
+    workspace: Workspace, edition: Edition, task: Task, manifest: Manifest | None = None
+) -> Mapping[str, Label]:
     """Read the labels of a release, by sample id, and check them against the public commitments.
 
     They are private until the quarter is revealed; then the public file is used if there is no private one. Labels of
@@ -268,12 +269,14 @@ def load_labels(workspace: Workspace, edition: Edition, task: Task) -> Mapping[s
 
     Raises:
         DataError: if the labels are missing.
-        ReleaseError: if the labels do not match the commitments.
+        ReleaseError: if a published file is not the manifest's, or the labels do not match the commitments.
     """
     path, folder = workspace.private(edition, task.name) / "labels.jsonl", workspace.release(edition, task.name)
     revealed, public = folder / "labels.jsonl", folder / "commitments.jsonl"
-    if not edition.is_living:
-        _check_hash(revealed, Published.open(workspace, edition, task.name).manifest)
+    manifest = manifest or Published.open(workspace, edition, task.name).manifest
+    for listed in (revealed, public):
+        if manifest.file(listed.name) is not None:
+            _check_hash(listed, manifest)
     if not edition.is_living or (not path.is_file() and revealed.is_file()):
         path = revealed
     labels, kept = {}, {}

@@ -98,7 +98,7 @@ class LabelCounts(Open):
         return (self.negatives,) if self.positives is None else (self.negatives, self.positives, *self.others)
 
 
-_COUNTS: TypeAdapter[dict[str, LabelCounts]] = TypeAdapter(dict[str, LabelCounts])
+_COUNTS: TypeAdapter[dict[str, LabelCounts] | None] = TypeAdapter(dict[str, LabelCounts] | None)
 
 
 class SelectionFacts(Open):
@@ -306,8 +306,10 @@ def tombstone_rows(tombstones: Iterable[Tombstone]) -> list[dict[str, object]]:
     return [asdict(item) for item in sorted(tombstones, key=lambda item: item.id)]
 
 
-def read_counts(private: Path) -> dict[str, LabelCounts]:
+def read_counts(private: Path) -> dict[str, LabelCounts] | None:
     """Read the number of candidates of each label by period, from the private folder of a release.
+
+    None for a release that was restored from its publication, which does not tell them.
 
     Raises:
         ReleaseError: if they are missing or damaged.

@@ -1,4 +1,4 @@
-"""The life of a quarter: collecting, open, closed, revealed. It is derived from files and the time, not stored."""
+"""The life of a quarter: collecting, open, closed, revealed. It follows from what was done, and then from the time."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from hellofresh.releases.life.manifest import (
     read_counts,
     read_manifest,
 )
+from hellofresh.releases.life.record import has_opened, refuse_another
 from hellofresh.tasks import Task
 from hellofresh.tasks.samples import MAIN
 
@@ -74,7 +75,7 @@ def state_of(
     manifest = read_manifest(folder)
     calendar = calendar_of(manifest, folder)
     samples = manifest.file("samples.jsonl")
-    phase, step = _phase(calendar, moment, revealed=manifest.revealed)
+    phase, step = _phase(workspace, folder, manifest, moment)
     if phase is Phase.CLOSED and moment >= calendar.reveals:
         until = waits(workspace, quarter, task.name)
         step = "is due to be revealed: run 'hellofresh release run'."
@@ -94,18 +95,20 @@ def phase_of(workspace: Workspace, edition: Edition, task: Task, moment: datetim
         return Phase.REVEALED
     if not (folder / MANIFEST).is_file():
         return Phase.COLLECTING
-    manifest = read_manifest(folder)
-    return _phase(calendar_of(manifest, folder), moment, revealed=manifest.revealed)[0]
+    return _phase(workspace, folder, read_manifest(folder), moment)[0]
 
 
-def _phase(calendar: Calendar, moment: datetime, *, revealed: bool) -> tuple[Phase, str]:
-    if revealed:
+def _phase(workspace: Workspace, folder: Path, manifest: Manifest, moment: datetime) -> tuple[Phase, str]:
+    calendar = calendar_of(manifest, folder)
+    if manifest.revealed:
         return Phase.REVEALED, "is finished: labels and salts are public, scores are final."
+    if not has_opened(workspace, folder, manifest, moment):
+        if moment >= calendar.opens:
+            return Phase.COLLECTING, f"waits for its opening: hellofresh quarter open {manifest.edition}"
+        return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be rebuilt."
     if moment >= calendar.deadline:
         return Phase.CLOSED, f"is revealed on {utc_text(calendar.reveals)}."
-    if moment >= calendar.opens:
-        return Phase.OPEN, f"accepts predictions until {utc_text(calendar.deadline)}."
-    return Phase.COLLECTING, f"is built and opens on {utc_text(calendar.opens)}; until then it may be rebuilt."
+    return Phase.OPEN, f"accepts predictions until {utc_text(calendar.deadline)}."
 
 
 def labels_are_public(workspace: Workspace, edition: Edition, task: str, split: str = MAIN) -> bool:
@@ -143,7 +146,10 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
     """
     folder = workspace.release(quarter, task.name)
     manifest = read_manifest(folder)
-    if manifest.revealed or moment < calendar_of(manifest, folder).reveals:
+    if manifest.revealed or phase_of(workspace, quarter, task, moment) is not Phase.CLOSED:
+        return False
+    refuse_another(workspace, folder)
+    if moment < calendar_of(manifest, folder).reveals:
         return False
     until = waits(workspace, quarter, task.name)
     if until is not None and moment < until:
@@ -157,7 +163,7 @@ def reveal(workspace: Workspace, quarter: Quarter, task: Task, moment: datetime)
         raise ReleaseError(f"{rows} labels", where=str(labels), expected=what, code="damaged-release")
     draw = _revealed_draw(workspace.private(quarter, task.name) / DRAW_KEY, manifest)
     counts = read_counts(workspace.private(quarter, task.name))
-    amended = manifest.amended(revealed=True, draw=draw, counts=counts)
+    amended = manifest.amended(revealed=True, draw=draw, **({} if counts is None else {"counts": counts}))
     written = amend_manifest(folder, amended, [file_entry(folder, labels, rows)])
     Stage.amend(workspace, f"release/{quarter}/{task.name}", [labels, *written])
     record(workspace)

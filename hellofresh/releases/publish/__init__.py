@@ -3,5 +3,15 @@
 from hellofresh.releases.publish._parts import searched_corpus
 from hellofresh.releases.publish.folder import Publication, copy_file, publish_to_folder
 from hellofresh.releases.publish.hub import Hub, publish_to_hub
+from hellofresh.releases.publish.restore import Restored, restore_from
 
-__all__ = ["Hub", "Publication", "copy_file", "publish_to_folder", "publish_to_hub", "searched_corpus"]
+__all__ = [
+    "Hub",
+    "Publication",
+    "Restored",
+    "copy_file",
+    "publish_to_folder",
+    "publish_to_hub",
+    "restore_from",
+    "searched_corpus",
+]

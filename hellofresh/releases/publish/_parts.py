@@ -192,15 +192,20 @@ class PublishedPart:
         return [path for path in paths if path.is_file() and not self.prospective]
 
     def files(self) -> Iterator[tuple[PurePosixPath, str]]:
-        """Every released file with its expected SHA-256: the manifest, its earlier versions, and the files it lists."""
-        yield PurePosixPath(MANIFEST), self.manifest_sha256
-        for entry in self.manifest.files:
-            yield _below(entry.path, self.folder), entry.sha256
-        previous = self.manifest.previous
-        while previous is not None:
-            path = _below(previous.path, self.folder)
-            yield path, previous.sha256
-            previous = read_version(self.folder / path).previous
+        """Every released file with its expected SHA-256, see `released_files`."""
+        return released_files(self.folder, self.manifest)
+
+
+def released_files(folder: Path, manifest: Manifest) -> Iterator[tuple[PurePosixPath, str]]:
+    """Every file of a release with its expected SHA-256: the manifest, its earlier versions, and what it lists."""
+    yield PurePosixPath(MANIFEST), sha256_file(folder / MANIFEST)
+    for entry in manifest.files:
+        yield _below(entry.path, folder), entry.sha256
+    previous = manifest.previous
+    while previous is not None:
+        path = _below(previous.path, folder)
+        yield path, previous.sha256
+        previous = read_version(folder / path).previous
 
 
 def _below(name: str, folder: Path) -> PurePosixPath:

@@ -5,19 +5,31 @@ The same releases give the same bytes.
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from hellofresh import __version__
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError, ReleaseError, UsageError
-from hellofresh.core.files import read_json, read_model, sha256_file, write_bytes, write_json
+from hellofresh.core.files import (
+    canonical_json,
+    read_json,
+    read_model,
+    sha256_file,
+    sha256_text,
+    write_bytes,
+    write_json,
+)
 from hellofresh.core.folders import ListedFile, foreign_files, put_in_place, written_beside
-from hellofresh.core.stages import input_key
+from hellofresh.core.makers import makers
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.manifest import BUNDLED, MANIFEST, PREVIOUS
+from hellofresh.releases.life.record import another_published, record_publication, target_name
 from hellofresh.releases.publish._card import benchmark, card, croissant
 from hellofresh.releases.publish._parts import (
     ACCOUNT,
@@ -28,21 +40,24 @@ from hellofresh.releases.publish._parts import (
     searched_corpora,
     write_table,
 )
+from hellofresh.tasks.samples import PROSPECTIVE
 
 FORMAT = 1
 
 
 def key_of(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus]) -> str:
-    """A hash of all inputs of a publication: its content, its state, and the code that writes it."""
+    """A hash of all inputs of a publication: its content, its state, and the version that writes it.
+
+    It is part of the publication, so anybody can compute it; changed code is for `publish_to_folder` to see.
+    """
     ratings = [[path.name, sha256_file(path)] for part in parts for path in part.ratings]
-    return input_key(
-        {
-            "format": FORMAT,
-            "corpora": [[one.name, one.sha256, one.is_published] for one in corpora],
-            "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
-            **({"ratings": ratings} if ratings else {}),
-        }
-    )
+    inputs = {
+        "format": FORMAT,
+        "corpora": [[one.name, one.sha256, one.is_published] for one in corpora],
+        "parts": [[part.place.as_posix(), part.phase.value, part.manifest_sha256] for part in parts],
+        **({"ratings": ratings} if ratings else {}),
+    }
+    return sha256_text(canonical_json({"code": __version__, "inputs": inputs}))
 
 
 def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], folder: Path) -> Mapping[str, ListedFile]:
@@ -116,7 +131,8 @@ def publish_to_folder(
 
     Raises:
         UsageError: if the target holds other files.
-        ReleaseError: if no quarter has opened, a release is damaged, or a published quarter is missing.
+        ReleaseError: if no quarter has opened, a release is damaged, a published one is missing, or another version is
+            published there.
         WorkspaceError: if the folder cannot be written.
     """
     target = target.absolute()
@@ -124,13 +140,18 @@ def publish_to_folder(
     corpora = searched_corpora(workspace, parts)
     with written_beside(target) as new:
         known = _published(target)
-        refuse_to_lose({Path(name).parts[1] for name in known if name.startswith("releases/")}, parts, str(target))
-        is_same = known and read_json(target / ACCOUNT).get("made_from") == key_of(parts, corpora)
-        if is_same and all(entry.is_in(target) for entry in known.values()):
-            return outcome(str(target), parts, known, skipped=True)
-        files = build(parts, corpora, new)
-        put_in_place(new, target)
-    return outcome(str(target), parts, files, skipped=False)
+        refuse_to_lose(known, lambda name, path: known[name].sha256 == sha256_file(path), parts, str(target))
+        key = key_of(parts, corpora)
+        stage = Stage.of(workspace, f"publish/{sha256_text(str(target))[:16]}", key, makers(__name__))
+        is_same = known and stage.is_current() and read_json(target / ACCOUNT).get("made_from") == key
+        same = bool(is_same) and all(entry.is_in(target) for entry in known.values())
+        files = known if same else build(parts, corpora, new)
+        # Recorded first: a process killed in between may have published.
+        record_publication(workspace, target_name(workspace, target), [part.folder for part in parts], moment)
+        if not same:
+            put_in_place(new, target)
+            stage.record([])
+    return outcome(str(target), parts, files, skipped=same)
 
 
 def outcome(
@@ -167,14 +188,45 @@ def _published(target: Path) -> Mapping[str, ListedFile]:
     return known
 
 
-def refuse_to_lose(published: set[str], parts: Sequence[PublishedPart], where: str) -> None:
-    """Refuse a publication without a quarter of the existing one; raises ReleaseError with the missing quarters."""
-    lost = sorted(published - {str(part.edition) for part in parts})
-    if lost:
+def refuse_to_lose(
+    stored: Collection[str], is_stored: Callable[[str, Path], bool], parts: Sequence[PublishedPart], where: str
+) -> None:
+    """Refuse a publication that lacks a release of the existing one, or does not continue its manifest.
+
+    Args:
+        stored: the files of the existing publication, by path.
+        is_stored: whether the file of a path has the content of a file on this machine.
+        parts: the new publication.
+        where: the target.
+
+    Raises:
+        ReleaseError: naming the missing releases (`lost-quarter`), or the files that differ (`other-publication`).
+    """
+    mine = {part.place.as_posix(): part for part in parts}
+    there = sorted(name.removesuffix(f"/{MANIFEST}") for name in stored if _IS_MANIFEST.fullmatch(name))
+    if lost := [place.removeprefix("releases/") for place in there if place not in mine]:
         raise ReleaseError(
             f"{', '.join(lost)} is published there and would be lost",
             where=where,
             expected="a publication of all its quarters",
-            fix="Publish from the workspace that has them, without --edition; or name another target.",
+            fix="Publish from the workspace that has them, without --edition; or name another target. "
+            f"If this workspace came from a backup: hellofresh quarter restore --from {where}",
             code="lost-quarter",
         )
+    for place in there:
+        part = mine[place]
+        was_bundled = replace(part, manifest=part.manifest.amended(source=BUNDLED)).table.as_posix() in stored
+        versions = [part.folder / name for name, _ in part.files() if name.parts[0] in (MANIFEST, PREVIOUS)]
+        if was_bundled or any(is_stored(f"{place}/{MANIFEST}", path) for path in versions):
+            continue
+        names = sorted(name.removeprefix(f"{place}/") for name in stored if name.startswith(f"{place}/"))
+        named = [name for name in names if name.count("/") == 0 and name != MANIFEST]
+        other = [name for name in named if not (part.folder / name).is_file()
+                 or not is_stored(f"{place}/{name}", part.folder / name)]  # fmt: skip
+        if part.manifest.dataset is None or other:
+            raise another_published(
+                place.removeprefix("releases/"), where, f"differs there: {', '.join([*other, MANIFEST])}"
+            )
+
+
+_IS_MANIFEST = re.compile(rf"releases/[^/]+/[^/]+(/{PROSPECTIVE})?/{re.escape(MANIFEST)}")

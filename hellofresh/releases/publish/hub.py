@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from hellofresh import __version__
@@ -27,6 +27,7 @@ from hellofresh.core.errors import HelloFreshError, ReleaseError, UsageError
 from hellofresh.core.files import sha256_file
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.workspace import Workspace
+from hellofresh.releases.life.record import record_publication
 from hellofresh.releases.publish._parts import PublishedPart, opened_parts, searched_corpora
 from hellofresh.releases.publish.folder import Publication, build, outcome, refuse_to_lose
 
@@ -73,6 +74,13 @@ class HubRepository:
                 parent_commit=parent,
             )
             return str(done.oid)
+
+    def download(self, revision: str, name: str, folder: Path) -> None:
+        """Download a file of a revision to its path below a folder."""
+        with self._named_errors():
+            self._api.hf_hub_download(
+                self._repository, name, repo_type="dataset", revision=revision, local_dir=str(folder)
+            )
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -196,15 +204,24 @@ def publish_to_hub(workspace: Workspace, hub: Hub, moment: datetime, quarters: S
         folder = Path(name) / "new"
         files = build(parts, searched_corpora(workspace, parts), folder)
         revision, changed = _commit(hub, folder, parts)
+    record_publication(workspace, f"hub:{hub.repository}", [part.folder for part in parts], moment)
     return outcome(f"hub:{hub.repository}", parts, files, skipped=not changed, revision=revision)
+
+
+def download_releases(hub: Hub, folder: Path) -> None:
+    """Download the released files of a repository into a folder; raises ReleaseError if the hub fails."""
+    repository = HubRepository(hub)
+    revision, stored = repository.revision()
+    for name in sorted(stored):
+        if name.startswith("releases/") and ".." not in PurePosixPath(name).parts:
+            repository.download(revision, name, folder)
 
 
 def _commit(hub: Hub, folder: Path, parts: Sequence[PublishedPart]) -> tuple[str, bool]:
     """Commit the changes; returns the repository's revision and whether it is new."""
     repository = HubRepository(hub)
     revision, stored = repository.revision()
-    published = {name.split("/")[1] for name in stored if name.startswith("releases/") and name.count("/") > 2}
-    refuse_to_lose(published, parts, f"hub:{hub.repository}")
+    refuse_to_lose(stored, lambda name, path: _is_stored(path, stored.get(name)), parts, f"hub:{hub.repository}")
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     changed = {name: path for name, path in paths.items() if not _is_stored(path, stored.get(name))}
     gone = sorted(name for name in stored if _OURS.fullmatch(name) and name not in paths)

@@ -6,8 +6,8 @@ They read the systems' outputs on a release (`Panel`), use the statistics of `he
 
 from collections.abc import Sequence
 
-from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.plugins import plugins
+from hellofresh.core.errors import UnknownNameError
+from hellofresh.core.plugins import Registry
 from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, voters
 from hellofresh.results.analyses.base import Analysis
 from hellofresh.results.figures.charts import ORDER
@@ -18,13 +18,10 @@ _FAMILIES = (confidence, knowledge, order, prompts, samples, voters)
 _OWN: dict[str, Analysis[Panel]] = {
     one.name: one for family in _FAMILIES for one in vars(family).values() if isinstance(one, Analysis)
 }
-ANALYSES = {name: _OWN[name] for name in ORDER}
+ANALYSES: Registry[Analysis[Panel]] = Registry(
+    "analysis", "hellofresh.analyses", ((name, _OWN[name]) for name in ORDER), lambda _, one: one.name
+)
 """By name, in order of display; analyses of other packages come last."""
-for _one in plugins("hellofresh.analyses").values():
-    if ANALYSES.setdefault(_one.name, _one) is not _one:
-        raise UsageError(
-            f"the name of the analysis {_one.name!r} is taken", expected="another name", code="analysis-exists"
-        )
 
 
 def get_analyses(name: str) -> Sequence[Analysis[Panel]]:

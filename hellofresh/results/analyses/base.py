@@ -59,7 +59,6 @@ class Analysis(Generic[P]):
         question: one sentence with a question mark.
         how_to_read: what the figure shows and what may be concluded; `{metric}` is replaced by the task's headline.
         run: computes the result from a panel.
-        version: raised whenever the same panel would give another table or figure.
     """
 
     name: str
@@ -67,14 +66,13 @@ class Analysis(Generic[P]):
     question: str
     how_to_read: str
     run: Callable[[P], AnalysisResult]
-    version: int = 1
 
 
 def analysis(
-    name: str, title: str, question: str, how_to_read: str = "", *, version: int = 1
+    name: str, title: str, question: str, how_to_read: str = ""
 ) -> Callable[[Callable[[P], AnalysisResult]], Analysis[P]]:
     """Decorator that makes an analysis from a function; see `Analysis`."""
-    return lambda run: Analysis(name, title, question, how_to_read, run, version)
+    return lambda run: Analysis(name, title, question, how_to_read, run)
 
 
 @dataclass(slots=True)

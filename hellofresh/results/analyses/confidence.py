@@ -45,7 +45,6 @@ def _drawn(result: Findings, across: str, up: str) -> AnalysisResult:
     "a flat curve means that its confidence carries no information. ECE is the mean distance from the line. Chance "
     "pushes it up: the table has it minus its expected bias, with the p-value of a test of calibration. Brier "
     "is the mean squared error of the probabilities (0.25 for always saying 50%).",
-    version=5,
 )
 def calibration(panel: Panel) -> AnalysisResult:
     """Whether stated probabilities are true."""
@@ -83,7 +82,6 @@ def calibration(panel: Panel) -> AnalysisResult:
     "their number. Below the dashed line a system is overconfident. The table names the bins of each ECE, with a test "
     "of calibration where Brier scores have an interval; rows with a second system are paired differences on the "
     "samples that both answered: above 0 the second is better.",
-    version=2,
 )
 def certainty(panel: Panel) -> AnalysisResult:
     """Whether systems know how certain they may be, and which of two systems of one model knows it better."""

@@ -72,7 +72,6 @@ def _swept(panel: Panel) -> Sequence[Mapping[str, System]]:
     "every moment, with 95% intervals. The table has each step to the next moment with its paired interval, adjusted "
     "for all steps. A step up is what could be learnt in between; after the decision it may be the answer itself. If a "
     "system answered that it is too early to tell, the table counts such answers, and all are scored as forecasts.",
-    version=2,
 )
 def known_when(panel: Panel) -> AnalysisResult:
     """Scores by what could be known, with paired steps; as forecasts where one said that it is too early to tell."""

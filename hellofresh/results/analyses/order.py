@@ -41,7 +41,6 @@ _REGIMES = ("zero-shot", "web-search", "placebo")
     "for all pairs. Baselines, controls and smoke tests are in the table without a rank. The table also has "
     "the probability of being first, and scores adjusted for how hard each quarter was, so that systems of "
     "different quarters can be compared.",
-    version=2,
 )
 def ranking(panel: Panel) -> AnalysisResult:
     """The standings, and how they hold over periods and quarters."""
@@ -146,7 +145,6 @@ def _about_quarters(panel: Panel, over: OverQuarters) -> list[str]:
     "One small panel per system, one line per regime, {metric} of each period with its 95% interval. Neighbouring "
     "periods whose intervals overlap widely show no change. If several systems with the same knowledge "
     "cutoff fall from the same period on, they may have memorised outcomes.",
-    version=2,
 )
 def temporal_consistency(panel: Panel) -> AnalysisResult:
     """Scores from period to period."""

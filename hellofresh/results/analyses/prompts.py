@@ -99,7 +99,6 @@ def precision_recall(panel: Panel) -> AnalysisResult:
     "First {metric} of each prompt, and of the vote of all prompts; then the share of its variance that is "
     "due to the wording, for one prompt on one draw of samples. Near 0, prompts differ no more than draws of "
     "samples do; near 1, a score says more about the prompt than about the system.",
-    version=2,
 )
 def prompt_sensitivity(panel: Panel) -> AnalysisResult:
     """How much of a score is the wording of the prompt."""
@@ -300,7 +299,6 @@ def _compare_regimes(panel: Panel, first: str, second: str) -> Sequence[_Pair]:
     "One row per system and prompt: {metric} with web search minus that without, on the samples judged both ways, "
     "with the interval of the paired difference, adjusted for all rows. Right of the dashed line search helps. The "
     "table has the p-value of each row, alone and adjusted for all rows (Bonferroni).",
-    version=2,
 )
 def search_gain(panel: Panel) -> AnalysisResult:
     """What searching the web adds, prompt by prompt."""

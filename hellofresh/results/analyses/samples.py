@@ -233,7 +233,6 @@ class _Factor:
     "accepted edit survived, time until a rejected one was reverted, length of the paragraph. Quarters are "
     "taken within each class, because notes rated helpful have more votes and the number alone would give the "
     "label away. A system that does better in the highest quarter than in the lowest finds clear cases easier.",
-    version=2,
 )
 def votes(panel: Panel) -> AnalysisResult:
     """Clear and narrow decisions: are systems better where people agreed more?"""

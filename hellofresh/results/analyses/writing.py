@@ -18,17 +18,18 @@ from pathlib import Path
 import polars as pl
 
 from hellofresh.core.files import remove_file, write_bytes, write_json
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.makers import makers, plugin_makers
+from hellofresh.core.plugins import plugins
+from hellofresh.core.stages import Stage
 from hellofresh.core.texts import disarmed
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
 from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_of, read_record
 from hellofresh.results.figures.image import render
 from hellofresh.results.panel import Panel
+from hellofresh.tasks import task_makers
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "narrow.svg", "png")
-_DRAWING = 4
-"""Version of the drawing, raised whenever the same marks would give another figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class WrittenAnalysis:
         missing: the reason for a missing figure, else empty.
         skipped: whether it was up to date already.
         problem: the error, with `survive`; the workspace then has no files of it.
+        why: what has changed since it was last written, if it was.
     """
 
     name: str
@@ -51,6 +53,7 @@ class WrittenAnalysis:
     missing: str
     skipped: bool
     problem: str = ""
+    why: str = ""
 
 
 def make_analyses(
@@ -98,10 +101,14 @@ def _made(
     """Make an analysis of a panel in a folder, unless it is there; `key` is the panel's hash."""
     mode = 0o600 if panel.private else 0o644  # for the owner alone where labels are not public
     files = {ending: folder / f"{analysis.name}.{ending}" for ending in ("json", *_ENDINGS)}
-    inputs = [analysis.name, analysis.version, key, version("vl-convert-python"), _DRAWING]
+    inputs = [analysis.name, key, version("vl-convert-python")]
+    brought = [name for name, one in plugins("hellofresh.analyses").items() if one.name == analysis.name]
+    code = [] if brought else [getattr(analysis.run, "__module__", __name__)]
+    made_by = makers(__name__, *code) | plugin_makers("hellofresh.analyses", brought) | task_makers(panel.task)
     name = f"{folder.relative_to(workspace.root).as_posix()}/{analysis.name}"
-    stage = Stage(workspace, name, input_key(inputs))
-    if stage.is_current() and (not png or files["png"].is_file() or not files["svg"].is_file()):
+    stage = Stage.of(workspace, name, inputs, made_by)
+    changes = stage.changes()
+    if changes == [] and (not png or files["png"].is_file() or not files["svg"].is_file()):
         stored = read_record(files["json"])
         return WrittenAnalysis(analysis.name, analysis.title, folder, stored.row_count, stored.missing, True)
     result = analysis.run(panel)
@@ -113,7 +120,8 @@ def _made(
             remove_file(files[ending])
     write_json(files["json"], _record(panel, analysis, result).model_dump(mode="json"), mode=mode)
     stage.record([path for path in files.values() if path.is_file()])
-    return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False)
+    again = "; ".join(changes or ())
+    return WrittenAnalysis(analysis.name, analysis.title, folder, result.table.height, result.missing, False, why=again)
 
 
 def _record(panel: Panel, analysis: Analysis[Panel], result: AnalysisResult) -> AnalysisRecord:

@@ -42,9 +42,11 @@ from hellofresh.core.files import (
     write_bytes,
     write_json,
 )
+from hellofresh.core.makers import makers, plugin_makers
 from hellofresh.core.parquet import sink_parquet, write_parquet
+from hellofresh.core.plugins import plugins
 from hellofresh.core.quarters import utc_text
-from hellofresh.core.stages import Stage, input_key
+from hellofresh.core.stages import Stage
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.load import Published
@@ -62,33 +64,38 @@ from hellofresh.results.board.manifest import (
     read_board_manifest,
 )
 from hellofresh.results.board.schema import (
-    TABLES,
     FunnelStep,
     PeriodBalance,
     SampleRow,
+    added_tables,
+    all_tables,
 )
 from hellofresh.results.board.splits import BoardSplit, open_split, places, scan_scores, score_files
 from hellofresh.results.ceiling import ceilings
-from hellofresh.results.figures.charts import AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
+from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
 from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
-from hellofresh.tasks import get_task
-from hellofresh.tasks.samples import MAIN
+from hellofresh.tasks import TASKS, get_task, task_makers
+from hellofresh.tasks.samples import MAIN, Split
 from hellofresh.tasks.transcripts import TRANSCRIPTS
 
 
 @dataclass(frozen=True, slots=True)
 class BoardBuilt:
-    """The result of a build: rows by table, quarters on the board, and whether it was up to date already."""
+    """The result of a build: rows by table, quarters on the board, whether it was up to date already, else what has
+    changed since the last one, and what is left out.
+    """
 
     folder: Path
     rows: Mapping[str, int]
     quarters: Sequence[str]
     skipped: bool
+    why: str = ""
+    notes: Sequence[str] = ()
 
 
 def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
@@ -102,7 +109,11 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         DataError: if no quarter has been scored.
     """
     splits, moment = places(workspace), now()
-    scored = scan_scores(workspace, splits)
+    for place in splits:
+        main = place.split == MAIN
+        again = f"hellofresh score --edition {place.edition}{'' if main else f' --split {place.split}'}"
+        Stage.hold(workspace, f"score{'' if main else f'-{place.split}'}/{place.edition}", again)
+    scored, notes = _of_known_metrics(scan_scores(workspace, splits))
     quarters = sorted(scored.select(pl.col("edition").unique()).collect(engine="streaming")["edition"])
     if not quarters:
         raise DataError(
@@ -112,23 +123,27 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             code="nothing-scored",
         )
     analyses = analyses_to_show(workspace, splits, quarters, private=private)
-    opened = [
-        place for place in splits if place.has_opened(moment) or (place.split != MAIN and place.manifest.calendar)
-    ]
+    opened = [place for place in splits if place.has_opened(workspace, moment)]
     addresses = Settings.load().site
     inputs = [
         *([path.relative_to(workspace.root).as_posix(), sha256_file(path)] for _, path in score_files(workspace)),
         FORMAT,
-        [[name, str(table.schema)] for name, table in TABLES.items()],
+        [[name, str(table.schema)] for name, table in all_tables().items()],
         *(one.inputs for one in analyses),
         addresses.model_dump(mode="json"),
         _split_inputs(workspace, splits, moment),
     ]
     folder = workspace.private_board if private else workspace.board
-    stage = Stage(workspace, "private board" if private else "board", input_key(inputs))
-    if stage.is_current():
+    made_by = (
+        makers(__name__)
+        | plugin_makers("hellofresh.tables", added_tables())
+        | task_makers(*(get_task(place.task) for place in splits if place.task in TASKS))
+    )
+    stage = Stage.of(workspace, "private board" if private else "board", inputs, made_by)
+    changes = stage.changes()
+    if changes == []:
         there = read_board_manifest(folder)
-        return BoardBuilt(folder, there.rows, there.quarters, skipped=True)
+        return BoardBuilt(folder, there.rows, there.quarters, skipped=True, notes=notes)
     mode = 0o600 if private else 0o644
     files = []
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("board"), dir=workspace.root) as parts:
@@ -136,6 +151,9 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
             sink_parquet(folder / f"{name}.parquet", table, mode=mode)
             rows = table.select(pl.len()).collect().item()
             files.append(describe_file(folder, folder / f"{name}.parquet", rows))
+    for path in folder.glob("*.parquet"):  # of packages that are no longer installed
+        if path.stem not in all_tables():
+            remove_file(path)
     shown = _put_analyses(analyses, folder, mode)
     released = put_released(opened, folder, mode)
     manifest = BoardManifest(
@@ -149,7 +167,21 @@ def build_board(workspace: Workspace, *, private: bool = False) -> BoardBuilt:
         private=private,
     )
     stage.record([*(folder / entry.path for entry in files), *shown, *released, manifest.write(folder, mode)])
-    return BoardBuilt(folder, manifest.rows, quarters, skipped=False)
+    return BoardBuilt(folder, manifest.rows, quarters, skipped=False, why="; ".join(changes or ()), notes=notes)
+
+
+def _of_known_metrics(scores: pl.LazyFrame) -> tuple[pl.LazyFrame, list[str]]:
+    """Scores without metrics that a package brought which is no longer installed, and a sentence on each."""
+    there = scores.select("edition", "task", "metric").unique().sort(pl.all()).collect(engine="streaming")
+    known = {task: {one.name for kind in Split for one in its.on(kind).every_metric} for task, its in TASKS.items()}
+    gone = [row for row in there.rows() if row[2] not in known.get(row[1], row)]
+    notes = [
+        f"scores of {task} {edition} by {metric} are left out, since no installed package computes it. "
+        f"To remove them, run: hellofresh score --edition {edition}"
+        for edition, task, metric in gone
+    ]
+    left_out = pl.LazyFrame(gone, there.schema, orient="row")
+    return scores.join(left_out, on=["edition", "task", "metric"], how="anti", maintain_order="left"), notes
 
 
 def _put_analyses(analyses: Sequence[AnalysesOnBoard], folder: Path, mode: int) -> list[Path]:
@@ -171,7 +203,7 @@ class _Parts:
     waiting: list[pl.DataFrame] = field(default_factory=list)
 
     def add(self, keys: Mapping[str, str | bool], rows: Iterable[object]) -> None:
-        table = TABLES[self.name]
+        table = all_tables()[self.name]
         if isinstance(rows, pl.DataFrame):
             self.keep(
                 rows.with_columns(**{name: pl.lit(key) for name, key in keys.items()}).select(table.schema.names())
@@ -189,7 +221,7 @@ class _Parts:
 
     def whole(self) -> pl.LazyFrame:
         return pl.concat(
-            [TABLES[self.name].schema.to_frame().lazy(), *self.written, *map(pl.DataFrame.lazy, self.waiting)]
+            [all_tables()[self.name].schema.to_frame().lazy(), *self.written, *map(pl.DataFrame.lazy, self.waiting)]
         )
 
 
@@ -203,9 +235,9 @@ def _tables(
     private: bool,
 ) -> dict[str, pl.LazyFrame]:
     """Every table, empty ones too."""
-    made = {name: _Parts(parts, name) for name in TABLES}
+    made = {name: _Parts(parts, name) for name in all_tables()}
     shown = scores if private else scores.filter("public")
-    made["scores"].written.append(shown.select(TABLES["scores"].schema.names()))
+    made["scores"].written.append(shown.select(all_tables()["scores"].schema.names()))
     over: dict[tuple[str, str, bool], list[QuarterScore]] = defaultdict(list)
     for place in splits:
         split = open_split(workspace, place, scores, moment, private=private)
@@ -222,7 +254,7 @@ def _tables(
     for (task, kind, bundled), its in sorted(over.items()):
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
-    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(splits, moment))
+    due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
     for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
         made[name].add(key, rows)
     return {name: table.whole() for name, table in made.items()}
@@ -245,7 +277,7 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
         numbered = [pl.col("id").cast(pl.Enum(ids["id"])), pl.col("origin").cast(pl.Enum(origins))]
         part = said.filter(pl.col("id").is_in(ids["id"].implode())).with_columns(numbered)
         found = part.collect(engine="streaming").sort("id", "origin", maintain_order=True)
-        yield found.select(TABLES["answers"].schema.names()).cast(TABLES["answers"].schema)
+        yield found.select(all_tables()["answers"].schema.names()).cast(all_tables()["answers"].schema)
 
 
 def _writers(
@@ -267,6 +299,7 @@ def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
     for calibrated, bins in board_systems.calibrations(split):
         yield "calibration", [calibrated]
         yield "reliability", bins
+    yield from ((name, added.rows(split)) for name, added in added_tables().items())
     yield from (("transcripts", steps) for steps in board_asked.transcripts(split))
     if split.panel is not None:
         standings = standings_of(split.panel)
@@ -279,7 +312,7 @@ def _periods(workspace: Workspace, manifest: Manifest, *, private: bool) -> Iter
     """Samples of each period and, once labels are public, its candidates by label."""
     counts = (manifest.counts or {}) if manifest.revealed or private else {}
     if private and not counts and manifest.selection is not None:
-        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task))
+        counts = read_counts(workspace.private(parse_edition(manifest.edition), manifest.task)) or {}
     if manifest.selection is None:
         return
     for name, period in manifest.selection.periods.items():
@@ -301,8 +334,6 @@ def _funnel(manifest: Manifest) -> Iterator[FunnelStep]:
 
 _LARGE = 50_000
 _PART = 100_000
-VERSION = 12
-"""Version of the tables, raised whenever the same inputs would give other tables."""
 
 
 def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: datetime) -> object:
@@ -316,10 +347,12 @@ def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: dat
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
     tables = [writers_file(workspace.bridging(edition)) for edition in sorted({place.edition for place in splits})]
     files += [path for table in tables for path in (table, pairs_file(table))]
+    for edition in dict.fromkeys(place.edition for place in splits):
+        files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
     for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):
         files += sorted(workspace.runs.glob(f"*/{name}"))
     hashes = [[path.relative_to(workspace.root).as_posix(), sha256_file(path)] for path in files if path.is_file()]
-    return {"version": VERSION, "files": hashes, "opened": [place.has_opened(moment) for place in splits]}
+    return {"files": hashes, "opened": [place.has_opened(workspace, moment) for place in splits]}
 
 
 def _samples(split: BoardSplit) -> Iterator[SampleRow]:
@@ -426,16 +459,17 @@ class AnalysesOnBoard:
 def analyses_to_show(
     workspace: Workspace, splits: Sequence[Published], quarters: Sequence[str], *, private: bool = False
 ) -> list[AnalysesOnBoard]:
-    """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems.
+    """The results of `hellofresh analyse` for these quarters, in order, except those of chosen systems and of packages
+    that are no longer installed.
 
     Quarters with secret labels are included only for the private board.
     """
-    found = []
+    found, known = [], {*ORDER, *(one.name for one in plugins("hellofresh.analyses").values())}
     for place in splits:
         public, (edition, task, split) = place.manifest.has_labels, place.keys.values()
         folder = workspace.analyses(place.edition, task, private=not public)
         if split == MAIN and edition in quarters and folder.is_dir() and (public or private):
-            described = sorted(folder.glob("*.json"))
+            described = sorted(path for path in folder.glob("*.json") if path.stem in known)
             copied = [path.with_suffix(f".{end}") for path in described for end in _COPIED]
             sources = [*described, *(path for path in copied if path.is_file())]
             if described:

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from hellofresh.core.files import canonical_json, sha256_file
+from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Published
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.publish import searched_corpus
@@ -123,7 +124,9 @@ def prospects(split: BoardSplit) -> Iterator[schema.Prospect]:
     )
 
 
-def due_ids(splits: Sequence[Published], moment: datetime) -> Iterator[tuple[dict[str, str], list[schema.DueId]]]:
+def due_ids(
+    workspace: Workspace, splits: Sequence[Published], moment: datetime
+) -> Iterator[tuple[dict[str, str], list[schema.DueId]]]:
     """The ids that predictions must have, with the keys of their rows: of all splits that take or took predictions.
 
     With them and the days of each split the site checks what is handed in by the same rules as the command line,
@@ -139,8 +142,9 @@ def due_ids(splits: Sequence[Published], moment: datetime) -> Iterator[tuple[dic
             if not own or not all(one.manifest.calendar or one.manifest.dataset for one in own):
                 continue
             due, keys = due_of(own), {"edition": str(edition), "split": split}
+            shown = {one.task for one in own if one.has_opened(workspace, moment)}
             for task, ids in due.ids.items():
-                if task not in due.calendars or moment >= due.calendars[task].opens:
+                if task in shown:
                     yield {**keys, "task": task}, [schema.DueId(key, taken_down=False) for key in sorted(ids)]
             yield {**keys, "task": ""}, [schema.DueId(key, taken_down=True) for key in sorted(due.taken_down)]
 

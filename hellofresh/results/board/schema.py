@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hellofresh.core.data_sets import DatasetFacts
+from hellofresh.core.errors import UsageError
 from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
+from hellofresh.core.plugins import plugins
 from hellofresh.core.systems import SystemId
 from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
@@ -481,10 +485,10 @@ class Prospect:
     resolved: str
 
 
-_SPLIT = dict.fromkeys(("edition", "task", "split"), str)
+SPLIT_KEYS = dict.fromkeys(("edition", "task", "split"), str)
 _RELEASE = dict.fromkeys(("edition", "task"), str)
 
-SAMPLES = Table(SampleRow, _SPLIT)
+SAMPLES = Table(SampleRow, SPLIT_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -566,46 +570,77 @@ class ShownDocument:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class AddedTable:
+    """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
+
+    Attributes:
+        table: the type of its rows, which no other table has, with keys from `SPLIT_KEYS`.
+        rows: makes the rows of a split (`hellofresh.results.board.splits.BoardSplit`).
+        files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
+    """
+
+    table: Table[Any]
+    rows: Callable[[Any], Iterable[object]]
+    files: Callable[[Any, Any], Iterable[Path]] = lambda workspace, edition: ()
+
+
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
     "periods": Table(PeriodBalance, _RELEASE),
     "funnels": Table(FunnelStep, _RELEASE),
-    "due_ids": Table(DueId, _SPLIT),
-    "quarters": Table(Dates, _SPLIT),
-    "standings": Table(Standing, _SPLIT),
-    "pairs": Table(Pair, _SPLIT),
+    "due_ids": Table(DueId, SPLIT_KEYS),
+    "quarters": Table(Dates, SPLIT_KEYS),
+    "standings": Table(Standing, SPLIT_KEYS),
+    "pairs": Table(Pair, SPLIT_KEYS),
     "fixed": Table(OverQuartersRow, {"task": str, "split": str, "bundled": bool}),
-    "systems": Table(SystemFacts, _SPLIT),
-    "participants": Table(Participant, _SPLIT),
-    "shares": Table(AnswerShare, _SPLIT),
-    "agreement": Table(AgreementRow, _SPLIT),
-    "receipts": Table(ReceiptRow, _SPLIT),
-    "calibration": Table(CalibrationRow, _SPLIT),
-    "reliability": Table(ReliabilityBin, _SPLIT),
-    "mistakes": Table(Mistakes, _SPLIT),
-    "confusion": Table(ConfusionCell, _SPLIT),
-    "conduct": Table(ConductRow, _SPLIT),
+    "systems": Table(SystemFacts, SPLIT_KEYS),
+    "participants": Table(Participant, SPLIT_KEYS),
+    "shares": Table(AnswerShare, SPLIT_KEYS),
+    "agreement": Table(AgreementRow, SPLIT_KEYS),
+    "receipts": Table(ReceiptRow, SPLIT_KEYS),
+    "calibration": Table(CalibrationRow, SPLIT_KEYS),
+    "reliability": Table(ReliabilityBin, SPLIT_KEYS),
+    "mistakes": Table(Mistakes, SPLIT_KEYS),
+    "confusion": Table(ConfusionCell, SPLIT_KEYS),
+    "conduct": Table(ConductRow, SPLIT_KEYS),
     "samples": SAMPLES,
-    "answers": Table(AnswerRow, _SPLIT),
-    "transcripts": Table(TranscriptStep, _SPLIT),
-    "prompts": Table(PromptRow, _SPLIT),
-    "questions": Table(QuestionRow, _SPLIT),
-    "distributions": Table(Distribution, _SPLIT),
-    "dates": Table(PeriodDates, _SPLIT),
-    "labels": Table(LabelCount, _SPLIT),
-    "licenses": Table(License, _SPLIT),
-    "releases": Table(ReleaseFacts, _SPLIT),
-    "files": Table(FileEntry, _SPLIT),
-    "sources": Table(SourceRow, _SPLIT),
-    "prospective": Table(Prospect, _SPLIT),
-    "datasets": Table(DatasetFacts, _SPLIT),
-    "ratings": Table(RatedRow, _SPLIT),
-    "people": Table(PeopleRow, _SPLIT),
-    "ceilings": Table(CeilingRow, _SPLIT),
-    "judges": Table(JudgeRow, _SPLIT),
-    "responses": Table(RatedResponse, _SPLIT),
-    "documents": Table(ShownDocument, _SPLIT),
+    "answers": Table(AnswerRow, SPLIT_KEYS),
+    "transcripts": Table(TranscriptStep, SPLIT_KEYS),
+    "prompts": Table(PromptRow, SPLIT_KEYS),
+    "questions": Table(QuestionRow, SPLIT_KEYS),
+    "distributions": Table(Distribution, SPLIT_KEYS),
+    "dates": Table(PeriodDates, SPLIT_KEYS),
+    "labels": Table(LabelCount, SPLIT_KEYS),
+    "licenses": Table(License, SPLIT_KEYS),
+    "releases": Table(ReleaseFacts, SPLIT_KEYS),
+    "files": Table(FileEntry, SPLIT_KEYS),
+    "sources": Table(SourceRow, SPLIT_KEYS),
+    "prospective": Table(Prospect, SPLIT_KEYS),
+    "datasets": Table(DatasetFacts, SPLIT_KEYS),
+    "ratings": Table(RatedRow, SPLIT_KEYS),
+    "people": Table(PeopleRow, SPLIT_KEYS),
+    "ceilings": Table(CeilingRow, SPLIT_KEYS),
+    "judges": Table(JudgeRow, SPLIT_KEYS),
+    "responses": Table(RatedResponse, SPLIT_KEYS),
+    "documents": Table(ShownDocument, SPLIT_KEYS),
     "note_writers": Table(NoteWriter, _RELEASE),
     "writer_pairs": Table(PairDifference, _RELEASE),
 }
-"""Every table of the board, by the name of its file; each has rows of its own."""
+"""This package's tables of the board, by the name of its file; each has rows of its own."""
+
+
+@cache
+def added_tables() -> Mapping[str, AddedTable]:
+    """The tables of other packages, loaded on use, since their modules import this one."""
+    added: dict[str, AddedTable] = plugins("hellofresh.tables")
+    if taken := TABLES.keys() & added.keys():
+        what = f"the table {min(taken)!r} of another package has the name of one of ours"
+        raise UsageError(what, expected="an entry point with another name", code="table-exists")
+    return added
+
+
+@cache
+def all_tables() -> Mapping[str, Table[Any]]:
+    """Every table of the board, by the name of its file."""
+    return {**TABLES, **{name: one.table for name, one in added_tables().items()}}

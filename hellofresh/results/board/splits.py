@@ -130,9 +130,9 @@ def open_split(
     samples: Sequence[Sample]
     full: Sequence[Sample]
     if place.split == MAIN:
-        if not private and not place.has_opened(moment):
+        if not private and not place.has_opened(workspace, moment):
             return bare
-        labels = load_labels(workspace, edition, task) if shown else {}
+        labels = load_labels(workspace, edition, task, place.manifest) if shown else {}
         samples, withheld = place.samples(task), manifest.withheld
         full = place.release(workspace, task).samples if withheld else samples
     else:

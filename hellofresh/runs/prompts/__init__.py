@@ -31,7 +31,7 @@ from hellofresh.tasks import TASKS, get_task
 
 MANUAL = "manual"
 """Id of the manually written instruction; the others rephrase it."""
-YES_OR_NO = ("no", "yes")
+YES_OR_NO: tuple[str, ...] = ("no", "yes")
 """Answers to a question with two classes, by label."""
 TOO_EARLY = "Too early to tell"
 """An optional answer that chooses no class and gives every class the same probability."""

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.plugins import plugins
+from hellofresh.core.plugins import Registry
 from hellofresh.runs.prompts import has_prompts
 from hellofresh.runs.regimes._base import MAIN, Ask, BaseRegime, Case, Need, Outcome, Regime, RegimeSettings
-from hellofresh.runs.regimes._reading import is_refusal, read_choice
+from hellofresh.runs.regimes._reading import is_refusal, read_choice, read_elsewhere
 from hellofresh.runs.regimes.agents import AGENT, PROXY, agent_regime, load_agent, load_proxy, proxy_regime
 from hellofresh.runs.regimes.correction import Correction
 from hellofresh.runs.regimes.evidence_response import EvidenceResponse
@@ -44,6 +44,7 @@ __all__ = [
     "is_refusal",
     "proxy_regime",
     "read_choice",
+    "read_elsewhere",
     "regimes_for",
     "usual_regime",
 ]
@@ -62,14 +63,7 @@ _ALL: tuple[Regime, ...] = (
     Correction(),
     Propose(),
 )
-REGIMES: dict[str, Regime] = {regime.name: regime for regime in _ALL}
-for _name, _regime in plugins("hellofresh.regimes").items():
-    if REGIMES.setdefault(_name, _regime) is not _regime:
-        raise UsageError(
-            f"the name of the regime {_name!r} is taken",
-            expected="an entry point with another name",
-            code="regime-exists",
-        )
+REGIMES: Registry[Regime] = Registry("regime", "hellofresh.regimes", ((regime.name, regime) for regime in _ALL))
 
 
 def regimes_for(task: Task) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 
 from hellofresh.models import Answer, Finish
@@ -15,24 +15,44 @@ from hellofresh.runs.prompts import YES_OR_NO
 from hellofresh.tasks.outputs import Choice, Status
 
 _NEVER = 700.0  # beyond it, exp() is not a float any more
-_LEADING = re.compile(r"^[\W_]+")
-_BETWEEN = r"[\s_-]+"
+_LEADING = re.compile(r"^(?:</?\w{1,10}>|<\|\w{1,30}\|>(?:assistant\b)?|[\W_])+")
+"""Markup, marks of templates and punctuation before the first word."""
+_TYPED = {0x2019: "'", **dict.fromkeys((0xAD, *range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D), "-")}
+"""Typographic apostrophes and hyphens, as they are typed."""
+_FIRST_IDEOGRAPH = "\u2e80"
 
 
 @cache
-def _refusal() -> re.Pattern[str]:
+def _refusals() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """How refusals begin, and what begins alike but only says that the model does not know."""
     text = files("hellofresh.runs.regimes").joinpath("refusals.toml").read_text(encoding="utf-8")
-    openings = sorted(tomllib.loads(text)["openings"], key=len, reverse=True)
-    return re.compile("(?:" + "|".join(map(re.escape, openings)) + r")(?![^\W_])")
+    listed = tomllib.loads(text)
+    adverb = rf"(?:(?:{'|'.join(listed['adverbs'])}|\w+ly),?\s+)?"
+
+    def either(name: str) -> str:
+        # Between ideographs there are no spaces, so that a word cannot be told from the beginning of a longer one.
+        return "|".join(
+            re.escape(opening).replace(r"\ ", rf"\s+{adverb}")
+            + ("" if opening[-1] >= _FIRST_IDEOGRAPH else r"(?![^\W_])")
+            for opening in sorted(listed[name], key=len, reverse=True)
+        )
+
+    unknowing = rf"(?:[^.]{{0,40}}?\bsorry\W+(?:but\s+)?)?(?:unfortunately\W+)?(?:{either('unable')})\s+{adverb}"
+    return re.compile(either("openings")), re.compile(rf"{unknowing}(?:{either('to_know')})")
 
 
-def _plain(answer: Answer) -> str:
-    return _LEADING.sub("", answer.text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")).casefold()
+def _plain(text: str) -> str:
+    """The text from its first word on, in lower case, with plain apostrophes and hyphens."""
+    return _LEADING.sub("", text.translate(_TYPED)).casefold()
 
 
 def is_refusal(answer: Answer) -> bool:
     """Whether the provider says that it withheld the answer, or the text opens like a refusal."""
-    return answer.finish is Finish.BLOCKED or bool(_refusal().match(_plain(answer)))
+    if answer.finish is Finish.BLOCKED:
+        return True
+    refused, unknowing = _refusals()
+    plain = _plain(answer.text)
+    return bool(refused.match(plain)) and not unknowing.match(plain)
 
 
 _MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
@@ -41,15 +61,6 @@ _MARK = re.compile(r"^\[[0-9a-f]{12} .*\]$", re.MULTILINE)
 def without_marks(text: str) -> str:
     """A text without the lines that stand around texts in a question, which small models repeat."""
     return _MARK.sub("", text)
-
-
-@cache
-def _openings(answers: tuple[str, ...]) -> re.Pattern[str]:
-    """The answers as beginnings of a text, the longest first; spaces and hyphens within them may be exchanged."""
-    spelled = {number: _BETWEEN.join(map(re.escape, re.split(_BETWEEN, text))) for number, text in enumerate(answers)}
-    order = sorted(spelled, key=lambda number: -len(answers[number]))
-    either = "|".join(f"(?P<a{number}>{spelled[number]})" for number in order)
-    return re.compile(rf"(?:{either})(?!'?[^\W_])", re.IGNORECASE)
 
 
 _EARLY = re.compile(r"(?:it(?:'?s| is) )?too early to (?:tell|say|know)(?![^\W_])", re.IGNORECASE)
@@ -65,18 +76,30 @@ def read_choice(prompt: str, answer: Answer, answers: Sequence[str] = YES_OR_NO)
     """The choice among these answers (by label) that an answer of a model states.
 
     Blocked if it is a refusal; else its first words decide: `**Yes**, because` is label 1, `No.` is label 0, and
-    anything else (`I know ...`, `Not sure`, no word at all) is none. `Too early to tell` is none with even
+    anything else (`I know ...`, `Not sure`, `Yes or no`, no word at all) is none. `Too early to tell` is none with even
     probabilities, by which forecasts are scored.
     """
     chances = _probabilities(answer, answers)
     if is_refusal(answer):
         return Choice(prompt=prompt, status=Status.BLOCKED, probabilities=chances)
-    if _EARLY.match(_plain(answer)):
+    plain = _plain(_MARKUP.sub("", answer.text.translate(_TYPED)))
+    if _EARLY.match(plain):
         return Choice(prompt=prompt, status=Status.NONE, probabilities=_even_chances(answers))
-    match = _openings(tuple(answers)).match(_plain(answer))
-    label = int((match.lastgroup or "a0")[1:]) if match else None
+    form = DecisionForm(tuple(answers))
+    label = form.label_in(form.opening.match(plain))
     status = Status.NONE if label is None else Status.ANSWERED
     return Choice(prompt=prompt, status=status, label=label, probabilities=chances)
+
+
+def read_elsewhere(answer: Answer, answers: Sequence[str] = YES_OR_NO) -> int | None:
+    """The label that an answer states anywhere: `Answer: yes`, `{"answer": "yes"}`, `\\boxed{yes}`, a line of its own.
+
+    The last one counts. Scores rest on it only where they say so: the rule of the benchmark is `read_choice`.
+    """
+    form = DecisionForm(tuple(answers))
+    plain = _MARKUP.sub("", answer.text.translate(_TYPED))
+    found = [label for match in form.anywhere.finditer(plain) if (label := form.label_in(match)) is not None]
+    return found[-1] if found and not is_refusal(answer) else None
 
 
 def _probabilities(answer: Answer, answers: Sequence[str]) -> tuple[float, ...]:
@@ -95,38 +118,68 @@ def _probabilities(answer: Answer, answers: Sequence[str]) -> tuple[float, ...]:
 
 DECISION = "Decision"
 """The word that a decision stands behind."""
-_ALIKE = r"[\s_\u2010-\u2015-]+"
+_ALIKE = r"[\s_-]+"
 """What may stand between the words of an answer: `half-true`, `half true`, `**half** true` after cleaning."""
-_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>")
+_MARKUP = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])|[*`~#>\"\u201c\u201d\u2018\u2019'\\]+|</?\w{1,10}>|<\|\w{1,30}\|>")
 _TO_ANSWER = r"[^\S\n]*(?:[:=\uff1a\u2013\u2014-]+[^\w\n]*\n?|\n)[^\w\n]*"
-_HEDGE = re.compile(r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?", re.IGNORECASE)
+_HEDGE = r"[^\w\n]{0,3}(?:/|\||\bor\b|\bunless\b)|\s*\?"
+_AND_ANOTHER = r"(?:[\W_]|\b(?:actually|also|and|but|maybe|perhaps|then|wait)\b)*"
+_AT_ITS_END = r"(?=\W*$|[^\S\n]*[\n.,;:!?)\]])"
+_OF_AN_ANSWER = (
+    r"(?:a|actually|as|at|because|but|he|her|his|i|if|in|is|it|its|most|no|not|nothing|on|she|since|so|that|the|there"
+    r"|these|they|this|those|we|while|you|your)"
+)
+"""Words after a bare `no` that go on from an answer; others make it part of a phrase: `No information is given`."""
+_NAMES_OF_ANSWERS = (
+    r"(?:answer|classification|conclusion|decision|judge?ment|label|prediction|response|result|verdict)s?\b"
+    r"(?:[^\S\n]*(?:is|would be|should be))?[^\w\n]*\n?[^\w\n]*|boxed\{(?:\w+\{)?\s*"
+)
 _NEAR = 40
 """Two decisions so near to each other on one line are alternatives, not second thoughts."""
 _OF_100 = re.compile(r"\s*(?:/|\bout of\b|\bof\b)\s*100\b", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)")
-
+_NUMBER = re.compile(r"(?<![\w.,-])(\d{1,3})(?:[.,](\d{1,2}))?(?!\w|[.,]\d)(\s*%)?")
 _SIGNED = re.compile(r"(?<![\w.,])[-+\u2212]?\d{1,3}(?:[.,]\d{1,3})?(?![\w]|[.,]\d)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DecisionForm:
     """A word, a colon, and one of several answers, by label; case, markdown and punctuation do not matter."""
 
     answers: Sequence[str]
     word: str = DECISION
 
-    @cached_property
+    @property
+    def _either(self) -> str:
+        return _spelled(tuple(self.answers))
+
+    @property
     def _pattern(self) -> re.Pattern[str]:
-        # The longest first, so that `not helpful` is never read as something shorter.
-        words = (re.split(_ALIKE, _MARKUP.sub("", answer).strip()) for answer in self.answers)
-        spellings = [(_ALIKE.join(map(re.escape, parts)), number) for number, parts in enumerate(words)]
-        spellings.sort(key=lambda item: (-len(item[0]), item[0]))
-        either = "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
-        return re.compile(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{either})(?!\w)", re.IGNORECASE)
+        return _compiled(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}(?:{self._either})(?!\w)")
+
+    @property
+    def opening(self) -> re.Pattern[str]:
+        """One of the answers at the beginning of a text."""
+        return _compiled(rf"(?:{self._either})(?!'?[^\W_])")
+
+    @property
+    def anywhere(self) -> re.Pattern[str]:
+        """One of the answers after a word for it, or at the beginning of a line."""
+        return _compiled(rf"(?:(?<!\w){_NAMES_OF_ANSWERS}|^[^\w\n]*)(?:{self._either})(?!\w)", re.MULTILINE)
+
+    def label_in(self, match: re.Match[str] | None) -> int | None:
+        """The label of a matched answer; None if what follows takes it back (`yes or no`, `No one can know`)."""
+        if match is None or _compiled(_HEDGE).match(match.string, match.end()):
+            return None
+        label, rest = _label_of(match), match.string[match.end() :]
+        other = _compiled(rf"{_AND_ANOTHER}(?<!\w)(?:{self._either})(?!\w){_AT_ITS_END}").match(rest)
+        if other is not None and _label_of(other) != label:
+            return None
+        is_bare = self.answers[label].casefold() == "no" and re.match(r"[^\S\n]+\w", rest)
+        return None if is_bare and not re.match(rf"\s+{_OF_AN_ANSWER}\b", rest, re.IGNORECASE) else label
 
     def early_chances(self, text: str) -> tuple[float, ...]:
         """Even probabilities if the last decision of a text is that it is too early to tell, else none."""
-        plain = _MARKUP.sub("", text)
+        plain = _MARKUP.sub("", text.translate(_TYPED))
         said = list(re.finditer(rf"(?<!\w){re.escape(self.word)}{_TO_ANSWER}", plain, re.IGNORECASE))
         return _even_chances(self.answers) if said and _EARLY.match(plain, said[-1].end()) else ()
 
@@ -138,15 +191,29 @@ class DecisionForm:
         """
         if self.early_chances(text):
             return None
-        plain = _MARKUP.sub("", text)
+        plain = _MARKUP.sub("", text.translate(_TYPED))
         *earlier, last = (*self._pattern.finditer(plain),) or (None,)
-        if last is None or _HEDGE.match(plain, last.end()):
+        if last is None or self.label_in(last) is None:
             return None
         if earlier and _label_of(earlier[-1]) != _label_of(last):
             between = plain[earlier[-1].end() : last.start()]
             if len(between) <= _NEAR and "\n" not in between:
                 return None
         return _label_of(last)
+
+
+@cache
+def _spelled(answers: tuple[str, ...]) -> str:
+    """The answers as alternatives, the longest first, so that `not helpful` is never read as something shorter."""
+    words = (re.split(_ALIKE, _MARKUP.sub("", answer.translate(_TYPED)).strip()) for answer in answers)
+    spellings = [(_ALIKE.join(map(re.escape, parts)), number) for number, parts in enumerate(words)]
+    spellings.sort(key=lambda item: (-len(item[0]), item[0]))
+    return "|".join(f"(?P<a{number}>{spelling})" for spelling, number in spellings)
+
+
+@cache
+def _compiled(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | flags)
 
 
 def _label_of(match: re.Match[str]) -> int:
@@ -161,7 +228,15 @@ def read_leaning(text: str) -> float | None:
 
 
 def read_certainty(text: str) -> float | None:
-    """The only number from 0 to 100 in a text, as a share; None without a number, or with several different ones."""
-    shares = {float(f"{match[1]}.{match[2] or 0}") / 100 for match in _NUMBER.finditer(_OF_100.sub("", text))}
+    """The only number from 0 to 100 in a text, as a share; None without a number, or with several different ones.
+
+    None, too, for a number such as 0.95, which is on another scale, unless `%` stands behind it.
+    """
+    found = {
+        (float(f"{match[1]}.{match[2] or 0}"), match[3] is not None)
+        for match in _NUMBER.finditer(_OF_100.sub("", text))
+    }
+    shares = {number / 100 for number, _ in found}
     (share,) = shares if len(shares) == 1 else (2.0,)
-    return share if share <= 1 else None
+    other_scale = any(0 < number < 1 and not is_percent for number, is_percent in found)
+    return share if share <= 1 and not other_scale else None

@@ -1,0 +1,122 @@
+"""One byte of anything that a stage writes and a later one trusts changes: the reader names the file, or heals it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli, Maker
+
+BUILD = ("release", "build", "--quarter", "2023Q2", "--task", "x-notes")
+SCORE, BOARD = ("score", "--edition", "2023Q2"), ("board", "build")
+AGAIN = ("evaluate", "--edition", "2023Q2", "--task", "x-notes", "--model", "coin")
+SHOW = ("runs", "show")
+RELEASE, RUN, PRIVATE = "releases/2023Q2/x-notes/", "runs/*_coin_*/", "private/2023Q2/x-notes/"
+FLIPS = {
+    # The file and a text in it whose last letter changes (none: the byte in the middle): the command that reads it, and
+    # the code of its refusal.
+    ("candidates/x-notes/2023Q2.json", "x-notes"): (BUILD, "bad-account"),
+    (RELEASE + "samples.jsonl", "xn-4001"): (SCORE, "bad-hash"),
+    (RELEASE + "labels.jsonl", "xn-4001"): (SCORE, "bad-hash"),
+    (RELEASE + "commitments.jsonl", "xn-4001"): (SCORE, "bad-hash"),
+    (PRIVATE + "labels.jsonl", '"label":1'): (SCORE, "bad-commitment"),
+    ("scores/2023Q2.parquet", ""): (BOARD, "changed-output"),
+    ("judgements/2023Q2.parquet", ""): (BOARD, "changed-output"),
+    (RUN + "predictions.jsonl", '"label":1'): (SCORE, "damaged-run"),
+    (RUN + "responses.jsonl", "yes"): (SHOW, "damaged-run"),
+    (RUN + "prompts.json", "frame"): (SHOW, "damaged-run"),
+    (RUN + "run.json", '"judged": 18'): (SCORE, "damaged-run"),
+    (RUN + "journal.sqlite", "xn-4001"): (AGAIN, "bad-journal"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A quarter that is revealed, with two runs, scores and a board."""
+    make = Maker(tmp_path_factory.mktemp("flips"))
+    make.scored(make.notes(3, 3), "coin", "always-yes")
+    return make.workspace().root
+
+
+@pytest.fixture
+def data(finished: Path, place: Path) -> Path:
+    return Path(shutil.copytree(finished, place / "data"))
+
+
+def flip(data: Path, pattern: str, text: str) -> Path:
+    (path,) = data.glob(pattern)
+    content = path.read_bytes()
+    at = content.index(text.encode()) + len(text) - 1 if text else len(content) // 2
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    return path
+
+
+@pytest.mark.parametrize("what", FLIPS, ids=lambda what: what[0].rpartition("/")[2])
+def test_a_flipped_byte_is_refused_by_the_name_of_its_file(data: Path, cli: Cli, what: tuple[str, str]) -> None:
+    command, code = FLIPS[what]
+    path = flip(data, *what)
+    run = [next(data.glob("runs/*_coin_*")).name] if command == SHOW else []
+    before = sorted((item, item.read_bytes()) for item in data.rglob("releases/**/*") if item.is_file())
+    said = cli(*command, *run, code=1)
+    assert f"[{code}]" in said and path.name in said, said
+    assert sorted((item, item.read_bytes()) for item in data.rglob("releases/**/*") if item.is_file()) == before
+
+
+HEALED = {
+    (RELEASE + "predictions.jsonl", '"label":1'): SCORE, (RELEASE + "scores.jsonl", '"n":1'): SCORE,
+    ("scores/2023Q2.parquet", ""): SCORE, ("judgements/2023Q2.parquet", ""): SCORE, ("board/scores.parquet", ""): BOARD,
+    ("board/manifest.json", "path"): BOARD, ("published/README.md", "HelloFresh"): ("release", "publish"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", HEALED, ids=lambda what: what[0])
+def test_what_follows_from_the_rest_is_written_again_as_it_was(data: Path, cli: Cli, what: tuple[str, str]) -> None:
+    cli(*BOARD)
+    cli("release", "publish")
+    before = next(data.glob(what[0])).read_bytes()
+    path = flip(data, *what)
+    cli(*HEALED[what])
+    assert path.read_bytes() == before
+
+
+def test_the_same_evaluate_writes_a_damaged_run_again_and_asks_nobody(data: Path, cli: Cli) -> None:
+    (folder,) = data.glob(RUN)
+    whole = {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in (".json", ".jsonl")}
+    for name in sorted(whole):
+        if name != "plan.json":
+            (folder / name).write_bytes(whole[name].replace(b"1", b"2", 1))
+    assert "damaged" in cli(*SHOW)
+    cli(*AGAIN)
+    assert {name: (folder / name).read_bytes() for name in whole} == whole
+
+
+@pytest.mark.parametrize("gone", ["empty", "missing", "some"])
+def test_a_journal_without_answers_of_a_finished_run_is_damage(
+    data: Path, cli: Cli, gone: str, damaged_journal: Callable[[Path, str], None]
+) -> None:
+    (folder,) = data.glob(RUN)
+    damaged_journal(folder / "journal.sqlite", gone)
+    assert "[bad-journal]" in cli(*AGAIN, code=1) and "from which run.json was made" in cli.err
+    (folder / "run.json").unlink()
+    (folder / "journal.sqlite").unlink()
+    cli(*AGAIN)
+
+
+@pytest.fixture
+def damaged_journal() -> Callable[[Path, str], None]:
+    import sqlite3
+
+    def damage(path: Path, how: str) -> None:
+        if how == "some":
+            with sqlite3.connect(path) as database:
+                database.execute("DELETE FROM answers WHERE number % 2")
+            database.close()
+            return
+        path.unlink()
+        if how == "empty":
+            path.touch()
+
+    return damage
