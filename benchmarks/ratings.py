@@ -30,8 +30,8 @@ from hellofresh.judging.study import (
 from hellofresh.releases.candidates import Collection
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.build import panel_of
-from hellofresh.results.rated_entries import scorable
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.rated_entries import scorable
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import MisleadingPost

@@ -2,12 +2,14 @@
 
 The rooms, from the top; imports point downwards only (import-linter holds it, see pyproject.toml):
 
+0. `hellofresh_parts`, a folder beside this one: what stands apart and registers as a stranger's package does.
 1. `cli`: the commands.
 2. `pipeline`: what `release run` and `quarter run` do, in order. Only it and `cli` know the collectors and the site.
 3. `collectors` (from sources to candidates), `leaderboard` (the site), `training` (rerankers, reward models,
    responders): folders beside this one. They do not import one another.
 4. `api`: what `import hellofresh` gives, and tasks for other evaluation harnesses.
-5. `results`: entries, panel, scores, standings; analyses, figures, and the board's tables.
+5. `results`: a scored split, opened once (`split`); scores and reveals (`scoring`); standings; functions of a split:
+   analyses, figures, and the board's tables.
 6. `judging`: rubrics, and how people, models and classifiers rate responses.
 7. `runs`: evaluating models with journaled, resumable runs; prompts, and regimes (how a system works on a sample).
 8. `submissions`: predictions that others hand in.

@@ -10,12 +10,14 @@ import json
 import os
 import shutil
 import threading
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import distribution
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,8 +38,8 @@ from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import Built, build_release
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Task, get_task
@@ -71,6 +73,14 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
         return None
     readable = val.isascii() and val.decode("ascii").isprintable() and len(val) <= 60
     return val.decode("ascii") if readable else argname
+
+
+def pytest_sessionstart() -> None:
+    """Stop where the project was installed before its latest entry points."""
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
+    known = {(point.group, point.name) for point in distribution("fresh-decisions").entry_points}
+    if missing := {(group, name) for group, its in stated.items() for name in its} - known:
+        pytest.exit(f"not installed: {missing}. Run: python -m pip install --no-deps --no-build-isolation -e .", 3)
 
 
 gc.disable()  # what is imported stays to the end

@@ -28,7 +28,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.tables import SCORES
+from hellofresh.results.split.tables import SCORES
 from hellofresh.tasks import get_task
 from tests.fakes import FakeModel, catalogued, fails_with, fake_spec, refused
 from tests.retrieval.conftest import write_small

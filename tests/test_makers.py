@@ -55,7 +55,7 @@ def test_a_hash_of_code_changes_with_each_file_that_the_module_uses_and_with_no_
 @pytest.mark.parametrize(
     ("stage", "used"),
     [
-        ("hellofresh.results.scores", "hellofresh.stats.metrics"),
+        ("hellofresh.results.scoring.scores", "hellofresh.stats.metrics"),
         ("hellofresh.results.board.build", "hellofresh.results.standings"),
         ("hellofresh.results.analyses.order", "hellofresh.stats.paired"),
         ("hellofresh.releases.draw.release", "hellofresh.tasks.x_notes"),

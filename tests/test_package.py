@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PACKAGES = ("hellofresh", "verifier", "collectors", "leaderboard")
+PACKAGES = ("hellofresh", "hellofresh_parts", "verifier", "collectors", "leaderboard")
 ELSEWHERE = {"leaderboard/space.md"}
 """For a host of containers, which takes it from the repository."""
 

@@ -25,9 +25,9 @@ from hellofresh.releases.collection import CollectionJob, collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.judgements import judgements_file
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY
-from hellofresh.results.tables import JUDGEMENTS, SCORES
+from hellofresh.results.split.judgements import judgements_file
+from hellofresh.results.split.panel import ALL_PERIODS, MAJORITY
+from hellofresh.results.split.tables import JUDGEMENTS, SCORES
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.record import ModelIdentity, PromptSetIdentity, RegimeIdentity, RunRecord
 from hellofresh.tasks import get_task
@@ -162,7 +162,7 @@ def _record(workspace: Workspace, entry: Mapping[str, Any], calls: int, prompts:
 
 
 def _scores(answers: _Answers, entries: Sequence[Mapping[str, Any]], prompts: Sequence[str]) -> pl.DataFrame:
-    """One row a system, prompt, period and metric, with the columns of `hellofresh.results.tables.Score`."""
+    """One row a system, prompt, period and metric, with the columns of `hellofresh.results.split.tables.Score`."""
     periods = [ALL_PERIODS, *sorted(set(answers.periods.tolist()))]
     member = np.stack([np.ones(len(answers.ids), dtype=bool), *(answers.periods == name for name in periods[1:])])
     cells = {

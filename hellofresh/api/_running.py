@@ -19,7 +19,7 @@ from hellofresh.api._loading import LoadedEdition, workspace_for_runs
 from hellofresh.api._scoring import ScoreTable, scored
 from hellofresh.core.errors import RunError, UsageError
 from hellofresh.models.catalogue import bring_client
-from hellofresh.results.entries import entry_of_run
+from hellofresh.results.split.entries import entry_of_run
 from hellofresh.runs.evaluate import evaluate as _evaluate
 from hellofresh.runs.evaluation import HINTS, OPTIONS, Evaluation, given_values
 from hellofresh.runs.export import EvaluationReport

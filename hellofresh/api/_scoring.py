@@ -16,14 +16,14 @@ from rich.table import Table
 from hellofresh.api._loading import LoadedEdition
 from hellofresh.api._predictions import Predictions, outputs_of
 from hellofresh.core.errors import UsageError
-from hellofresh.results.build import panel_of
 from hellofresh.results.comparison import ScoreComparison, compare_scores
-from hellofresh.results.entries import Entry
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
 from hellofresh.results.figures.image import render
 from hellofresh.results.figures.vega import place
-from hellofresh.results.panel import ALL_PERIODS, SINGLE, Panel
 from hellofresh.results.score_files import ColumnNames, scores_of
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.panel import ALL_PERIODS, SINGLE, Panel
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks.outputs import Choice, Output
 

@@ -13,9 +13,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport
 from hellofresh.releases.draw.release import Built
 from hellofresh.releases.publish import Publication
-from hellofresh.results.panel import ALL_PERIODS, short_names
-from hellofresh.results.scores import ScoredSplit
-from hellofresh.results.tables import WITHOUT_LABELS, Score
+from hellofresh.results.scoring.scores import ScoredSplit
+from hellofresh.results.split.panel import ALL_PERIODS, short_names
+from hellofresh.results.split.tables import WITHOUT_LABELS, Score
 from hellofresh.runs.export import EvaluationReport
 from hellofresh.stats.intervals import few_clusters
 from hellofresh.stats.metrics import Metric

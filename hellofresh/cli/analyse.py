@@ -14,9 +14,9 @@ from hellofresh.releases.life.load import released_tasks
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, read_traces
 from hellofresh.results.analyses.writing import make_analyses
-from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
-from hellofresh.results.panel import Panel
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.results.split.panel import Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
 

@@ -13,8 +13,8 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import steps as pipeline
 from hellofresh.pipeline.steps import Steps
 from hellofresh.results.board.build import build_board
-from hellofresh.results.board.splits import scan_scores
-from hellofresh.results.entries import unscored_runs
+from hellofresh.results.split.entries import unscored_runs
+from hellofresh.results.split.open import scan_scores
 from hellofresh.tasks.samples import MAIN, Split, to_json
 from leaderboard.export import export_board
 from leaderboard.serving import ServedCopy, board_folder, site_of

@@ -17,9 +17,9 @@ from hellofresh.pipeline.choice import choose_edition
 from hellofresh.pipeline.steps import Steps, answer, score
 from hellofresh.releases.life.load import load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.people import people_beside_run
-from hellofresh.results.scores import beside_others
-from hellofresh.results.tables import PEOPLE_NAMES
+from hellofresh.results.scoring.people import people_beside_run
+from hellofresh.results.scoring.scores import beside_others
+from hellofresh.results.split.tables import PEOPLE_NAMES
 from hellofresh.runs.dry_run import SECONDS_A_CALL, Forecast
 from hellofresh.runs.evaluate import look_ahead
 from hellofresh.runs.evaluation import Evaluation, given_values

@@ -40,8 +40,8 @@ from hellofresh.judging.reward_judges import (
 from hellofresh.judging.study import SMOKE_TEST, JudgeKind, RatedStudy, Rating, read_study
 from hellofresh.models.catalogue import models_at
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.entries import entries_of_runs
-from hellofresh.results.rated_entries import responses_of, study_of_responses
+from hellofresh.results.split.entries import entries_of_runs
+from hellofresh.results.split.rated_entries import responses_of, study_of_responses
 from hellofresh.rewards.base import RewardCard, read_card
 from hellofresh.rewards.models import open_combined
 from hellofresh.stats.multiway import ClusteredMean

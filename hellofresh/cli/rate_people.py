@@ -30,9 +30,9 @@ from hellofresh.judging.references import labels_are_secret, reference_responses
 from hellofresh.judging.rubric import RUBRICS, load_rubric
 from hellofresh.judging.study import StudyFiles, StudySample
 from hellofresh.releases.life.load import load_release
-from hellofresh.results.entries import Entry, entries_of_submissions, entry_of_run
-from hellofresh.results.people import LEAST_PEOPLE, LEAST_SAMPLES
-from hellofresh.results.rated_entries import rated_names
+from hellofresh.results.scoring.people import LEAST_PEOPLE, LEAST_SAMPLES
+from hellofresh.results.split.entries import Entry, entries_of_submissions, entry_of_run
+from hellofresh.results.split.rated_entries import rated_names
 from hellofresh.runs.plan import find_run
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import SamplePage, Task, TextPart, get_task

@@ -47,7 +47,7 @@ from hellofresh.judging.study import (
 )
 from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.manifest import MANIFEST
-from hellofresh.results.rated import rated_standings, samples_of_study
+from hellofresh.results.split.rated import rated_standings, samples_of_study
 from hellofresh.stats.multiway import ClusteredMean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json

@@ -16,6 +16,7 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
+from hellofresh.releases.publish.check import check_publication
 from hellofresh.submissions.check import Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.submissions.standings import EntryOutcome, standings
@@ -84,7 +85,14 @@ def _check_folders(
         raise UsageError("a hash belongs to one release", where="--known", expected="its folder", code="bad-hash")
     checks = [check for folder in folders for check in _checked(folder, figures, known, submissions)]
     checks += beside_checks(folders) + _repeats(folders)
-    return checks + [check for root in publications_above(folders) for check in publication_checks(root)]
+    return checks + [check for root in publications_above(folders) for check in published_checks(root)]
+
+
+def published_checks(root: Path) -> list[Check]:
+    """The verifier's checks of a publication, and what the releases in it give again."""
+    made = check_publication(root, now())
+    again = Check(root.as_posix(), "made again", made.said, made.faults, unchecked=made.unchecked)
+    return [*publication_checks(root, prose=""), again]
 
 
 def _checked(folder: Path, figures: Sequence[FigureName], known: str | None, submissions: Path | None) -> list[Check]:

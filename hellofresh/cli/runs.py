@@ -19,8 +19,8 @@ from hellofresh.core.files import write_jsonl
 from hellofresh.core.parquet import write_parquet
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.scores import beside_others
-from hellofresh.results.tables import Score
+from hellofresh.results.scoring.scores import beside_others
+from hellofresh.results.split.tables import Score
 from hellofresh.runs.evaluate import resumed
 from hellofresh.runs.evaluation import given_values
 from hellofresh.runs.export import usage_by_step

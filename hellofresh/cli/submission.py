@@ -19,7 +19,7 @@ from hellofresh.core.errors import SubmissionError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.judging.references import about_copied_responses
-from hellofresh.results.scores import ScoredSplit, score_submission
+from hellofresh.results.scoring.scores import ScoredSplit, score_submission
 from hellofresh.submissions.changes import check_changes, merged_at
 from hellofresh.submissions.check import Due, Submission, SubmissionCheck, check_predictions, inspect_submission
 from hellofresh.submissions.format import FILES, Fault, Prediction, has_split, predictions_file, read_predictions

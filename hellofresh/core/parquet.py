@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 import types
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
@@ -176,3 +176,104 @@ def _as_system_error(path: Path) -> Iterator[None]:
             raise
         number = int(failed[1])
         raise OSError(number, os.strerror(number)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What a Parquet file says of itself, `said`, and whether all its bytes are pages of its columns, `is_full`."""
+
+    said: object
+    is_full: bool
+
+
+def read_footer(path: Path) -> Footer:
+    """The footer of a Parquet file, in Thrift's compact protocol (https://parquet.apache.org/docs/file-format).
+
+    Raises:
+        ValueError, LookupError: if it is not one.
+    """
+    content = path.read_bytes()
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    if start < 4 or content[:4] != b"PAR1" or content[-4:] != b"PAR1":
+        raise ValueError("not a Parquet file")
+    footer = _Thrift(content, start)
+    meta = footer.struct()
+    columns = sorted((column for group in meta.pop(4) for column in group[1]), key=lambda column: _begin(column[3]))
+    end: int | None = 4
+    for column in columns:
+        end = None if end is None else _after(content, column[3], end)
+    indexes = [(column[name], column[name + 1]) for column in columns for name in (4, 6) if name in column]
+    for begin, size in sorted(indexes):
+        index = _Thrift(content, begin)
+        end = begin + size if begin == end and index.struct() and index.place == begin + size else None
+    return Footer(meta, end == start and footer.place == len(content) - 8)
+
+
+def _begin(chunk: Mapping[int, int]) -> int:
+    """Where a column chunk begins: with its dictionary, if it has one."""
+    return min(chunk[9], chunk.get(11, chunk[9]))
+
+
+def _after(content: bytes, chunk: Mapping[int, Any], begin: int) -> int | None:
+    """The place after a column's pages, and a copy of what the footer says of them; None if there is more or less."""
+    end: int = begin + chunk[7]
+    place, values, dictionaries = begin, list[int](), 0
+    while place < end:
+        page = _Thrift(content, place)
+        header = page.struct()
+        place = page.place + header[3]
+        dictionaries += header[1] == 2
+        values += [] if header[1] == 2 else [(header.get(5) or header[8])[1]]
+    counted = sum(values) == chunk[5] and min(values, default=1) > 0 and dictionaries == (11 in chunk)
+    if begin != _begin(chunk) or place != end or not counted:
+        return None
+    copy = _Thrift(content, end)
+    with suppress(LookupError):
+        said = copy.struct()
+        end = copy.place if said == chunk else end
+    return end
+
+
+class _Thrift:
+    """A reader of structs by the numbers of their fields."""
+
+    def __init__(self, content: bytes, place: int) -> None:
+        self.content, self.place = content, place
+
+    def struct(self) -> dict[int, Any]:
+        found: dict[int, Any] = {}
+        number = 0
+        while head := self._bytes(1)[0]:
+            number = number + (head >> 4) if head >> 4 else self._whole()
+            found[number] = self._value(head & 15)
+        return found
+
+    def _value(self, kind: int) -> Any:
+        if kind in (1, 2):  # the kind of a field that is true or false is its value
+            return kind == 1
+        if kind in (9, 10):
+            head = self._bytes(1)[0]
+            size = self._length() if head >> 4 == 15 else head >> 4
+            return [self._bytes(1) if head & 15 in (1, 2) else self._value(head & 15) for _ in range(size)]
+        readers: dict[int, Callable[[], Any]] = {
+            3: lambda: self._bytes(1),
+            **dict.fromkeys((4, 5, 6), self._whole),
+            7: lambda: self._bytes(8),
+            8: lambda: self._bytes(self._length()),
+            12: self.struct,
+        }
+        return readers[kind]()
+
+    def _bytes(self, size: int) -> bytes:
+        self.place += size
+        return self.content[self.place - size : self.place]
+
+    def _length(self) -> int:
+        found = shift = 0
+        while (byte := self._bytes(1)[0]) & 128:
+            found, shift = found | (byte & 127) << shift, shift + 7
+        return found | byte << shift
+
+    def _whole(self) -> int:
+        number = self._length()
+        return (number >> 1) ^ -(number & 1)

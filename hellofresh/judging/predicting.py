@@ -3,7 +3,8 @@
 A subset of a quarter's samples is drawn once and its ids are published in
 `releases/<edition>/ratings/<task>.asked.jsonl`: the first in the order of SHA-256 of `people:<id>`, independent of
 labels. Each sample goes to three people or more, mixed with attention checks. Answers could reveal labels: they stay in
-the private folder, also after the study is closed, and are published with the labels (`hellofresh.results.people`).
+the private folder, also after the study is closed, and are published with the labels
+(`hellofresh.results.scoring.people`).
 """
 
 from __future__ import annotations

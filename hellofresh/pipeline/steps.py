@@ -18,10 +18,10 @@ from hellofresh.pipeline.witness import Witness
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.writing import make_analyses
-from hellofresh.results.build import build_panel
 from hellofresh.results.figures.image import need_converter
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hellofresh.results.panel import Panel, PromptOutputs, System
+from hellofresh.results.split.panel import Panel, PromptOutputs, System
 from hellofresh.stats.calibration import Calibration, calibrate
 from hellofresh.stats.intervals import few_clusters
 

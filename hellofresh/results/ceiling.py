@@ -22,9 +22,9 @@ from hellofresh.core.editions import Edition
 from hellofresh.core.files import write_jsonl
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.results.build import panel_of
-from hellofresh.results.panel import Panel
-from hellofresh.results.tables import CeilingRow
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.panel import Panel
+from hellofresh.results.split.tables import CeilingRow
 from hellofresh.stats.metrics import relative_brier_index
 from hellofresh.tasks import Task
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hellofresh.core.editions import Edition
 from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError, Table
-from hellofresh.results.tables import PairDifference
+from hellofresh.results.split.tables import PairDifference
 from hellofresh.stats.equal_exposure import WriterEffects
 from hellofresh.stats.metrics import mean
 from hellofresh.stats.ranking import Differences, RankIntervals, differences, rank_systems

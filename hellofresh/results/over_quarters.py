@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hellofresh.core.systems import SystemId
-from hellofresh.results.panel import Panel, QuarterScore, short_names
+from hellofresh.results.split.panel import Panel, QuarterScore, short_names
 from hellofresh.results.standings import fields_of
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.two_way import TwoWay, connected_parts, two_way

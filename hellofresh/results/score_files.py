@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.errors import DataError, UnknownNameError, UsageError
-from hellofresh.results.panel import clean_name
+from hellofresh.results.split.panel import clean_name
 
 _NAMES = {
     "item": ("item", "item_id", "sample_id", "sample", "instance_id", "doc_id", "question_id", "post_id", "prompt_id",

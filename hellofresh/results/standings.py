@@ -1,6 +1,7 @@
 """Standings of systems on a split, by a single rule.
 
-- Ranked are systems; baselines, controls (`hellofresh.results.panel.CONTROLS`) and smoke tests are compared with them.
+- Ranked are systems; baselines, controls (`hellofresh.results.split.panel.CONTROLS`) and smoke tests are compared with
+  them.
 - A system takes part if it judged at least half as many samples as the system that judged most. Ranks, and pairs of
   systems, rest on the samples that all who take part judged.
 - What is not ranked is compared where it judged at least half of these samples, on those of them that every other one
@@ -21,8 +22,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.core.parquet import Table
-from hellofresh.results.panel import ALL_PERIODS, EntrySection, Panel, System
-from hellofresh.results.tables import PairDifference
+from hellofresh.results.split.panel import ALL_PERIODS, EntrySection, Panel, System
+from hellofresh.results.split.tables import PairDifference
 from hellofresh.stats.draws import draw_jointly, first_place
 from hellofresh.stats.intervals import clusters_worth, few_clusters
 from hellofresh.stats.paired import difference_interval

@@ -10,7 +10,7 @@ from typing import Any
 from hellofresh.core.files import sha256_text
 from hellofresh.core.plugins import plugins
 from hellofresh.results.board.schema import SystemFacts
-from hellofresh.results.panel import section_of
+from hellofresh.results.split.panel import section_of
 from hellofresh.results.standings import Standing
 from leaderboard.components.charts import interval_bar, interval_scale, period_tick
 from leaderboard.components.labels import Links, money

@@ -27,9 +27,9 @@ from hellofresh.results.board.schema import (
     all_tables,
 )
 from hellofresh.results.over_quarters import OverQuartersRow
-from hellofresh.results.panel import short_names
+from hellofresh.results.split.panel import short_names
+from hellofresh.results.split.tables import HAS_WORDS, AnswerRow, Score
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import HAS_WORDS, AnswerRow, Score
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import MAIN
 from leaderboard.data.analyses import BoardAnalysis, load_analyses
@@ -405,7 +405,7 @@ def _cells(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(scores: pl.DataFrame) -> pl.DataFrame:
-    """Add the column `name`, see `hellofresh.results.panel.short_names`."""
+    """Add the column `name`, see `hellofresh.results.split.panel.short_names`."""
     parts = ["system", "team", "regime", "settings", "origin"]
     split = ["edition", "task", "split"]
     entries = scores.select(*split, *parts).unique(maintain_order=True)

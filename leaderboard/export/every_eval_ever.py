@@ -16,7 +16,7 @@ from hellofresh import __version__
 from hellofresh.core.editions import benchmark_task
 from hellofresh.core.files import sha256_text
 from hellofresh.results.board.schema import SampleRow, SystemFacts
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.split.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.markup import visible
 from leaderboard.components.scale import class_names, plain_scale

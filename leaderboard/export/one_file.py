@@ -12,7 +12,7 @@ from html import escape
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
 from hellofresh.results.note_writers import NoteWriter
-from hellofresh.results.tables import PairDifference
+from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, scrolled, table
 from leaderboard.export.copy import document, style

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from hellofresh.results.board.schema import CalibrationRow, Prospect, SampleRow
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.split.tables import AnswerRow
 from hellofresh.stats.metrics import Forecasts
 from hellofresh.tasks import TASKS
 from hellofresh.tasks.samples import PROSPECTIVE

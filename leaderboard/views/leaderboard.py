@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hellofresh.results.board.schema import AnswerShare, Participant
-from hellofresh.results.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
+from hellofresh.results.split.tables import PEOPLE_NAMES, CeilingRow, PeopleRow
 from leaderboard.components.charts import decades, frontier, interval_bar, label_sides
 from leaderboard.components.labels import EVERY, Links, is_frozen, money, question_of
 from leaderboard.components.markup import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from hellofresh.results.note_writers import LEAST_POSTS, NoteWriter, WriterKind
-from hellofresh.results.tables import PairDifference
+from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.markup import DASH, Html, el, heading, join, named
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table

@@ -24,7 +24,7 @@ from hellofresh.results.board.schema import (
     ShownDocument,
     TranscriptStep,
 )
-from hellofresh.results.tables import CHANCE, HAS_WORDS, AnswerRow
+from hellofresh.results.split.tables import CHANCE, HAS_WORDS, AnswerRow
 from hellofresh.tasks import TASKS, relevance_of
 from hellofresh.tasks.samples import Label
 from leaderboard.components.charts import histogram

@@ -15,7 +15,7 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
     SystemFacts,
 )
-from hellofresh.results.tables import ReceiptRow
+from hellofresh.results.split.tables import ReceiptRow
 from hellofresh.tasks.samples import MAIN
 from leaderboard.components.charts import reliability_plot
 from leaderboard.components.labels import Links, is_frozen, model_said, money

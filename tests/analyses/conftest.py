@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from hellofresh.results.panel import Panel
+from hellofresh.results.split.panel import Panel
 from tests.analyses.synthetic import Builder, full_entries
 
 

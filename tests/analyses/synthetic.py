@@ -11,9 +11,9 @@ import numpy as np
 from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.quarters import PeriodKind, Quarter
 from hellofresh.releases.life.load import Release
-from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry, Outputs, plurality
-from hellofresh.results.panel import MAJORITY, SINGLE, Panel
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.entries import Entry, Outputs, plurality
+from hellofresh.results.split.panel import MAJORITY, SINGLE, Panel
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.samples import Fact, Label

@@ -10,7 +10,7 @@ import pytest
 from hellofresh.evidence.publishers import Publisher, Publishers
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.agents import AGENT_ANALYSES, AgentPanel, SampleTrace
-from hellofresh.results.panel import PromptOutputs
+from hellofresh.results.split.panel import PromptOutputs
 from hellofresh.stats.metrics import NO_ANSWER
 
 RATED = Publishers({

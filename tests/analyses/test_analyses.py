@@ -14,8 +14,8 @@ from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.base import AnalysisResult, compare_said
 from hellofresh.results.analyses.prompts import LEAST_RECALL
-from hellofresh.results.build import build_panel, panel_of
-from hellofresh.results.panel import MAJORITY, NOT_ASKED, SINGLE, Panel, PromptOutputs, System, cutoff_end
+from hellofresh.results.split.arrays import build_panel, panel_of
+from hellofresh.results.split.panel import MAJORITY, NOT_ASKED, SINGLE, Panel, PromptOutputs, System, cutoff_end
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.metrics import class_metrics

@@ -24,8 +24,8 @@ from hellofresh.results.analyses import ANALYSES, get_analyses
 from hellofresh.results.analyses.base import AnalysisResult, analysis, measure
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
-from hellofresh.results.panel import Panel, clean_name, cut_name
-from hellofresh.results.scores import _scores_of, score_quarter
+from hellofresh.results.scoring.scores import _scores_of, score_quarter
+from hellofresh.results.split.panel import Panel, clean_name, cut_name
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import _base, get_task

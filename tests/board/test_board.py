@@ -19,7 +19,7 @@ from hellofresh.releases.life import manifest as manifests
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task

@@ -15,7 +15,7 @@ from hellofresh.models import Answer, Finish, Limits, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import TABLES, ConductRow
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.regimes import agent_regime

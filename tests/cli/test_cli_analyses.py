@@ -22,8 +22,8 @@ from hellofresh.pipeline.steps import Steps, analyse_scored
 from hellofresh.results.analyses import ANALYSES
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.board.build import build_board
-from hellofresh.results.panel import Panel
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.panel import Panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from hellofresh.cli.arguments import NOUNS
+from hellofresh.cli.arguments import all_nouns, table_of
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.quarters import Quarter
 from hellofresh.models.catalogue import hosted_models
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.tables import SCORES
+from hellofresh.results.split.tables import SCORES
 from hellofresh.runs.regimes import usual_regime
 from hellofresh.tasks import TASKS, get_task
 from tests import loopback
@@ -156,8 +155,7 @@ _NO_ENDPOINT = {"submission new", "train"}
 
 
 def test_every_command_that_asks_a_model_takes_the_address_of_an_endpoint(chat: Any, notes: None, cli: Cli) -> None:
-    tables = {import_module(f"hellofresh.cli.arguments.{noun.table}") for noun in NOUNS.values()}
-    commands = [one for table in tables for one in table.COMMANDS]
+    commands = [one for item in all_nouns().items() for one in table_of(*item)]
     flags = {one.name: {flag for option in one.options for flag in option.names} for one in commands}
     asking = {name for name, own in flags.items() if own & {"--model", "--models", "--rephrase"}} | {"models"}
     asking = {name for name in asking if not name.startswith(tuple(_NO_ENDPOINT))}

@@ -21,7 +21,7 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.core.workspace import Workspace
 from hellofresh.pipeline import witness
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.check import check_time, inspect_submission

@@ -23,9 +23,9 @@ from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import SCORES, Score
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.panel import ALL_PERIODS, MAJORITY, SINGLE
+from hellofresh.results.split.tables import SCORES, Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.receipts import add_submission

@@ -21,7 +21,7 @@ from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.journal import read_request, snapshot

@@ -18,7 +18,7 @@ from hellofresh.releases.candidates import Collection, SourceFile
 from hellofresh.releases.draw.frozen import DatasetSource, freeze
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import NO_ANSWER, TABLES, ConfusionCell, LabelCount
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import Statement, get_task

@@ -17,7 +17,7 @@ from hellofresh.releases.draw.prospective import build_prospective
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.board.build import build_board
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.submissions.check import Due
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS

@@ -14,7 +14,7 @@ from visiting import html, opened
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import SampleRow, TranscriptStep
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.split.tables import AnswerRow
 from hellofresh.tasks import TASKS
 from leaderboard.components.scale import plain_scale
 from leaderboard.components.standings import columns_of

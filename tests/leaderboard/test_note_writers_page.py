@@ -22,7 +22,7 @@ from hellofresh.results.note_writers import (
     pairs_file,
     writers_file,
 )
-from hellofresh.results.tables import PairDifference
+from hellofresh.results.split.tables import PairDifference
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export import export_board
 

@@ -12,9 +12,9 @@ import pytest
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.analyses.order import ranking
-from hellofresh.results.build import build_panel
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.tasks import get_task
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import Scale

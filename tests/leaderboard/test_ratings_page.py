@@ -18,8 +18,8 @@ from hellofresh.judging.study import SMOKE_TEST, JudgeKind, Rating
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.ratings import responses
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
-from hellofresh.results.board.splits import open_split, places, scan_scores
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.open import open_split, places, scan_scores
 from leaderboard.data.board import SplitKey, load_board
 from leaderboard.export.copy import framed
 from leaderboard.views.responses import side_by_side

@@ -34,9 +34,9 @@ from hellofresh.results.board.schema import (
     ReliabilityBin,
     SampleRow,
 )
-from hellofresh.results.judgements import judgements_file
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import AnswerRow, ReceiptRow, Score
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.judgements import judgements_file
+from hellofresh.results.split.tables import AnswerRow, ReceiptRow, Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.plan import read_plan

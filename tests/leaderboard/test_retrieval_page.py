@@ -20,9 +20,9 @@ from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, 
 from hellofresh.results.board.asked import transcripts
 from hellofresh.results.board.build import build_board
 from hellofresh.results.board.schema import SampleRow, ShownDocument
-from hellofresh.results.board.splits import open_split, places, scan_scores
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import AnswerRow
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.open import open_split, places, scan_scores
+from hellofresh.results.split.tables import AnswerRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task, relevance_of

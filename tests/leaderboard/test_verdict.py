@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.panel import short_names
+from hellofresh.results.split.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import plain_scale

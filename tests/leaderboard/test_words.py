@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hellofresh.results.board.schema import Mistakes
-from hellofresh.results.tables import CHANCE, AnswerRow
+from hellofresh.results.split.tables import CHANCE, AnswerRow
 from leaderboard.components.labels import Links
 from leaderboard.data.board import SplitKey, table_of
 from leaderboard.views.samples import edit_html, long_text, reason, reasons_of_system

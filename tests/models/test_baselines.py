@@ -15,7 +15,7 @@ from hellofresh.models import Answer, Finish, Message, Model, Request
 from hellofresh.models.baselines import AlwaysClass, AlwaysYes, Coin, Prior, TrainingSample, WordRegression
 from hellofresh.models.catalogue import ModelContext, known_models, open_model
 from hellofresh.models.scripted import ScriptedModel
-from hellofresh.results.panel import EntrySection, section_of
+from hellofresh.results.split.panel import EntrySection, section_of
 from hellofresh.tasks import Statement
 from hellofresh.tasks.samples import Sample
 from tests.fakes import fails_with

@@ -67,7 +67,6 @@ FAULTS = {
     "a byte now and then": Fault(lambda _: replace(said("Yes" * 99), trickle_s=0.02), {"timeout"}),
     "another host": Fault(moved, {"redirect"}, False, "the prompt goes to the other host"),
     "another place, by GET": Fault(lambda place: moved(place, 302), {"redirect"}, False),
-    "NaN": Fault(lambda _: Reply(b'{"choices": [{"message": {"content": "Yes"}}], "x": NaN}'), BAD, True, "an answer"),
     "no choices": Fault(lambda _: Reply(b'{"choices": []}'), BAD, True, "an answer"),
     "an error within 200": Fault(lambda _: refusing(200, "gone", code="busy"), {"call-failed"}, True, "an answer"),
     "HTML": Fault(lambda _: Reply(PAGE, 200, {"Content-Type": "text/html"}), BAD, True, "the page as an answer"),

@@ -32,11 +32,11 @@ from hellofresh.releases.life.load import load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
-from hellofresh.results.build import build_panel
-from hellofresh.results.people import people_rows
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import PeopleRow
+from hellofresh.results.scoring.people import people_rows
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.results.split.tables import PeopleRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.metrics import class_f1, macro_f1

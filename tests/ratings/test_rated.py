@@ -17,12 +17,12 @@ from hellofresh.judging.people import SystemResponse
 from hellofresh.judging.rubric import load_rubric
 from hellofresh.judging.study import KEY, JudgeKind, RatedStudy, Rating, StudyFiles, read_responses, write_table
 from hellofresh.releases.life.load import Release, load_release
-from hellofresh.results.build import build_panel
-from hellofresh.results.entries import Entry
-from hellofresh.results.rated import rated_standings
-from hellofresh.results.rated_entries import rated_names, scorable, study_of_responses
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.arrays import build_panel
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.rated import rated_standings
+from hellofresh.results.split.rated_entries import rated_names, scorable, study_of_responses
 from hellofresh.results.standings import standings_of
 from hellofresh.tasks import corrections, get_task
 from hellofresh.tasks.outputs import Response

@@ -28,8 +28,8 @@ from hellofresh.releases.life.manifest import (
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in

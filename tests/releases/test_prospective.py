@@ -19,8 +19,8 @@ from hellofresh.releases.draw.prospective import (
 )
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.takedown import find_sample, take_down
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.released import due_in

@@ -13,8 +13,8 @@ from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import hydrate, load_labels, load_release
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.life.takedown import find_sample, gone_samples, take_down
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from tests.fakes import contents, refused

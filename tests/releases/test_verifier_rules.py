@@ -20,7 +20,6 @@ from hellofresh.stats.metrics import forecast_metrics, mean, rank_correlation
 from verifier.checks import Check, _figure_check, _survive, report_lines
 from verifier.content import TASKS, Content, EntryName, _odd_sample, _other_shape, read_content
 from verifier.manifest import Manifest, _changes, read_manifest, statement_faults
-from verifier.publication import Part
 from verifier.ratings import PeopleCheck, StudyCheck, _alpha, _Criterion
 from verifier.reading import MOST_FAULTS, by_id, first_of, strict_json
 from verifier.scores import BadFigureError, FigureName, Handover, ScoreCheck, VerifiedFigure, agree
@@ -603,12 +602,6 @@ def test_a_score_that_is_not_the_recomputed_one_is_named(changes: dict[str, Any]
     row = {**FIGURES, "metric": "f1", "none": 1, "blocked": 1, "effective_clusters": 3.0, **changes}
     made = {**FIGURES, "silent": 2, "effective_clusters": 3.0}
     assert named(list(ScoreCheck(Content(Manifest({}, ""), ()))._differences(row, made)), faults)
-
-
-def test_of_a_release_the_main_split_is_published_before_the_prospective_one() -> None:
-    said = {"edition": "2023Q2", "task": "x-notes"}
-    main, other = (Part(Path(), Path(), Manifest({**said, "split": split}, "")) for split in ("main", "prospective"))
-    assert main.order < other.order
 
 
 @pytest.mark.parametrize(("text", "metric", "row", "fits"), [

@@ -25,9 +25,9 @@ from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED
 from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
-from hellofresh.results.entries import Entry
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import ScoredSplit, score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import ScoredSplit, score_quarter
+from hellofresh.results.split.entries import Entry
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.stats.clusters import cluster_tables

@@ -8,8 +8,8 @@ import pytest
 
 from hellofresh.core.clock import now
 from hellofresh.releases.life.state import reveal
-from hellofresh.results import scores
-from hellofresh.results.scores import beside_others, score_quarter
+from hellofresh.results.scoring import scores
+from hellofresh.results.scoring.scores import beside_others, score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task

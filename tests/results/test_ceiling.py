@@ -15,9 +15,9 @@ from hellofresh.releases.life.state import reveal
 from hellofresh.releases.publish import publish_to_folder
 from hellofresh.results.board.build import build_board
 from hellofresh.results.ceiling import reached
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import CeilingRow
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.tables import CeilingRow
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import get_task

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import sha256_file, write_jsonl
-from hellofresh.results import published
-from hellofresh.results.entries import SINGLE, Entry
-from hellofresh.results.published import check_published
+from hellofresh.results.scoring import published
+from hellofresh.results.scoring.published import check_published
+from hellofresh.results.split.entries import SINGLE, Entry
 from hellofresh.tasks.outputs import Choice, Status
 from tests.fakes import fails_with
 

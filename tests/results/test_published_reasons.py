@@ -13,8 +13,8 @@ from hellofresh.core.calendar import CalendarRule
 from hellofresh.core.files import read_jsonl
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import ScoredSplit, score_quarter, write_scores
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import ScoredSplit, score_quarter, write_scores
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from verifier.checks import verify_release

@@ -24,11 +24,11 @@ from hellofresh.releases.life.takedown import take_down
 from hellofresh.results.analyses import get_analyses
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
-from hellofresh.results.build import build_panel
 from hellofresh.results.ceiling import publish_ceiling
-from hellofresh.results.people import people_beside_run
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import beside_others, score_quarter, score_submission
+from hellofresh.results.scoring.people import people_beside_run
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import beside_others, score_quarter, score_submission
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.inbox import add_submission

@@ -17,14 +17,15 @@ import pytest
 from hellofresh.core.errors import HelloFreshError, UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.publishers import Publisher, Publishers
-from hellofresh.results import ceiling, comparison, entries, over_quarters, panel, score_files, standings
+from hellofresh.results import ceiling, comparison, over_quarters, score_files, standings
 from hellofresh.results.analyses import ANALYSES, agents
 from hellofresh.results.analyses.base import AnalysisResult
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.figures import image, vega
 from hellofresh.results.figures.charts import Axis, Mark, Series, marks_of, points_of
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.results.score_files import ColumnNames, ItemScores
+from hellofresh.results.split import entries, panel
+from hellofresh.results.split.panel import NOT_ASKED, Panel, PromptOutputs, QuarterScore, System
 from hellofresh.stats.metrics import class_metrics, mean
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Ranking, Response, Status
@@ -615,7 +616,7 @@ def votes_of_entries() -> object:
 
 @case
 def answers_as_codes() -> object:
-    from hellofresh.results.build import _answer
+    from hellofresh.results.split.arrays import _answer
 
     said = [choice(2), choice(None), choice(None, status=Status.BLOCKED), choice(None, status=Status.NONE),
             Response(prompt="", text="x"), Ranking(prompt="", documents=("a",), scores=(1.0,)), Response(prompt="",

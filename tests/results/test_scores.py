@@ -27,11 +27,11 @@ from hellofresh.core.quarters import Quarter, parse_utc
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
 from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
-from hellofresh.results.entries import forecast_of, plurality, with_forecasts
-from hellofresh.results.judgements import judgements_file
-from hellofresh.results.panel import ALL_PERIODS, MAJORITY, SINGLE
-from hellofresh.results.scores import score_quarter
-from hellofresh.results.tables import Score
+from hellofresh.results.scoring.scores import score_quarter
+from hellofresh.results.split.entries import forecast_of, plurality, with_forecasts
+from hellofresh.results.split.judgements import judgements_file
+from hellofresh.results.split.panel import ALL_PERIODS, MAJORITY, SINGLE
+from hellofresh.results.split.tables import Score
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport

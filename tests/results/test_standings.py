@@ -13,8 +13,8 @@ import hellofresh as hf
 from hellofresh.core.quarters import Quarter
 from hellofresh.results.analyses.order import ranking
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.build import panel_of
-from hellofresh.results.panel import NOT_ASKED, SINGLE, EntrySection, Panel, PromptOutputs, System
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.panel import NOT_ASKED, SINGLE, EntrySection, Panel, PromptOutputs, System
 from hellofresh.results.standings import PAIRS, Pair, Standings, standings_of
 from hellofresh.tasks.samples import Label
 from leaderboard.data.board import Board, SplitKey

@@ -16,7 +16,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.corpora import RetrievalCorpus
 from hellofresh.models import Answer, Finish
 from hellofresh.releases.draw.frozen import DatasetSource, evidence_candidates, freeze
-from hellofresh.results.build import build_panel
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.regimes.zero_shot import read_ranking

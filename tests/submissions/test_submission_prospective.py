@@ -17,8 +17,8 @@ from hellofresh.core.quarters import Quarter
 from hellofresh.releases.draw.prospective import build_prospective, resolve
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.manifest import BUNDLED
-from hellofresh.results.reveal import publish_results
-from hellofresh.results.scores import score_quarter
+from hellofresh.results.scoring.reveal import publish_results
+from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.submissions.changes import check_changes

@@ -11,7 +11,7 @@ from hellofresh.cli import main
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import SubmissionError
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.build import build_panel
+from hellofresh.results.split.arrays import build_panel
 from hellofresh.submissions.trec import read_run
 from hellofresh.tasks import get_task
 from tests.retrieval.conftest import small_documents, write_rows, write_small

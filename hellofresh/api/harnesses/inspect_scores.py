@@ -9,7 +9,7 @@ from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, Value,
 from inspect_ai.solver import TaskState
 
 from hellofresh.models import Answer, Finish
-from hellofresh.results.entries import plurality
+from hellofresh.results.split.entries import plurality
 from hellofresh.runs.record import PredictionRow, prediction_row
 from hellofresh.runs.regimes import read_choice
 from hellofresh.stats.clusters import cluster_tables

@@ -41,7 +41,6 @@ _HOME = "hellofresh.cli."
 NOUNS = {
     "evaluate": Noun("evaluate", "evaluate a model on a released edition", "evaluating"),
     "respond": Noun("evaluate", "respond to one post", "evaluating"),
-    "proxy": Noun("evaluate", "evaluate your own program through an endpoint", "evaluating"),
     "runs": Noun("evaluate", "show, resume and export runs", "evaluating"),
     "score": Noun("evaluate", "score the runs and submissions of an edition", "evaluating"),
     "compare": Noun("evaluate", "is first place real? compare systems in any table of scores", "evaluating"),
@@ -95,7 +94,7 @@ def command_line(typed: str | None = None) -> CommandParser:
         if typed not in (None, name):
             nouns.add_parser(name)
             continue
-        commands = [command for command in _table(name, noun) if command.name.split()[0] == name]
+        commands = [command for command in table_of(name, noun) if command.name.split()[0] == name]
         if commands[0].name == name:
             commands[0].declare(nouns.add_parser(name, description=commands[0].about), home)
             continue
@@ -109,7 +108,7 @@ def command_line(typed: str | None = None) -> CommandParser:
     return parser
 
 
-def _table(name: str, noun: Noun) -> Sequence[Command]:
+def table_of(name: str, noun: Noun) -> Sequence[Command]:
     """The table of a noun, which others may share."""
     place = f"{_HOME}arguments.{noun.table}" if name in NOUNS else noun.table
     found: Sequence[Command] = import_module(place).COMMANDS
@@ -149,8 +148,8 @@ class _Root(CommandParser):
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         """Refuse an unknown noun; if it is the second word of commands, name these commands in full."""
-        if value not in (nouns := all_nouns()):
-            commands = {one.name: one for item in nouns.items() for one in _table(*item)}
+        if value not in NOUNS and value not in (nouns := all_nouns()):
+            commands = {one.name: one for item in nouns.items() for one in table_of(*item)}
             whole = [f"'{name}'" for name in commands if name.split()[1:] == [value]]
             if whole:
                 raise argparse.ArgumentError(None, f"no command {value!r}. Did you mean {' or '.join(whole)}?")

@@ -63,22 +63,6 @@ COMMANDS = (
         epilog='Example: hellofresh respond --text "The abacus is named after A, B and C." --date 2026-03-01',
     ),
     command(
-        "proxy",
-        "Serve an OpenAI-compatible endpoint on this machine: a program of your own asks there, as a run.",
-        "proxy:run",
-        EDITION,
-        *fields("task", "model", model="the model that answers, as for evaluate"),
-        *fields("roles", roles="another model, which clients call ROLE"),
-        *fields("settings", "limit", "budget_usd", settings="a bound for each sample, such as requests=50"),
-        option("--name NAME", "name of your program; another name, another system"),
-        BASE_URL,
-        option("--port N", "the port (default: one that is free)", default=0),
-        timed=True,
-        submissions="own",
-        epilog="A client needs the base URL of a sample, http://127.0.0.1:PORT/s/SAMPLE/v1, and the token that is "
-        "printed, or set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output.",
-    ),
-    command(
         "runs show",
         "List all runs, the newest last; or show one, or every question and answer about one of its samples.",
         "runs:show",

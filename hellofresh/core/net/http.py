@@ -10,7 +10,7 @@ import aiohttp
 from yarl import URL
 
 from hellofresh.core.errors import ConfigError
-from hellofresh.core.net.retry import retry_after_s
+from hellofresh.core.net.retry import asked_wait_s
 
 _KEPT_S = 30.0
 _MOST_BYTES = 8 * 2**20
@@ -50,7 +50,7 @@ class HttpReply:
     @property
     def wait_s(self) -> float | None:
         """Seconds that the service asks to wait, or None."""
-        return retry_after_s(self.headers.get("Retry-After"), self.headers.get("Date"))
+        return asked_wait_s(self.headers)
 
 
 class HttpClient:
@@ -60,7 +60,7 @@ class HttpClient:
         where: name of the service in messages.
         headers: of every request.
         timeout_s: for one request, from the connection to the last byte.
-        key: removed from every body, since some services repeat it in their messages.
+        key: removed from every body, since some services repeat it in their messages; models do it themselves.
         at_once: maximum connections, 0 for any number.
 
     Raises:

@@ -9,7 +9,7 @@ import asyncio
 import math
 import random
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -19,7 +19,7 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of replies that are worth a retry."""
 
 _SECONDS = re.compile(r"[0-9]{1,4000}(?:\.[0-9]{1,12})?")
-_LONGEST_S = 1e9
+_LONGEST_S, _YEARS_S = 1e9, 5e8
 _T = TypeVar("_T")
 
 
@@ -100,6 +100,54 @@ def retry_after_s(value: str | None, date: str | None = None) -> float | None:
     if until is None:
         return None
     return max(0.0, (until - (_http_date(date or "") or datetime.now(UTC))).total_seconds())
+
+
+_PART_OF_TIME = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|mill|h|m|s|)", re.IGNORECASE)
+_UNITS = {"ms": 0.001, "mill": 0.001, "h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}
+
+
+def duration_s(text: str) -> float | None:
+    """Seconds of a duration such as `1m3s`, `250ms`, `34.5s` or `3 seconds`; None without a number."""
+    parts = _PART_OF_TIME.findall(text)
+    return sum(float(number) * _UNITS[unit.lower()] for number, unit in parts) if parts else None
+
+
+def asked_wait_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a reply's headers ask to wait, None if they do not.
+
+    Beside `Retry-After`: `retry-after-ms`, and the times at which limits are full again (`x-ratelimit-reset-requests`,
+    `anthropic-ratelimit-tokens-reset` and the like) of those limits of which nothing remains.
+    """
+    if _SECONDS.fullmatch(milliseconds := headers.get("retry-after-ms", "").strip()):
+        return min(float(milliseconds) / 1000, _LONGEST_S)
+    asked = retry_after_s(headers.get("Retry-After"), headers.get("Date"))
+    if asked is not None:
+        return asked
+    now = _http_date(headers.get("Date", "")) or datetime.now(UTC)
+    waits = []
+    for name, value in headers.items():
+        lower = name.lower()
+        if "ratelimit" in lower and "reset" in lower:
+            remaining = headers.get(lower.replace("reset", "remaining"), "0").strip()
+            waits += [_until_s(value.strip(), now)] if remaining == "0" else []
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _until_s(text: str, now: datetime) -> float | None:
+    """Seconds of a duration, or until a time in RFC 3339 or in (milli)seconds since 1970."""
+    number = float(text) if _SECONDS.fullmatch(text) else 0.0
+    if number > _YEARS_S:
+        moment: datetime | None = datetime.fromtimestamp(
+            min(number / (1000 if number > 1000 * _YEARS_S else 1), 4e9), UTC
+        )
+    else:
+        try:
+            moment = datetime.fromisoformat(text) if not number and "T" in text else None
+        except ValueError:
+            moment = None
+    if moment is None:
+        return duration_s(text)
+    return max(0.0, ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds())
 
 
 def _http_date(text: str) -> datetime | None:

@@ -7,24 +7,26 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, ClassVar, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, NoReturn
 
 import aiohttp
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import from_json
 
 from hellofresh.core.net.http import HttpClient, HttpReply, UnusableReplyError, brief
+from hellofresh.core.net.retry import duration_s
 from hellofresh.models import Answer, CallError, Finish, Message, ModelSpec, Request, Tool, ToolCall
 from hellofresh.models.tables import Abilities, Endpoint
+from hellofresh.models.thoughts import visible_part
 from hellofresh.tasks.images import Image
 
 MAX_BODY = 4 * 2**20
 """Maximum bytes read of a reply."""
-Tokens = Annotated[int, Field(ge=0, lt=2**53)]
+HIDDEN_KEY = 8
+"""Fewest characters of a key that is hidden; a shorter one is a placeholder, and its letters stand in other words."""
 _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 _EXCERPT = 300
-_BLOCKED_CODES = frozenset({"content_filter", "content_policy_violation"})
-_SPENT_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _RETRYABLE = frozenset({408, 409, 425, 429})
 _CODES = {
     400: "bad-request",
@@ -40,8 +42,6 @@ _FIXES = {
     403: "Check what the key may do.",
     404: "Check the model's id and the base URL.",
 }
-
-
 _TOO_LONG = re.compile(
     r"(?i)context[ _-]?(?:length|size|window)|(?:maximum|max) (?:number of|allowed)? ?(?:input )?tokens|max_new_tokens"
     r"|too many (?:input )?tokens|(?:prompt|input|request)(?: is| was)? too (?:long|large)|tokens? limit exceeded"
@@ -50,12 +50,96 @@ _SHORTEN = "Shorten what the prompt shows, or ask a model with a longer context:
 _EVENTS = re.compile(rb"\s*(?:data|event|id|retry)?:")
 _NO_STREAM = "Have the endpoint answer in one piece: this asks for no stream."
 _NO_PAGE = "Check the base URL: a web page or a proxy may answer there."
+_OF_ACCOUNT = re.compile(
+    r"(?i)\b(?:account|organi[sz]ation|project|team|(?:api )?key)\b[^.]{0,60}\b(?:banned|blocked|deactivated|disabled"
+    r"|flagged|suspended|terminated)\b"
+)
+"""Messages about who asks, which no question is to blame for."""
+_BLOCKED = re.compile(
+    r"(?i)content[ _-]?(?:filter|policy)|responsible ?ai|invalid_prompt|data_?inspection_?failed|inappropriate content"
+    r"|content exists risk|blocked by|usage (?:guidelines?|polic(?:y|ies))|moderation|flagged_input|prohibited_content"
+    r"|sensitive ?(?:content|information|words?)|input sensitive|high risk|safety_check|guardrail"
+    r"|safety (?:filter|system)s?|unsafe content|content violates|\u654f\u611f|\u8fdd\u89c4"
+)
+"""Codes and phrases of providers that withhold an answer for what the question or the answer says."""
+_BY_WORDS = {
+    402: re.compile(
+        r"(?i)insufficient[ _-]?(?:quota|balance|credits?|funds)|credit balance is too low|out of credits?"
+        r"|billing_(?:hard_limit|not_active|error)|requires more credits|exceeded your (?:monthly|spend)"
+        r"|\u4f59\u989d\u4e0d\u8db3|arrearage"
+    ),
+    401: re.compile(
+        r"(?i)(?:invalid|incorrect|expired)[ _-]?(?:x-)?api[ _-]?key|api[ _-]?key[ _](?:not[ _]valid|invalid|expired)"
+        r"|authentication_error|unauthenticated"
+    ),
+    404: re.compile(
+        r"(?i)model[_ ]not[_ ]found|model\b.{0,80}\bdoes not exist|not a valid model|no such model|unknown model"
+        r"|not_found_error"
+    ),
+}
+"""The status that an error means, by words in its code or message; they go before the status of HTTP."""
+_NAMED = {
+    **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"), 429),
+    **dict.fromkeys(("overloaded_error", "overloaded", "engine_overloaded", "unavailable"), 529),
+    **dict.fromkeys(("server_error", "api_error", "internal", "internal_error", "internal_server_error"), 500),
+    **dict.fromkeys(("timeout_error", "timeout", "deadline_exceeded"), 504),
+    **dict.fromkeys(("invalid_request_error", "invalid_argument", "bad_request"), 400),
+    **dict.fromkeys(("permission_error", "permission_denied"), 403),
+    "request_too_large": 413,
+}
+"""The status of an error that comes with status 200, by its code or type."""
+_SETTINGS = (
+    (r"max_completion_tokens", 'token_parameter = "max_completion_tokens"'),
+    (r"max_tokens", 'token_parameter = "max_tokens"'),
+    (r"temperature", "temperature = false"),
+    (r"top_logprobs|logprobs", "logprobs = false"),
+    (r"\bseed\b", "seed = false"),
+    (r"system (?:role|message|prompt|instruction)|developer instruction", "system_messages = false"),
+    (r"\btools?\b|function.?call", "tools = false"),
+    (r"image|vision|multimodal", "sees = false"),
+)
+"""Words of a message about a parameter, and the setting that a model of that kind needs."""
+_UNSUPPORTED = re.compile(
+    r"(?i)unsupported|not support|unrecogni[sz]ed|unknown (?:name|parameter|field)|unexpected|not (?:permitted|allowed)"
+    r"|extra inputs|does not exist|instead|deprecated|not enabled"
+)
+_INSTEAD = re.compile(r"(?i)use\W+(\w+)\W+instead")
+_TRY_IN = re.compile(
+    r"(?i)(?:try|retry|wait)\b[^.\n]{0,60}?\b(?:in|after|for)\s+"
+    r"((?:\d+(?:\.\d+)?\s*(?:ms|milliseconds?|h(?:ours?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\s*)+)"
+)
+_DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 
 
-class Shape(BaseModel):
-    """Base of providers' answers: fields typed as documented, others ignored."""
+# Tolerant reading: what a provider sends beside a text may be of any form, and never loses the text.
 
-    model_config = ConfigDict(strict=True, frozen=True)
+
+def found(value: object, *path: str | int) -> Any:
+    """What is at a path of keys and places in JSON; None where there is nothing."""
+    for step in path:
+        if isinstance(step, str):
+            value = value.get(step) if isinstance(value, dict) else None
+        else:
+            value = value[step] if isinstance(value, list) and len(value) > step else None
+    return value
+
+
+def found_text(value: object, *path: str | int) -> str:
+    """The text at a path, '' where there is none."""
+    text = found(value, *path)
+    return text if isinstance(text, str) else ""
+
+
+def found_rows(value: object, *path: str | int) -> list[dict[str, Any]]:
+    """The objects in the list at a path; other items are left out."""
+    items = found(value, *path)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def found_count(value: object, *path: str | int) -> int | None:
+    """The number of tokens at a path; None where there is no whole number from 0 on."""
+    number = found(value, *path)
+    return number if type(number) is int and 0 <= number < 2**53 else None
 
 
 class HttpModel(ABC):
@@ -88,10 +172,11 @@ class HttpModel(ABC):
         self.spec, self.where = spec, where or spec.name
         self._model, self._abilities, self._timeout_s = endpoint.model, abilities, endpoint.timeout_s
         self._options = endpoint.options
-        self._url = endpoint.base_url.rstrip("/") + self.path
+        self._url = endpoint.base_url.rstrip("/") + self.path.format(model=endpoint.model)
+        self._key = endpoint.key or ""
         bearer = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
         all_headers = {**_JSON, **(bearer if headers is None else headers), **endpoint.headers}
-        self._client = HttpClient(self.where, all_headers, timeout_s=endpoint.timeout_s, key=endpoint.key)
+        self._client = HttpClient(self.where, all_headers, timeout_s=endpoint.timeout_s)
 
     async def ask(self, request: Request) -> Answer:
         """Send one request.
@@ -123,7 +208,20 @@ class HttpModel(ABC):
                 code="redirect",
                 status=reply.status,
             )
+        if (hidden := self._hidden(reply.body)) is not None:
+            reply = replace(reply, body=hidden)
         return self.read(reply, request)
+
+    def _hidden(self, body: bytes) -> bytes | None:
+        """The body without the key, which some services repeat; None if it is not there."""
+        key = self._key
+        if len(key) < HIDDEN_KEY or (key.encode() not in body and b"\\" not in body):
+            return None
+        try:
+            written = json.dumps(parsed(body), ensure_ascii=False)  # no escapes within it, other than of its own
+        except (ValueError, RecursionError):
+            written = body.decode("utf-8", "replace")
+        return written.replace(json.dumps(key, ensure_ascii=False)[1:-1], "[key]").replace(key, "[key]").encode()
 
     async def close(self) -> None:
         """Close all connections; a later request opens new ones."""
@@ -216,21 +314,53 @@ def addresses_in(items: Iterable[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text.lower().startswith(("http://", "https://"))))
 
 
+_BEFORE = re.compile(r"(?:</?\w{1,10}>|[\W_])*")
+
+
+def answer_chances(tokens: Sequence[tuple[str, Sequence[tuple[object, object]]]]) -> Mapping[str, float] | None:
+    """Log-probabilities of yes and no at the token with which the visible answer begins; None without such a token.
+
+    Args:
+        tokens: each token of a text with the likeliest ones at its place and their log-probabilities.
+    """
+    text = "".join(token for token, _ in tokens)
+    start, end = visible_part(text)
+    first = _BEFORE.match(text, start, end)
+    begins, place = first.end() if first else end, 0
+    for token, likeliest in tokens:
+        place += len(token)
+        if begins < min(place, end):
+            pairs = (
+                (word, value) for word, value in likeliest if isinstance(word, str) and type(value) in (int, float)
+            )
+            return first_word_chances((word, float(value)) for word, value in pairs if math.isfinite(value))  # type: ignore[arg-type]
+    return None
+
+
 def first_word_chances(spellings: Iterable[tuple[str, float]]) -> Mapping[str, float]:
-    """Log-probability of yes and of no, summed over their spellings (`Yes`, ` yes`, `YES`); no entry if none occurs.
+    """Log-probability of yes and of no, summed over their spellings (`Yes`, ` yes`, `YES`); empty if neither occurs.
+
+    Where only one occurs, the other has an upper bound: what the listed tokens leave over, and the unlikeliest of them.
 
     Args:
         spellings: tokens with their natural log-probabilities.
     """
-    found: dict[str, list[float]] = {"yes": [], "no": []}
-    for token, logprob in spellings:
+    words: dict[str, list[float]] = {"yes": [], "no": []}
+    listed = list(spellings)
+    for token, logprob in listed:
         word = token.strip(" \t\r\n\"'*_\u2581\u0120").casefold()
-        if word in found:
-            found[word].append(logprob)
-    most = {word: max(values) for word, values in found.items() if values}
+        if word in words:
+            words[word].append(logprob)
+    if not any(words.values()):
+        return {}
+    left = 1 - sum(math.exp(min(0.0, value)) for _, value in listed)
+    bound = min([value for _, value in listed] + ([math.log(left)] if left > 0 else []))
+    most = {word: max(values) for word, values in words.items() if values}
     return {
-        word: min(0.0, top + math.log(sum(math.exp(value - top) for value in found[word])))
-        for word, top in most.items()
+        word: min(0.0, most[word] + math.log(sum(math.exp(value - most[word]) for value in values)))
+        if values
+        else bound
+        for word, values in words.items()
     }
 
 
@@ -272,7 +402,7 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
     return CallError(
         what,
         where=where,
-        fix=_FIXES.get(number, ""),
+        fix=_FIXES.get(number, "") or (_wanted_setting(what) if number in (400, 422) else ""),
         code=_CODES.get(number, "call-failed"),
         retryable=number in _RETRYABLE or number >= 500 or number == 200,
         retry_after_s=wait_s,
@@ -280,8 +410,21 @@ def refusal(status: int | None, what: str, where: str, wait_s: float | None) -> 
     )
 
 
+def _wanted_setting(what: str) -> str:
+    """The setting to change, where a message says that the model does not take a parameter."""
+    instead = _INSTEAD.search(what)
+    if not _UNSUPPORTED.search(what):
+        return ""
+    for word, setting in _SETTINGS:
+        if re.search(word, instead[1] if instead else what, re.IGNORECASE):
+            return f"Set it for this model in hellofresh.toml: [models.NAME.abilities] {setting}"
+    return ""
+
+
 def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answer:
     """A blocked answer if an error says so: `{"error": {"message", "code", "type", "metadata"}}`.
+
+    Codes and messages go before the status: "credit balance is too low" is a 400, and no question's fault.
 
     Args:
         status: HTTP status; 200 for an error instead of an answer, which may name another status.
@@ -292,33 +435,62 @@ def failure(status: int, body: bytes, where: str, wait_s: float | None) -> Answe
     Raises:
         CallError: unless the provider refused because of the question's content.
     """
+    raw = body.decode("utf-8", "replace")
     try:
         reply = parsed(body)
-        error = reply.get("error", reply) if isinstance(reply, dict) else body.decode("utf-8", "replace")
+        reply = reply[0] if isinstance(reply, list) and reply else reply
+        error = (reply.get("error") or reply) if isinstance(reply, dict) else raw
     except (ValueError, RecursionError):
-        error = body.decode("utf-8", "replace")
+        error = raw
     fields = error if isinstance(error, dict) else {"message": str(error)}
-    code, metadata = fields.get("code"), fields.get("metadata")
-    name = str(code or fields.get("type") or "")
-    if name in _BLOCKED_CODES or (isinstance(metadata, dict) and "flagged_input" in metadata):
+    names = [str(fields[name]) for name in ("code", "type", "status") if isinstance(fields.get(name), str | int)]
+    inner = found(fields, "metadata", "raw")
+    message = found_text(fields, "message") or found_text(fields, "detail") or found_text(fields, "msg")
+    words = " ".join((*names, message, raw[:_SEARCHED] if isinstance(error, dict) else "", str(inner or "")))
+    status = _meant(status, names, words)
+    if status not in (401, 402, 404, 429) and _BLOCKED.search(words) and not _OF_ACCOUNT.search(words):
         return Answer("", Finish.BLOCKED)
-    if status == 200 and isinstance(code, int) and 400 <= code < 600:
-        status = code
-    said = excerpt(str(fields.get("message") or fields.get("detail") or fields.get("type") or ""))
-    said = f"{said} ({name})" if _TOO_LONG.search(name) else said
+    said = excerpt(message or found_text(fields, "type"))
+    said = f"{said} ({names[0]})" if names and _TOO_LONG.search(names[0]) else said
     what = "an error instead of an answer" if status == 200 else f"HTTP {status}"
-    raise refusal(402 if name in _SPENT_CODES else status, f"{what}: {said}" if said else what, where, wait_s)
+    raise refusal(
+        status, f"{what}: {said}" if said else what, where, wait_s if wait_s is not None else _asked_wait(raw)
+    )
 
 
-def parsed(body: bytes) -> object:
-    """A body as JSON, without NaN and without halves of surrogate pairs.
+_SEARCHED = 2_000
+
+
+def _meant(status: int, names: Sequence[str], words: str) -> int:
+    """The status that an error means by its words, by its code where HTTP says 200, else its own."""
+    if status not in (429, 404) and status < 500:
+        for meant, pattern in _BY_WORDS.items():
+            if pattern.search(words):
+                return meant
+    if status == 429 and _BY_WORDS[402].search(" ".join(names)):
+        return 402
+    if status != 200:
+        return status
+    codes = [_NAMED.get(name.casefold(), int(name) if name.isdecimal() and len(name) == 3 else 0) for name in names]
+    return next((code for code in codes if 400 <= code < 600), status)
+
+
+def _asked_wait(raw: str) -> float | None:
+    """Seconds to wait by an error's own words: `"retryDelay": "34s"`, `try again in 3s`."""
+    named = _DELAY.search(raw) or _TRY_IN.search(raw)
+    return None if named is None else duration_s(named[1])
+
+
+def parsed(body: bytes) -> Any:
+    """A body as JSON, with halves of surrogate pairs replaced; NaN and infinity stay, for the reader to leave out.
 
     Raises:
         ValueError, RecursionError: if it is something else, or nested too deeply.
     """
-    reply = json.loads(body, parse_constant=_no_constant)
-    whole: object = json.loads(whole_text(json.dumps(reply, ensure_ascii=False)))
-    return whole
+    try:
+        return from_json(body)
+    except ValueError:  # the fast reader refuses halves of surrogate pairs
+        return json.loads(whole_text(json.dumps(json.loads(body), ensure_ascii=False)))
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Literal
 
-from pydantic import ValidationError
-
-from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request
 from hellofresh.models.providers import (
     HttpModel,
-    Shape,
-    Tokens,
     addresses_in,
     bad_reply,
     call_arguments,
     content_of,
     encoded,
-    excerpt,
     failure,
+    found,
+    found_count,
+    found_rows,
+    found_text,
+    parsed,
     read_call,
-    refusal,
     tool_schema,
     whole_calls,
 )
@@ -35,65 +32,11 @@ from hellofresh.tasks.images import Image
 
 _SEARCH_TOOL, _MOST_SEARCHES = "web_search_20250305", 5
 _FINISHES = {
-    "end_turn": Finish.STOP,
-    "tool_use": Finish.STOP,
+    **dict.fromkeys(("max_tokens", "model_context_window_exceeded"), Finish.LENGTH),
     "pause_turn": Finish.LENGTH,  # it would continue to search
-    "stop_sequence": Finish.STOP,
-    "max_tokens": Finish.LENGTH,
-    "model_context_window_exceeded": Finish.LENGTH,
     "refusal": Finish.BLOCKED,
 }
-_STATUSES = {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-}
-
-
-class _Cited(Shape):
-    url: str | None = None
-
-
-class _Block(Shape):
-    type: str
-    text: str | None = None
-    id: str | None = None
-    name: str | None = None
-    input: dict[str, object] | None = None
-    citations: list[_Cited] | None = None
-
-
-class _Usage(Shape):
-    input_tokens: Tokens
-    output_tokens: Tokens
-    cache_creation_input_tokens: Tokens | None = None
-    cache_read_input_tokens: Tokens | None = None
-
-
-class _Message(Shape):
-    type: Literal["message"]
-    role: Literal["assistant"]
-    model: str
-    content: list[_Block]
-    stop_reason: str
-    usage: _Usage
-
-
-class _Error(Shape):
-    type: str
-    message: str = ""
-
-
-class _Failure(Shape):
-    type: Literal["error"]
-    error: _Error
+_THINKING = ("thinking", "redacted_thinking")
 
 
 class AnthropicModel(HttpModel):
@@ -129,40 +72,48 @@ class AnthropicModel(HttpModel):
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
         try:
-            error = _Failure.model_validate_json(reply.body).error
-        except ValidationError:
-            if reply.status != 200:
-                return failure(reply.status, reply.body, self.where, reply.wait_s)
-        else:
-            # A failure may come with status 200; its type then gives the real status.
-            status = reply.status if reply.status >= 400 else _STATUSES.get(error.type, 500)
-            raise refusal(status, f"{error.type}: {excerpt(error.message)}", self.where, reply.wait_s)
-        try:
-            return self._answer(_Message.model_validate_json(reply.body), whole_calls(request))
-        except ValidationError as fault:
-            raise bad_reply(self.where, model_fault(fault), body=reply.body) from None
+            said = parsed(reply.body)
+        except (ValueError, RecursionError) as fault:
+            if reply.status == 200:
+                raise bad_reply(self.where, type(fault).__name__, body=reply.body) from None
+            said = None
+        if reply.status != 200 or found_text(said, "type") == "error" or found(said, "error"):
+            return failure(reply.status, reply.body, self.where, reply.wait_s)
+        if not isinstance(found(said, "content"), list):
+            raise bad_reply(self.where, "content: input should be a list")
+        return self._answer(said, whole_calls(request))
 
-    def _answer(self, message: _Message, whole: bool) -> Answer:
-        finish, usage = _FINISHES.get(message.stop_reason), message.usage
-        if finish is None:
-            raise bad_reply(self.where, f"unknown stop_reason {message.stop_reason[:40]!r}")
-        used = (block for block in message.content if block.type == "tool_use")
+    def _answer(self, said: object, whole: bool) -> Answer:
+        blocks, usage = found_rows(said, "content"), found(said, "usage")
+        texts = [block.get("text") for block in blocks if block.get("type") == "text"]
+        if any(not isinstance(text, str) for text in texts):
+            raise bad_reply(self.where, "a block of the type text has none")
+        thinking = [block for block in blocks if block.get("type") in _THINKING]
+        used = (block for block in blocks if block.get("type") == "tool_use")
         calls = [
-            read_call(block.id or f"call-{number}", block.name or "", block.input, whole=whole)
+            read_call(
+                found_text(block, "id") or f"call-{number}",
+                found_text(block, "name"),
+                block.get("input"),
+                json.dumps(thinking, ensure_ascii=False) if thinking and number == 1 else "",
+                whole=whole,
+            )
             for number, block in enumerate(used, start=1)
         ]
-        written, cached = usage.cache_creation_input_tokens or 0, usage.cache_read_input_tokens or 0
+        written, cached = (found_count(usage, f"cache_{kind}_input_tokens") or 0 for kind in ("creation", "read"))
+        tokens_in = found_count(usage, "input_tokens")
         return Answer(
-            text="".join(block.text or "" for block in message.content if block.type == "text"),
-            finish=finish,
-            tokens_in=usage.input_tokens + written + cached,
-            tokens_out=usage.output_tokens,
-            served_by=message.model,
+            text="".join(map(str, texts)),
+            finish=_FINISHES.get(found_text(said, "stop_reason"), Finish.STOP),
+            tokens_in=None if tokens_in is None else tokens_in + written + cached,
+            tokens_out=found_count(usage, "output_tokens"),
+            served_by=found_text(said, "model") or None,
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
-            sources=addresses_in(cited.url for block in message.content for cited in block.citations or ()),
+            sources=addresses_in(found(one, "url") for block in blocks for one in found_rows(block, "citations")),
             cached_in=cached,
             cache_writes=written,
+            thought="\n".join(found_text(block, "thinking") for block in thinking),
         )
 
 
@@ -172,7 +123,8 @@ def _turn(message: Message) -> dict[str, object]:
         return {"role": message.role, "content": content_of(message, _picture)}
     if message.role == "user":
         return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": message.text}]}
-    said = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    said = json.loads(call.token) if call.token else []  # its thinking, with signatures, in front
+    said += [{"type": "text", "text": message.text}] if message.text.strip() else []
     used = [
         {"type": "tool_use", "id": item.id, "name": item.name, "input": json.loads(call_arguments(item))}
         for item in (call, *message.more_calls)

@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible endpoint, with a strict reader of replies.
+"""Models behind an OpenAI-compatible endpoint: text first, and of what comes beside it what can be read.
 
 Source: https://platform.openai.com/docs/api-reference/chat/create, and variants of compatible servers (a list of
 content parts, an `error` in a reply of status 200, other names for why an answer ended).
@@ -9,27 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 from yarl import URL
 
-from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, Finish, Message, ModelSpec, Request, ToolCall
 from hellofresh.models.providers import (
     HttpModel,
-    Shape,
-    Tokens,
     addresses_in,
+    answer_chances,
     bad_reply,
     call_arguments,
     content_of,
     data_url,
     encoded,
-    excerpt,
     failure,
-    first_word_chances,
+    found,
+    found_count,
+    found_rows,
+    found_text,
     parsed,
     read_call,
     tool_schema,
@@ -44,47 +42,9 @@ _FINISHES = {
 }
 
 
-class _Said(Shape):
-    content: str | list[dict[str, Any]] | None = None
-    refusal: Any = None
-    tool_calls: Any = None
-    annotations: Any = None
-
-
-class _Token(Shape):
-    token: str
-    logprob: FiniteFloat
-
-
-_TOKENS = TypeAdapter(list[_Token])
-
-
-class _Logprobs(Shape):
-    content: list[dict[str, Any]] | None = None
-
-
-class _Choice(Shape):
-    message: _Said | None = None
-    finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-
-
-class _Details(Shape):
-    cached_tokens: Tokens | None = None
-
-
-class _Usage(Shape):
-    prompt_tokens: Tokens | None = None
-    completion_tokens: Tokens | None = None
-    prompt_tokens_details: Any = None
-
-
-class _Reply(Shape):
-    choices: list[dict[str, Any]] = Field(min_length=1)
-    usage: _Usage | None = None
-    model: str | None = None
-    citations: Any = None
-    search_results: Any = None
+_THOUGHTS = ("reasoning_content", "reasoning")
+_THOUGHT_BACK = ("reasoning_content", "reasoning", "reasoning_details")
+"""Fields of a message with reasoning; a model that calls tools may need them back in the next turn."""
 
 
 class ChatModel(HttpModel):
@@ -135,7 +95,8 @@ def _message(message: Message) -> dict[str, object]:
         {"id": item.id, "type": "function", "function": {"name": item.name, "arguments": call_arguments(item)}}
         for item in (call, *message.more_calls)
     ]
-    return {"role": "assistant", "content": message.text or None, "tool_calls": called}
+    back = json.loads(call.token) if call.token else {}
+    return {"role": "assistant", "content": message.text or None, "tool_calls": called, **back}
 
 
 def _without_system(messages: Sequence[Message]) -> Sequence[Message]:
@@ -160,83 +121,124 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
         whole: whether to return all tool calls with all arguments.
 
     Raises:
-        CallError: if the body is not JSON, holds an error, or has a wrong shape.
+        CallError: if the body is not JSON, holds an error, or has no message.
     """
     try:
         reply = parsed(body)
-        if isinstance(reply, dict) and reply.get("error"):
-            return failure(200, body, where, None)
-        return _answer(_Reply.model_validate(reply), whole)
-    except ValidationError as error:
-        raise bad_reply(where, model_fault(error)) from None
+        choice = found(reply, "choices", 0)
+        error = found(choice, "error")
+        if isinstance(reply, dict) and not isinstance(choice, dict) and (said := _ERRORS & reply.keys()):
+            return failure(200, body, where, None) if any(reply[name] for name in said) else _none(where, "no choices")
+        if isinstance(error, dict):
+            return failure(200, encoded({"error": error}), where, None)
+        return _answer(reply, choice, whole)
     except RecursionError:
         raise bad_reply(where, "nested too deeply") from None
-    except ValueError as error:
-        raise bad_reply(where, str(error), body=body) from None
+    except ValueError as fault:
+        raise bad_reply(where, str(fault), body=body) from None
 
 
-def _answer(reply: _Reply, whole: bool) -> Answer:
-    if error := reply.choices[0].get("error"):
-        raise ValueError(f"choices[0] holds an error: {excerpt(str(error))}")
-    choice, usage = _Choice.model_validate(reply.choices[0]), reply.usage or _Usage()
-    said, reason = choice.message or _Said(), choice.finish_reason
+_ERRORS = frozenset({"error", "detail", "message", "msg"})
+
+
+def _none(where: str, why: str) -> Answer:
+    raise bad_reply(where, why)
+
+
+def _answer(reply: object, choice: object, whole: bool) -> Answer:
+    reason, message = found_text(choice, "finish_reason"), found(choice, "message")
+    finish = _FINISHES.get(reason, Finish.STOP)
+    if isinstance(choice, dict) and not isinstance(message, dict):
+        message = {"content": choice.get("text")} if isinstance(choice.get("text"), str) else message
     if reason == "error":
         raise ValueError("finish_reason is error")
-    if choice.message is None and _FINISHES.get(reason or "") is not Finish.BLOCKED:  # a filter may leave no message
-        raise ValueError("choices[0] has no message")
-    details = usage.prompt_tokens_details
-    cached = _Details.model_validate(details).cached_tokens if isinstance(details, dict) else None
-    calls = _calls(said.tool_calls, whole)
+    if not isinstance(message, dict) and finish is not Finish.BLOCKED:  # a filter may leave no message
+        raise ValueError("choices[0].message: input should be an object")
+    text, thought = _text(found(message, "content"))
+    refusal, usage = found_text(message, "refusal"), found(reply, "usage")
+    thoughts = [thought, *dict.fromkeys(found_text(message, name) for name in _THOUGHTS)]
+    calls = _calls(message, whole)
+    tokens_in = found_count(usage, "prompt_tokens")
+    tokens_out, thought_tokens = _tokens_out(usage)
     return Answer(
-        text=_text(said.content) or str(said.refusal or ""),
-        finish=Finish.BLOCKED if said.refusal else _FINISHES.get(reason or "stop", Finish.STOP),
-        tokens_in=usage.prompt_tokens,
-        tokens_out=usage.completion_tokens,
-        logprobs=_logprobs(choice.logprobs),
-        served_by=reply.model,
+        text=text or refusal,
+        finish=Finish.BLOCKED if refusal and not text else finish,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        logprobs=_logprobs(choice),
+        served_by=found_text(reply, "model") or None,
         call=next(iter(calls), None),
-        sources=_sources(reply, said.annotations),
+        sources=_sources(reply, message),
         more_calls=calls[1:] if whole else (),
-        cached_in=min(cached or 0, usage.prompt_tokens or 0),
+        cached_in=min(found_count(usage, "prompt_tokens_details", "cached_tokens") or 0, tokens_in or 0),
+        thought="\n".join(filter(None, thoughts)),
+        thought_tokens=thought_tokens,
     )
 
 
-def _text(content: str | list[dict[str, object]] | None) -> str:
-    """The visible text, which may be missing if there is only a tool call, or hidden reasoning used up the cap."""
+def _tokens_out(usage: object) -> tuple[int | None, int]:
+    """Tokens of the answer with the hidden ones, and how many are hidden; some services count these apart."""
+    visible, total = found_count(usage, "completion_tokens"), found_count(usage, "total_tokens")
+    hidden = (
+        found_count(usage, "completion_tokens_details", "reasoning_tokens")
+        or found_count(usage, "reasoning_tokens")
+        or 0
+    )
+    if visible is None:
+        return None, hidden
+    is_apart = hidden > 0 and total == (found_count(usage, "prompt_tokens") or 0) + visible + hidden
+    return visible + hidden if is_apart else visible, hidden
+
+
+def _text(content: object) -> tuple[str, str]:
+    """The visible text and the reasoning; both may be missing, with a tool call or where the cap was used up."""
+    if content is None or isinstance(content, str):
+        return content or "", ""
     if not isinstance(content, list):
-        return content or ""
-    texts = [part.get("text") for part in content if part.get("type") == "text"]
-    if any(not isinstance(text, str) for text in texts):
-        raise ValueError("a part of content has no text")
-    return "".join(map(str, texts))
+        raise ValueError("choices[0].message.content is neither a text nor a list")
+    texts, thoughts = [], []
+    for part in found_rows(content):
+        if part.get("type") == "thinking":  # of Mistral
+            inner = part.get("thinking")
+            thoughts += [inner] if isinstance(inner, str) else [found_text(item, "text") for item in found_rows(inner)]
+        elif part.get("type") in ("text", "output_text"):
+            if not isinstance(part.get("text"), str):
+                raise ValueError("a part of content has no text")
+            texts.append(part["text"])
+    return "".join(texts), "".join(thoughts)
 
 
-def _calls(items: object, whole: bool) -> tuple[ToolCall, ...]:
-    """The function calls up to the first entry of another form."""
-    calls = []
-    for number, item in enumerate(_dicts(items), start=1):
-        function = item.get("function")
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+def _calls(message: object, whole: bool) -> tuple[ToolCall, ...]:
+    """The function calls up to the first entry of another form; the first has the reasoning that goes back with it."""
+    calls: list[ToolCall] = []
+    back = {name: message[name] for name in _THOUGHT_BACK if isinstance(message, dict) and message.get(name)}
+    for number, item in enumerate(found_rows(message, "tool_calls"), start=1):
+        name = found(item, "function", "name")
+        if not isinstance(name, str):
             break
+        token = json.dumps(back, ensure_ascii=False) if back and not calls else ""
         key = str(item.get("id") or f"call-{number}")
-        calls.append(read_call(key, function["name"], function.get("arguments"), whole=whole))
+        calls.append(read_call(key, name, found(item, "function", "arguments"), token, whole=whole))
     return tuple(calls)
 
 
-def _sources(reply: _Reply, annotations: object) -> tuple[str, ...]:
+def _sources(reply: object, message: object) -> tuple[str, ...]:
     """Addresses that an answer cites, in any of the forms that endpoints use."""
-    cited = _dicts([item.get("url_citation", item) for item in _dicts(annotations)]) + _dicts(reply.search_results)
-    listed = reply.citations if isinstance(reply.citations, list) else []
-    return addresses_in([*(item.get("url") for item in cited), *listed])
+    cited = [item.get("url_citation", item) for item in found_rows(message, "annotations")]
+    listed = found(reply, "citations")
+    rows = [*cited, *found_rows(reply, "search_results")]
+    return addresses_in([*(found(item, "url") for item in rows), *(listed if isinstance(listed, list) else ())])
 
 
-def _dicts(items: object) -> list[dict[str, object]]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-
-
-def _logprobs(logprobs: _Logprobs | None) -> Mapping[str, float] | None:
-    """Log-probabilities of yes and no from the most likely first tokens."""
-    if logprobs is None or not logprobs.content:
-        return None
-    likeliest = _TOKENS.validate_python(logprobs.content[0].get("top_logprobs") or logprobs.content[:1])
-    return first_word_chances((item.token, item.logprob) for item in likeliest)
+def _logprobs(choice: object) -> Mapping[str, float] | None:
+    """Log-probabilities of yes and no at the first token of the answer."""
+    rows = found_rows(choice, "logprobs", "content")
+    return answer_chances(
+        [
+            (
+                found_text(row, "token"),
+                [(item.get("token"), item.get("logprob")) for item in found_rows(row, "top_logprobs") or [row]],
+            )
+            for row in rows
+        ]
+    )

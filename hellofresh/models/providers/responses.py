@@ -5,17 +5,10 @@ Source of the format: https://platform.openai.com/docs/api-reference/responses. 
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import ValidationError
-
-from hellofresh.core.files import model_fault
 from hellofresh.core.net.http import HttpReply
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.providers import (
     HttpModel,
-    Shape,
-    Tokens,
     addresses_in,
     bad_reply,
     call_arguments,
@@ -23,55 +16,15 @@ from hellofresh.models.providers import (
     data_url,
     encoded,
     failure,
+    found,
+    found_count,
+    found_rows,
+    found_text,
+    parsed,
     read_call,
     tool_schema,
     whole_calls,
 )
-
-
-class _Annotation(Shape):
-    url: str | None = None
-
-
-class _Part(Shape):
-    type: str
-    text: str | None = None
-    refusal: str | None = None
-    annotations: list[_Annotation] | None = None
-
-
-class _Item(Shape):
-    type: str
-    content: list[_Part] | None = None
-    call_id: str | None = None
-    name: str | None = None
-    arguments: str | None = None
-
-
-class _Details(Shape):
-    cached_tokens: Tokens = 0
-
-
-class _Usage(Shape):
-    input_tokens: Tokens
-    output_tokens: Tokens
-    input_tokens_details: _Details | None = None
-
-
-class _Incomplete(Shape):
-    reason: str | None = None
-
-
-class _Failed(Shape):
-    error: Any
-
-
-class _Response(Shape):
-    status: str
-    model: str
-    output: list[_Item]
-    usage: _Usage | None = None
-    incomplete_details: _Incomplete | None = None
 
 
 class ResponsesModel(HttpModel):
@@ -101,46 +54,59 @@ class ResponsesModel(HttpModel):
 
     def read(self, reply: HttpReply, request: Request) -> Answer:
         try:
+            said = parsed(reply.body)
+        except (ValueError, RecursionError) as fault:
             if reply.status == 200:
-                return self._answer(_Response.model_validate_json(reply.body), whole_calls(request))
-        except ValidationError as fault:
-            try:
-                holds_error = bool(_Failed.model_validate_json(reply.body).error)
-            except ValidationError:
-                holds_error = False
-            if not holds_error:
-                raise bad_reply(self.where, model_fault(fault), body=reply.body) from None
+                raise bad_reply(self.where, type(fault).__name__, body=reply.body) from None
+            said = None
+        if reply.status == 200 and isinstance(found(said, "output"), list) and not found(said, "error"):
+            return self._answer(said, whole_calls(request))
+        if reply.status == 200 and not found(said, "error"):
+            raise bad_reply(self.where, "no output")
         return failure(reply.status, reply.body, self.where, reply.wait_s)
 
-    def _answer(self, response: _Response, whole: bool) -> Answer:
-        parts = [part for item in response.output if item.type == "message" for part in item.content or ()]
-        refused = any(part.type == "refusal" for part in parts)
-        items = (item for item in response.output if item.type == "function_call")
+    def _answer(self, said: object, whole: bool) -> Answer:
+        items, usage = found_rows(said, "output"), found(said, "usage")
+        parts = [part for item in items if item.get("type") == "message" for part in found_rows(item, "content")]
+        text = "".join(found_text(part, "text") for part in parts if part.get("type") == "output_text")
+        refused = "".join(found_text(part, "refusal") for part in parts if part.get("type") == "refusal")
+        thoughts = [item for item in items if item.get("type") == "reasoning"]
+        called = (item for item in items if item.get("type") == "function_call")
         calls = [
-            read_call(item.call_id or f"call-{number}", item.name or "", item.arguments or "", whole=whole)
-            for number, item in enumerate(items, start=1)
+            read_call(
+                found_text(item, "call_id") or f"call-{number}",
+                found_text(item, "name"),
+                item.get("arguments") or "",
+                whole=whole,
+            )
+            for number, item in enumerate(called, start=1)
         ]
-        usage = response.usage
-        details = usage.input_tokens_details if usage is not None else None
+        tokens_in = found_count(usage, "input_tokens")
         return Answer(
-            text="".join((part.text if part.type == "output_text" else part.refusal) or "" for part in parts),
-            finish=Finish.BLOCKED if refused else self._finish(response),
-            tokens_in=None if usage is None else usage.input_tokens,
-            tokens_out=None if usage is None else usage.output_tokens,
-            served_by=response.model,
+            text=text + refused,
+            finish=Finish.BLOCKED if refused else self._finish(said, bool(text or calls)),
+            tokens_in=tokens_in,
+            tokens_out=found_count(usage, "output_tokens"),
+            served_by=found_text(said, "model") or None,
             call=next(iter(calls), None),
             more_calls=tuple(calls[1:]) if whole else (),
-            sources=addresses_in(cited.url for part in parts for cited in part.annotations or ()),
-            cached_in=0 if usage is None or details is None else min(details.cached_tokens, usage.input_tokens),
+            sources=addresses_in(found(one, "url") for part in parts for one in found_rows(part, "annotations")),
+            cached_in=min(found_count(usage, "input_tokens_details", "cached_tokens") or 0, tokens_in or 0),
+            thought="\n".join(
+                found_text(part, "text")
+                for item in thoughts
+                for part in [*found_rows(item, "summary"), *found_rows(item, "content")]
+            ),
+            thought_tokens=found_count(usage, "output_tokens_details", "reasoning_tokens") or 0,
         )
 
-    def _finish(self, response: _Response) -> Finish:
-        if response.status == "completed":
+    def _finish(self, said: object, has_answer: bool) -> Finish:
+        status, reason = found_text(said, "status"), found_text(said, "incomplete_details", "reason")
+        if status == "incomplete":
+            return Finish.BLOCKED if reason == "content_filter" else Finish.LENGTH
+        if status in ("completed", "") or has_answer:
             return Finish.STOP
-        reason = response.incomplete_details.reason if response.incomplete_details is not None else None
-        if response.status == "incomplete" and reason in ("max_output_tokens", "content_filter"):
-            return Finish.LENGTH if reason == "max_output_tokens" else Finish.BLOCKED
-        raise bad_reply(self.where, f"status {response.status[:40]!r}")
+        raise bad_reply(self.where, f"status {status[:40]!r}")
 
 
 def _items(message: Message) -> list[dict[str, object]]:

@@ -254,6 +254,8 @@ def _phase(folder: Path, moment: datetime) -> Phase:
     return Phase.CLOSED if moment >= calendar_of(manifest, folder).deadline else Phase.OPEN
 
 
+ABOUT_CORPUS = "corpus.json"
+"""The manifest of a corpus, under a name by which no verifier takes it for that of a release."""
 CORPUS_COLUMNS: Columns = {
     **dict.fromkeys(("id", "title", "text"), pl.String()),
     "date": pl.Date(),
@@ -295,6 +297,12 @@ class SearchedCorpus:
         """Path of its documents in a publication."""
         return PurePosixPath("data", self.config, "documents.parquet")
 
+    @property
+    def published(self) -> list[PurePosixPath]:
+        """Its files in a publication: of a known corpus the manifest, and the documents if they may be passed on."""
+        about = [] if self.corpus is None else [self.table.with_name(ABOUT_CORPUS)]
+        return [*about, *([self.table] if self.is_published else [])]
+
 
 def licences_in(phrase: str) -> list[str]:
     """The licences in a phrase such as `CC-BY-4.0 AND MIT; CC0-1.0`."""
@@ -303,13 +311,18 @@ def licences_in(phrase: str) -> list[str]:
 
 def searched_corpora(workspace: Workspace, parts: Iterable[PublishedPart]) -> list[SearchedCorpus]:
     """The corpora that the parts' queries refer to, sorted by name."""
+    return [searched_corpus(workspace, name, sha256) for name, sha256 in corpora_named(parts)]
+
+
+def corpora_named(parts: Iterable[PublishedPart]) -> list[tuple[str, str]]:
+    """Names and content hashes of the corpora that the parts' queries refer to, sorted."""
     named = {
         (str(row["corpus"]), str(row["corpus_sha256"]))
         for part in parts
         if part.task.output is Ranking
         for row in read_jsonl(part.folder / "samples.jsonl")
     }
-    return [searched_corpus(workspace, name, sha256) for name, sha256 in sorted(named)]
+    return sorted(named)
 
 
 def searched_corpus(workspace: Workspace, name: str, sha256: str) -> SearchedCorpus:

@@ -32,6 +32,7 @@ from hellofresh.releases.life.manifest import BUNDLED, MANIFEST, PREVIOUS
 from hellofresh.releases.life.record import another_published, record_publication, target_name
 from hellofresh.releases.publish._card import benchmark, card, croissant
 from hellofresh.releases.publish._parts import (
+    ABOUT_CORPUS,
     ACCOUNT,
     PublishedAccount,
     PublishedPart,
@@ -68,6 +69,9 @@ def build(parts: Sequence[PublishedPart], corpora: Sequence[SearchedCorpus], fol
     """
     rows = {}
     for one in corpora:
+        if one.corpus is not None:
+            about = one.corpus.folder / MANIFEST
+            copy_file(about, sha256_file(about), folder / one.table.with_name(ABOUT_CORPUS))
         if one.corpus is not None and one.is_published:
             copy_file(one.corpus.path, one.corpus.manifest.files[one.corpus.path.name], folder / one.table)
     for part in parts:

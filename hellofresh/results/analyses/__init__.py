@@ -11,7 +11,7 @@ from hellofresh.core.plugins import Registry
 from hellofresh.results.analyses import confidence, knowledge, order, prompts, samples, voters
 from hellofresh.results.analyses.base import Analysis
 from hellofresh.results.figures.charts import ORDER
-from hellofresh.results.panel import Panel
+from hellofresh.results.split.panel import Panel
 
 _ALL = "all"
 _FAMILIES = (confidence, knowledge, order, prompts, samples, voters)

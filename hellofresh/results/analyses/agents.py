@@ -25,7 +25,7 @@ from hellofresh.results.analyses.base import (
     missing,
     table_of,
 )
-from hellofresh.results.panel import Panel, System
+from hellofresh.results.split.panel import Panel, System
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval
 from hellofresh.stats.metrics import mean

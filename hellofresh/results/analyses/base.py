@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.panel import Panel, PromptOutputs, System
+from hellofresh.results.split.panel import Panel, PromptOutputs, System
 from hellofresh.stats.intervals import FEW_CLUSTERS, Interval
 from hellofresh.stats.metrics import Metric
 from hellofresh.stats.paired import Comparison, compare

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hellofresh.results.analyses.base import AnalysisResult, Cell, Findings, Where, about, analysis, limited, missing
 from hellofresh.results.calibration import CHOSEN, LEAST_STATED, stated_confidences
 from hellofresh.results.figures.charts import Axis, Chart, Mark
-from hellofresh.results.panel import Panel, System
+from hellofresh.results.split.panel import Panel, System
 from hellofresh.stats.calibration import BinnedError, Calibration, CalibrationGap, calibrate, compare_calibrations
 
 _BINS = (10, 15)

@@ -20,7 +20,7 @@ from hellofresh.results.analyses.base import (
     missing,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import CONTROLS, Panel, System, cutoff_end
+from hellofresh.results.split.panel import CONTROLS, Panel, System, cutoff_end
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import PROSPECTIVE
 

@@ -22,7 +22,7 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
 from hellofresh.results.over_quarters import OverQuarters, OverQuartersRow, over_quarters, quarter_scores
-from hellofresh.results.panel import EntrySection, Panel, System
+from hellofresh.results.split.panel import EntrySection, Panel, System
 from hellofresh.results.standings import Field, Standing, fields_of, standings_of
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.draws import compare_periods, draw_jointly, order_held

@@ -26,7 +26,7 @@ from hellofresh.results.analyses.base import (
     subgroups,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import BLOCKED, MAJORITY, Panel, PromptOutputs, System
+from hellofresh.results.split.panel import BLOCKED, MAJORITY, Panel, PromptOutputs, System
 from hellofresh.stats.agreement import share_interval
 from hellofresh.stats.draws import WordingShare, draw_jointly, joint_region, wording_share
 from hellofresh.stats.metrics import NO_ANSWER

@@ -29,7 +29,7 @@ from hellofresh.results.analyses.base import (
 )
 from hellofresh.results.analyses.voters import known_of_samples
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import NOT_ASKED, Panel, PromptOutputs, System, cutoff_end
+from hellofresh.results.split.panel import NOT_ASKED, Panel, PromptOutputs, System, cutoff_end
 from hellofresh.stats.metrics import Metric, balanced_accuracy, class_recall
 from hellofresh.stats.paired import compare_parts
 from hellofresh.tasks.samples import Sample

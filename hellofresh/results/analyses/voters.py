@@ -23,7 +23,7 @@ from hellofresh.results.analyses.base import (
     missing,
 )
 from hellofresh.results.figures.charts import Axis, Chart, Mark, Series
-from hellofresh.results.panel import EntrySection, Panel, System
+from hellofresh.results.split.panel import EntrySection, Panel, System
 from hellofresh.results.standings import fields_of
 from hellofresh.stats.clusters import cluster_tables
 from hellofresh.stats.intervals import metric_interval

@@ -26,7 +26,7 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.results.analyses.base import Analysis, AnalysisResult, Cell
 from hellofresh.results.figures.charts import AnalysisRecord, marks_of, points_of, read_record
 from hellofresh.results.figures.image import render
-from hellofresh.results.panel import Panel
+from hellofresh.results.split.panel import Panel
 from hellofresh.tasks import task_makers
 
 _ENDINGS = ("parquet", "csv", "points.parquet", "svg", "narrow.svg", "png")

@@ -14,7 +14,7 @@ from hellofresh.core.files import canonical_json
 from hellofresh.evidence.publishers import site_of
 from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board.schema import PromptRow, QuestionRow, TranscriptStep
-from hellofresh.results.board.splits import BoardSplit
+from hellofresh.results.split.open import BoardSplit
 from hellofresh.runs.prompts import SLOT, Prompt, PromptSet
 from hellofresh.runs.record import read_prompts, read_responses
 from hellofresh.tasks import EvidenceQuery, get_task

@@ -70,13 +70,13 @@ from hellofresh.results.board.schema import (
     added_tables,
     all_tables,
 )
-from hellofresh.results.board.splits import BoardSplit, open_split, places, scan_scores, score_files
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
-from hellofresh.results.judgements import Part, judgements_file
 from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
-from hellofresh.results.panel import QuarterScore
+from hellofresh.results.split.judgements import Part, judgements_file
+from hellofresh.results.split.open import BoardSplit, open_split, places, scan_scores, score_files
+from hellofresh.results.split.panel import QuarterScore
 from hellofresh.results.standings import standings_of
 from hellofresh.runs.record import PROMPTS, RESPONSES
 from hellofresh.tasks import TASKS, get_task, task_makers

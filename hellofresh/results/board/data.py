@@ -18,7 +18,7 @@ from hellofresh.releases.life.load import Published
 from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.publish import searched_corpus
 from hellofresh.results.board import schema
-from hellofresh.results.board.splits import BoardSplit
+from hellofresh.results.split.open import BoardSplit
 from hellofresh.submissions.released import due_of
 from hellofresh.tasks import TASKS, EvidenceQuery, get_task, relevance_of
 from hellofresh.tasks.samples import Split

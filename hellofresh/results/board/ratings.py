@@ -20,10 +20,10 @@ from hellofresh.judging.study import (
     read_study,
 )
 from hellofresh.results.board.schema import JudgeRow, RatedResponse, RatedRow
-from hellofresh.results.board.splits import BoardSplit
-from hellofresh.results.people import people_rows
-from hellofresh.results.rated import rated_standings
-from hellofresh.results.tables import PeopleRow
+from hellofresh.results.scoring.people import people_rows
+from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.rated import rated_standings
+from hellofresh.results.split.tables import PeopleRow
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Response
 from hellofresh.tasks.samples import MAIN

@@ -16,8 +16,16 @@ from hellofresh.core.plugins import plugins
 from hellofresh.core.systems import SystemId
 from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
+from hellofresh.results.split.tables import (
+    AnswerRow,
+    CeilingRow,
+    PairDifference,
+    PeopleRow,
+    RatedStanding,
+    ReceiptRow,
+    Score,
+)
 from hellofresh.results.standings import Pair, Standing
-from hellofresh.results.tables import AnswerRow, CeilingRow, PairDifference, PeopleRow, RatedStanding, ReceiptRow, Score
 
 NO_ANSWER, REFUSED = -1, -2
 """Codes in place of a class: no readable answer, and a refusal."""

@@ -26,10 +26,10 @@ from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
 from hellofresh.results.board import schema
-from hellofresh.results.board.splits import BoardSplit
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.panel import NOT_ASKED, exposure
-from hellofresh.results.tables import RECEIPTS, ReceiptRow
+from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.panel import NOT_ASKED, exposure
+from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.runs.plan import read_plan
 from hellofresh.runs.record import read_record
 from hellofresh.runs.regimes import AGENT

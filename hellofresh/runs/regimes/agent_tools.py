@@ -11,28 +11,25 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
-from typing import Literal, TypeVar, cast
+from typing import Literal, Protocol, TypeVar, cast
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from hellofresh.core.errors import HelloFreshError, RunError, UsageError
-from hellofresh.core.files import BadJsonError, model_fault, sha256_text, strict_json
+from hellofresh.core.errors import RunError, UsageError
+from hellofresh.core.files import sha256_text
+from hellofresh.core.plugins import plugins
 from hellofresh.core.texts import one_line
 from hellofresh.evidence.web import Found, PageStatus, WebPage
 from hellofresh.models import Answer, Message, Request
 from hellofresh.runs.regimes._base import MAIN, Case, ChoiceSettings
 from hellofresh.runs.regimes._outside import Instant, address, read_safely, search_safely, web_of
-from hellofresh.runs.regimes.endpoint import Question, calls_of, digest
-from hellofresh.runs.regimes.endpoint.server import EndpointAddress, EndpointServer
-from hellofresh.submissions.format import Prediction
-from hellofresh.tasks import Task, get_task
-from hellofresh.tasks.outputs import Choice, Output
-from hellofresh.tasks.samples import to_json
+from hellofresh.tasks import Task
+from hellofresh.tasks.outputs import Choice
 from hellofresh.tasks.transcripts import AskedEvent, Event, NotedEvent, ReadEvent, SearchedEvent
 
 _TOKENS = 1024
@@ -62,6 +59,28 @@ class AgentSettings(ChoiceSettings):
     seconds: int = Field(default=600, ge=0, le=1_000_000)
 
 
+@dataclass(frozen=True, slots=True)
+class EndpointAddress:
+    """Where a client asks about one sample.
+
+    Attributes:
+        base_url: what clients call the base URL.
+        api_key: what they call the key; it opens this endpoint and nothing else.
+        model: what to call the model: a role.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    model: str
+
+
+class OpenEndpoint(Protocol):
+    """An endpoint of one sample; an entry point of `hellofresh.endpoints` names the function of tools that opens it."""
+
+    def address(self, role: str) -> EndpointAddress: ...
+    async def close(self) -> None: ...
+
+
 @dataclass(slots=True)
 class AgentTools:
     """An agent's access to models and the web for one sample.
@@ -89,8 +108,7 @@ class AgentTools:
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
     _thread: int = field(default_factory=threading.get_ident, repr=False)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
-    _session: AgentSession | None = field(default=None, repr=False)
-    _server: EndpointServer | None = field(default=None, repr=False)
+    _open: OpenEndpoint | None = field(default=None, repr=False)
 
     async def ask(
         self, messages: str | Sequence[tuple[str, str]], *, role: str = MAIN, max_tokens: int = _TOKENS
@@ -121,13 +139,18 @@ class AgentTools:
         Requests there are kept, bounded and replayed like those of `ask`. The client calls the model by a role,
         and may name any role that there is. A framework that blocks belongs into a thread: `await
         asyncio.to_thread(...)`.
+
+        Raises:
+            UsageError: if no installed package brings an endpoint.
         """
         async with self._opening:
-            if self._server is None:
-                self._session = AgentSession(self)
-                self._server = EndpointServer(sessions={self._case.sample.id: self._session})
-                await self._server.start()
-        return replace(self._server.address(self._case.sample.id), model=role)
+            if self._open is None:
+                opened = plugins("hellofresh.endpoints", "openai").get("openai")
+                if opened is None:
+                    what, fix = "no endpoint is installed", "Unset HELLOFRESH_PLUGINS, or ask by tools.ask."
+                    raise UsageError(what, fix=fix, code="no-endpoint")
+                self._open = await opened(self)
+        return self._open.address(role)
 
     def wait(self, work: Coroutine[object, object, _T]) -> _T:
         """Wait for `ask`, `search` or `read` in a thread, where nothing can be awaited.
@@ -142,13 +165,9 @@ class AgentTools:
 
     async def close(self) -> None:
         """Wait for what is under way at the endpoint, and close it."""
-        server, self._server = self._server, None
-        if server is not None:
-            try:
-                if self._session is not None:
-                    await self._session.settle()
-            finally:
-                await server.close()
+        opened, self._open = self._open, None
+        if opened is not None:
+            await opened.close()
 
     async def search(self, query: str) -> Found:
         """Search. A search that fails says why in `problem`.
@@ -253,110 +272,6 @@ def _message(role: str, text: str) -> Message:
     return Message(cast("Literal['system', 'user', 'assistant']", role), (text,))
 
 
-class AgentSession:
-    """The requests at an endpoint about one sample; `handed` receives another program's output, if any."""
-
-    def __init__(self, tools: AgentTools, handed: asyncio.Future[Output] | None = None) -> None:
-        self._tools, self._handed = tools, handed
-        self._asked: dict[str, asyncio.Task[Answer]] = {}
-        self._tokens: dict[str, str] = {}
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        return self._tools.roles
-
-    @property
-    def created(self) -> int:
-        """The sample's date, which is the same in every run."""
-        return int(self._tools._case.sample.date.timestamp())
-
-    def about(self) -> Mapping[str, object]:
-        """The sample, the question about it, and what labels mean."""
-        sample = self._tools._case.sample
-        return {
-            "id": sample.id,
-            "question": self._tools.question,
-            "classes": list(self._tools.classes),
-            "sample": to_json(sample),
-        }
-
-    async def answer(self, question: Question, *, again: bool) -> Answer:
-        """Ask, or answer a repeated question with its earlier answer.
-
-        Raises:
-            HelloFreshError: if it gets no answer.
-        """
-        tools, role = self._tools, question.role
-        request = self._signed(replace(question.request, sample=tools._case.sample))
-        name = f"chat-{role}-{sha256_text(digest(question.request))[:16]}"
-        if not again or not tools._spent[name]:
-            tools._spend("requests", tools.settings.requests)
-            tools._spent[name] += 1
-        step = f"{name}-{tools._spent[name]}"
-        if step not in self._asked:
-            said = sum(len(message.text) for message in request.messages)
-            tools._lengths[step] = (len(request.messages), said, step)
-            tools._events.append(AskedEvent(step=step, role=role))
-            self._asked[step] = asyncio.create_task(tools._put(step, role, request))
-        try:
-            answer = await asyncio.shield(self._asked[step])
-        except Exception as error:
-            failure = tools.failure
-            if failure is not None and self._handed is not None and not self._handed.done():
-                self._handed.set_exception(failure)
-            if isinstance(error, HelloFreshError):
-                raise
-            # The run is at its end, or the question got no answer: the runner says so.
-            raise RunError("no answer, and the sample is given up", code="given-up") from None
-        self._tokens |= {call.id: call.token for call in calls_of(answer) if call.token}
-        return answer
-
-    async def hand_in(self, body: bytes) -> None:
-        """Take the output for the sample, as a line of a submission without its id.
-
-        Raises:
-            UsageError: if it is not what the task takes, or is there already.
-        """
-        sample = self._tools._case.sample
-        if self._handed is None:
-            raise _refused("the agent's own function hands back the output", "nothing here")
-        try:
-            given = strict_json(body)
-            row = Prediction.model_validate({**given, "id": sample.id} if isinstance(given, dict) else given)
-        except BadJsonError as error:
-            raise _refused(str(error), 'such as {"label": 1}') from None
-        except ValidationError as error:
-            what = model_fault(error) if error.errors()[0]["loc"] else f"the whole: {model_fault(error)}"
-            raise _refused(what, 'such as {"label": 1}') from None
-        output = row.output("")
-        if problem := unfit(output, get_task(sample.task)):
-            raise _refused(problem, "an output of the task")
-        if self._handed.done():
-            raise _refused("the sample has an output already", "one output a sample")
-        self._handed.set_result(output)
-
-    def give_up(self, output: Output) -> None:
-        """Hand back an output for a program that has ended without one."""
-        if self._handed is not None and not self._handed.done():
-            self._handed.set_result(output)
-
-    async def settle(self) -> None:
-        """Wait for requests under way; cancel them if the sample is cancelled."""
-        current = asyncio.current_task()
-        if current is not None and current.cancelling():
-            for task in self._asked.values():
-                task.cancel()
-        await asyncio.gather(*self._asked.values(), return_exceptions=True)
-
-    def _signed(self, request: Request) -> Request:
-        """The request with what its provider expects back with tool calls, which clients do not pass on."""
-        messages = []
-        for message in request.messages:
-            calls = [replace(call, token=self._tokens.get(call.id, "")) for call in calls_of(message)]
-            messages.append(replace(message, call=calls[0], more_calls=tuple(calls[1:])) if calls else message)
-        return replace(request, messages=tuple(messages))
-
-
 def unfit(output: object, task: Task) -> str:
     """The reason why an output does not fit the task, or ''."""
     if not isinstance(output, task.output):
@@ -364,7 +279,3 @@ def unfit(output: object, task: Task) -> str:
     if isinstance(output, Choice) and output.label is not None and not 0 <= output.label < len(task.classes):
         return f"label {output.label}, the task has 0 to {len(task.classes) - 1}"
     return ""
-
-
-def _refused(what: str, expected: str) -> UsageError:
-    return UsageError(what, expected=expected, code="bad-output")

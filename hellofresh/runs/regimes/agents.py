@@ -19,8 +19,7 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -33,8 +32,7 @@ from hellofresh.core.files import sha256_file, sha256_text
 from hellofresh.core.texts import without_hidden
 from hellofresh.runs.regimes._base import MAIN, BaseRegime, Case, Need, Outcome, Parameters, RegimeSettings
 from hellofresh.runs.regimes._outside import needs_of_search, searched_until
-from hellofresh.runs.regimes.agent_tools import AgentSession, AgentSettings, AgentTools, unfit
-from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.runs.regimes.agent_tools import AgentSettings, AgentTools, unfit
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response, Status
 from hellofresh.tasks.samples import Sample
@@ -244,54 +242,17 @@ def _module(path: Path) -> ModuleType:
 # All samples are open at once, each under an address of its own, and one is done when its output has come. A program
 # that is started again with the run asks everything again and gets the stored answers.
 
-_CURRENT: ContextVar[Proxy] = ContextVar("proxy")
-
-
-@dataclass(slots=True)
-class Proxy:
-    """The endpoint of a run, open while there are samples without an output; `announce` is called when it listens."""
-
-    server: EndpointServer
-    announce: Callable[[EndpointServer], None]
-    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
-    _open: bool = False
-
-    @contextmanager
-    def current(self) -> Iterator[None]:
-        """Make runs that begin in this block use it."""
-        token = _CURRENT.set(self)
-        try:
-            yield
-        finally:
-            _CURRENT.reset(token)
-
-    async def output(self, sample: Sample, tools: AgentTools) -> Output:
-        """Wait for a sample's output."""
-        handed: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
-        session = AgentSession(tools, handed)
-        self.server.sessions[sample.id] = session
-        try:
-            async with self._opening:
-                if not self._open:
-                    await self.server.start()
-                    self._open = True
-                    self.announce(self.server)
-            return await handed
-        finally:
-            await session.settle()
-            del self.server.sessions[sample.id]
-            if not self.server.sessions:
-                self._open = False
-                await self.server.close()
+HANDED: ContextVar[Callable[[Sample, AgentTools], Awaitable[Output]]] = ContextVar("handed")
+"""Waits for the output of another program for a sample, while a command holds such a program."""
 
 
 async def _handed_output(sample: Sample, tools: AgentTools) -> Output:
-    proxy = _CURRENT.get(None)
-    if proxy is None:
+    output = HANDED.get(None)
+    if output is None:
         raise UsageError(
             "the system is a program of its own", fix="Start its run again: hellofresh proxy.", code="no-proxy"
         )
-    return await proxy.output(sample, tools)
+    return await output(sample, tools)
 
 
 def proxy_regime(name: str, roles: Iterable[str]) -> str:

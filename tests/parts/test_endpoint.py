@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.cli import proxy as proxy_command
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import read_jsonl
 from hellofresh.models import Answer, Finish, ModelSpec, Price, Request, ToolCall
 from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.prompts import load_prompt_set
-from hellofresh.runs.regimes.agent_tools import AgentSession
 from hellofresh.runs.regimes.agents import AgentRegime, AgentSettings, AgentTools
-from hellofresh.runs.regimes.endpoint import digest, read_question
-from hellofresh.runs.regimes.endpoint.server import EndpointServer
 from hellofresh.tasks.outputs import Choice, Status
 from hellofresh.tasks.transcripts import AskedEvent
+from hellofresh_parts.endpoint import command as proxy_command
+from hellofresh_parts.endpoint.questions import digest, read_question
+from hellofresh_parts.endpoint.server import EndpointServer
+from hellofresh_parts.endpoint.session import AgentSession
 from tests.fakes import FakeModel, catalogued, fails_with
 from tests.regimes import conftest as stage
 

@@ -32,10 +32,10 @@ from hellofresh.judging.predicting import (
 )
 from hellofresh.judging.study import StudyFiles
 from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.results.build import panel_of
-from hellofresh.results.entries import Entry, entries_of_runs, plurality
-from hellofresh.results.panel import EntrySection, Panel, PromptOutputs
-from hellofresh.results.tables import PeopleRow
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.entries import Entry, entries_of_runs, plurality
+from hellofresh.results.split.panel import EntrySection, Panel, PromptOutputs
+from hellofresh.results.split.tables import PeopleRow
 from hellofresh.stats.agreement import Distance, krippendorff_alpha
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.stats.multiway import clustered_metric

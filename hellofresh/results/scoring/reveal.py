@@ -25,11 +25,11 @@ from hellofresh.releases.draw.prospective import OUTCOMES
 from hellofresh.releases.life.manifest import amend_manifest, file_entry, read_manifest
 from hellofresh.releases.life.state import labels_are_public
 from hellofresh.results.ceiling import publish_ceiling
-from hellofresh.results.entries import Entry
-from hellofresh.results.people import publish_people
-from hellofresh.results.rated import publish_ratings
-from hellofresh.results.scores import ScoredSplit
-from hellofresh.results.tables import OVER_REPETITIONS, Score
+from hellofresh.results.scoring.people import publish_people
+from hellofresh.results.scoring.scores import ScoredSplit
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.rated import publish_ratings
+from hellofresh.results.split.tables import OVER_REPETITIONS, Score
 from hellofresh.tasks import get_task
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE

@@ -2,7 +2,7 @@
 
 The prospective split is a split like the main one: its scores lie in `scores/prospective/`. The two hold different
 samples, so nothing compares their scores or ranks them together. There, choices are scored as forecasts first
-(`hellofresh.tasks.Task.on`, `hellofresh.results.entries.with_forecasts`).
+(`hellofresh.tasks.Task.on`, `hellofresh.results.split.entries.with_forecasts`).
 
 `scores/<edition>.parquet`, or `private/scores/<edition>.parquet` for tasks whose labels are not public, has one row for
 each task, system, prompt, period (`all` for the whole edition) and metric. A missing or blocked answer counts as
@@ -34,8 +34,9 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import OUTCOMES, load_prospective, prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Release, load_labels, load_release, released_tasks
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.build import panel_of
-from hellofresh.results.entries import (
+from hellofresh.results.scoring.published import check_published
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.entries import (
     Entry,
     entries_of_runs,
     entries_of_submissions,
@@ -43,11 +44,10 @@ from hellofresh.results.entries import (
     of_submission,
     with_forecasts,
 )
-from hellofresh.results.judgements import Part, judgements_file, write_judgements, write_waiting
-from hellofresh.results.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
-from hellofresh.results.published import check_published
-from hellofresh.results.rated_entries import counted_entries, scorable
-from hellofresh.results.tables import SCORES, Score
+from hellofresh.results.split.judgements import Part, judgements_file, write_judgements, write_waiting
+from hellofresh.results.split.panel import ALL_PERIODS, BLOCKED, Panel, PromptOutputs
+from hellofresh.results.split.rated_entries import counted_entries, scorable
+from hellofresh.results.split.tables import SCORES, Score
 from hellofresh.stats.draws import bootstrap_limits
 from hellofresh.stats.intervals import metric_interval, repetition_interval
 from hellofresh.stats.metrics import NO_ANSWER, Metric

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from hellofresh.cli._output import CommandOutput
@@ -14,12 +17,54 @@ from hellofresh.core.errors import UsageError
 from hellofresh.core.workspace import Workspace
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.regimes import proxy_regime
-from hellofresh.runs.regimes.agents import Proxy
-from hellofresh.runs.regimes.endpoint.server import EndpointServer
+from hellofresh.runs.regimes.agent_tools import AgentTools
+from hellofresh.runs.regimes.agents import HANDED
+from hellofresh.tasks.outputs import Output
+from hellofresh.tasks.samples import Sample
+from hellofresh_parts.endpoint.server import EndpointServer
+from hellofresh_parts.endpoint.session import AgentSession
 
 _TOKEN = "HELLOFRESH_PROXY_TOKEN"  # noqa: S105 - the variable's name
 _DRAIN_S = 2.0
 _SHORTEST_TOKEN = 16
+
+
+@dataclass(slots=True)
+class Proxy:
+    """The endpoint of a run, open while there are samples without an output; `announce` is called when it listens."""
+
+    server: EndpointServer
+    announce: Callable[[EndpointServer], None]
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _open: bool = False
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make runs that begin in this block use it."""
+        token = HANDED.set(self.output)
+        try:
+            yield
+        finally:
+            HANDED.reset(token)
+
+    async def output(self, sample: Sample, tools: AgentTools) -> Output:
+        """Wait for a sample's output."""
+        handed: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
+        session = AgentSession(tools, handed)
+        self.server.sessions[sample.id] = session
+        try:
+            async with self._opening:
+                if not self._open:
+                    await self.server.start()
+                    self._open = True
+                    self.announce(self.server)
+            return await handed
+        finally:
+            await session.settle()
+            del self.server.sessions[sample.id]
+            if not self.server.sessions:
+                self._open = False
+                await self.server.close()
 
 
 def run(options: argparse.Namespace, output: CommandOutput) -> int:

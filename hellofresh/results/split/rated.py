@@ -37,10 +37,10 @@ from hellofresh.judging.study import (
     read_study,
 )
 from hellofresh.releases.life.load import Published
-from hellofresh.results.build import panel_of
-from hellofresh.results.rated_entries import rated_entries
+from hellofresh.results.split.arrays import panel_of
+from hellofresh.results.split.rated_entries import rated_entries
+from hellofresh.results.split.tables import RatedStanding
 from hellofresh.results.standings import standings_of
-from hellofresh.results.tables import RatedStanding
 from hellofresh.stats.metrics import mean
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response

@@ -189,7 +189,7 @@ class PeopleRow:
 
     Attributes:
         with_known: whether answers count of people who say that they knew the outcome.
-        section: what it is to the ranking, a `hellofresh.results.panel.EntrySection`: people are never ranked.
+        section: what it is to the ranking, a `hellofresh.results.split.panel.EntrySection`: people are never ranked.
         origin: the entry's; `people/single` and `people/vote` are one person and the vote of three.
         value, low, high: the headline metric with its 95% interval; None where too little is there.
         samples, people, answers: that the table rests on.

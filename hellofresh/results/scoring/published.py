@@ -13,8 +13,8 @@ from pathlib import Path
 from hellofresh.core.errors import ReleaseError
 from hellofresh.core.files import read_ids, read_models, sha256_file
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.results.entries import Entry
-from hellofresh.results.panel import MAJORITY
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.panel import MAJORITY
 from hellofresh.tasks.outputs import Choice, Output, Ranking, Response
 
 _Answer = int | str | tuple[str, ...] | None

@@ -20,9 +20,9 @@ from hellofresh.core.systems import Provenance
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.entries import Entry, entries_of_submissions, measured_entry
 from hellofresh.results.over_quarters import quarter_scores
-from hellofresh.results.panel import (
+from hellofresh.results.split.entries import Entry, entries_of_submissions, measured_entry
+from hellofresh.results.split.panel import (
     BLOCKED,
     NOT_ASKED,
     Panel,
@@ -32,7 +32,7 @@ from hellofresh.results.panel import (
     clean_name,
     short_names,
 )
-from hellofresh.results.rated_entries import counted_entries
+from hellofresh.results.split.rated_entries import counted_entries
 from hellofresh.stats.metrics import NO_ANSWER
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import Task

@@ -19,7 +19,7 @@ from hellofresh.core.systems import MODEL_FACTS, Provenance, SystemId
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
-from hellofresh.results.panel import MAJORITY, SINGLE
+from hellofresh.results.split.panel import MAJORITY, SINGLE
 from hellofresh.runs.record import RunRecord, finished_runs, read_outputs, read_predictions, read_record
 from hellofresh.runs.regimes import REGIMES
 from hellofresh.submissions.check import Due, Submission

@@ -37,8 +37,8 @@ from hellofresh.judging.study import (
     write_study,
 )
 from hellofresh.releases.life.load import Release
-from hellofresh.results.entries import Entry, entries_of_runs
-from hellofresh.results.panel import SINGLE, short_names
+from hellofresh.results.split.entries import Entry, entries_of_runs
+from hellofresh.results.split.panel import SINGLE, short_names
 from hellofresh.tasks import Task
 from hellofresh.tasks.outputs import Response, Status
 

@@ -22,11 +22,11 @@ from hellofresh.core.workspace import Workspace
 from hellofresh.releases.draw.prospective import prospective_outcomes, prospective_splits
 from hellofresh.releases.life.load import Published, load_labels
 from hellofresh.releases.life.manifest import read_manifest
-from hellofresh.results.build import arranged_outputs, panel_of
-from hellofresh.results.entries import Entry
-from hellofresh.results.judgements import Part, entry_numbers, entry_outputs, scan_kept
-from hellofresh.results.panel import EntrySection, Panel, section_of
-from hellofresh.results.tables import SCORES, WITHOUT_LABELS
+from hellofresh.results.split.arrays import arranged_outputs, panel_of
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.judgements import Part, entry_numbers, entry_outputs, scan_kept
+from hellofresh.results.split.panel import EntrySection, Panel, section_of
+from hellofresh.results.split.tables import SCORES, WITHOUT_LABELS
 from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample
 

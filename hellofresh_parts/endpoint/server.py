@@ -23,29 +23,15 @@ from hellofresh.core.errors import HelloFreshError, UsageError
 from hellofresh.core.files import sha256_text
 from hellofresh.models import Answer, CallError, Finish, ToolCall
 from hellofresh.models.providers import call_arguments
-from hellofresh.runs.regimes.endpoint import Question, QuestionForm, calls_of, digest, read_question
+from hellofresh.runs.regimes.agent_tools import EndpointAddress
 from hellofresh.tasks.outputs import Output
+from hellofresh_parts.endpoint.questions import Question, QuestionForm, calls_of, digest, read_question
 
 _SAMPLE_HEADER = "X-HelloFresh-Sample"
 _MOST_BYTES = 4 * 2**20
 _LOOPBACK = "127.0.0.1"
 _STATUSES = {"agent-limit": 429, "context-length": 400, "no-role": 404}
 _WIRE_CODES = {"context-length": "context_length_exceeded", "no-role": "model_not_found"}
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointAddress:
-    """Where a client asks about one sample.
-
-    Attributes:
-        base_url: what clients call the base URL.
-        api_key: what they call the key; it opens this endpoint and nothing else.
-        model: what to call the model: a role.
-    """
-
-    base_url: str
-    api_key: str = field(repr=False)
-    model: str
 
 
 class Session(Protocol):

@@ -19,8 +19,8 @@ from hellofresh.core.errors import DataError
 from hellofresh.core.parquet import BadTableError, Table, write_parquet
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.results.entries import Entry
-from hellofresh.results.tables import (
+from hellofresh.results.split.entries import Entry
+from hellofresh.results.split.tables import (
     JUDGEMENTS,
     NUMBERS,
     RECEIPTS,

@@ -1,7 +1,7 @@
 """All systems' outputs on one split with labels, groups and periods, as arrays.
 
 Scores, standings, calibration, analyses and board tables are functions of a panel. It holds no path and reads no file;
-`hellofresh.results.build` makes one of entries.
+`hellofresh.results.split.arrays` makes one of entries.
 Names chosen by others are made displayable: one line, visible characters only, bounded length, all different.
 """
 

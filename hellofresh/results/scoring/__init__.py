@@ -1,0 +1,1 @@
+"""Writes scores, and what a reveal publishes."""
