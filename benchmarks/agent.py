@@ -23,6 +23,7 @@ from statistics import median
 
 from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.models import Answer, Finish, Limits, ModelSpec, Request
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import get_regime
@@ -109,7 +110,7 @@ def measure(samples: int, searches: int, at_once: int, rounds: int, folder_of_ru
     for _ in range(rounds):
         model = SlowModel(searches, at_once)
         slots = get_task("x-notes").slots
-        assignment = Assignment(model, regime, prompts, prompts.prompts, slots, SlowWeb())
+        assignment = Assignment(model, Equipment(regime, prompts, prompts.prompts, slots, SlowWeb()))
         with tempfile.TemporaryDirectory(dir=folder_of_runs) as folder, Journal(Path(folder)) as journal:
             wall, cpu = time.perf_counter(), time.process_time()
             result = run(assignment, notes(samples), journal, lambda _: None)

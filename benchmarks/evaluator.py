@@ -92,6 +92,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
     from hellofresh.models import Limits, ModelSpec
     from hellofresh.models.providers.chat import ChatModel
     from hellofresh.models.tables import Abilities, Endpoint
+    from hellofresh.runs.equipment import Equipment
     from hellofresh.runs.journal import Journal
     from hellofresh.runs.prompts import load_prompt_set
     from hellofresh.runs.regimes import get_regime
@@ -125,7 +126,7 @@ def ask_with_hellofresh(base_url: str, calls: int, *, searching: bool = False, s
     else:
         model = ChatModel(spec, Endpoint(base_url, "m"), Abilities())
     slots, web = get_task("x-notes").slots, slow_web() if searching else None
-    assignment = Assignment(model, regime, prompts, prompts.prompts, slots, web)
+    assignment = Assignment(model, Equipment(regime, prompts, prompts.prompts, slots, web))
 
     def progress(_: Tally) -> None:
         """Discard progress."""

@@ -18,6 +18,7 @@ from hellofresh.models import Answer, Finish, Model, ModelSpec, Request
 from hellofresh.models.catalogue import CATALOGUE, CatalogueEntry
 from hellofresh.releases.candidates import Collection, Funnel, SourceFile
 from hellofresh.releases.collection import CollectionJob, collect_quarter
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.prompts import Prompt, load_prompt_set
 from hellofresh.runs.regimes import Regime
@@ -63,7 +64,8 @@ def assigned(
     model: Model, regime: Regime | None = None, prompts: Sequence[Prompt] = PROMPTS.prompts, **more: Any
 ) -> Assignment:
     """A model and what it is asked about notes."""
-    return Assignment(model, regime or ZeroShot(), PROMPTS, prompts, TASK.slots, **more)
+    outside = {name: more.pop(name) for name in ("web", "pictures", "facts") if name in more}
+    return Assignment(model, Equipment(regime or ZeroShot(), PROMPTS, prompts, TASK.slots, **outside), **more)
 
 
 def run_in(

@@ -22,13 +22,6 @@ def elsewhere(tmp_path, monkeypatch) -> None:
     monkeypatch.delenv("HELLOFRESH_CONFIG", raising=False)
 
 
-def test_without_a_file_the_defaults_hold() -> None:
-    settings = Settings.load()
-    assert settings == Settings()
-    assert not settings.sources.any
-    assert "always-yes" in settings.evaluate.models
-
-
 def test_what_the_file_says_holds_and_the_rest_stays() -> None:
     Path("hellofresh.toml").write_text(
         '[release]\nseed = "s"\ncaps = { x-notes = 3 }\n[sources.x-notes]\ndump = "d"\n[evaluate]\nlimit = 5\n',
@@ -46,11 +39,6 @@ def test_an_address_for_downloads_is_no_source_by_itself() -> None:
     settings = Settings.load()
     assert settings.sources.x_notes is not None and settings.sources.x_notes.base_url == "http://127.0.0.1:8000/dumps"
     assert settings.sources.any
-
-
-def test_an_empty_file_says_nothing() -> None:
-    Path("hellofresh.toml").write_text("")
-    assert Settings.load() == Settings()
 
 
 def test_a_named_file_goes_before_the_environment_and_the_folder(tmp_path, monkeypatch) -> None:

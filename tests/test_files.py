@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,35 +21,13 @@ from hellofresh.core.files import (
     read_json,
     read_jsonl,
     read_models,
-    sha256_file,
     sha256_text,
     write_bytes,
-    write_json,
     write_jsonl,
 )
 from tests.fakes import fails_with, refused
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
-    max_leaves=12,
-)
-
-
-@given(VALUES)
-def test_canonical_json_is_json_and_settled(value: object) -> None:
-    text = canonical_json(value)
-    assert json.loads(text) == value
-    assert canonical_json(json.loads(text)) == text
-    assert "\n" not in text
-
-
-@given(st.dictionaries(TEXTS, VALUES, max_size=6), st.randoms(use_true_random=False))
-def test_the_order_of_keys_does_not_show(value: dict[str, object], random: object) -> None:
-    items = list(value.items())
-    random.shuffle(items)  # type: ignore[attr-defined]  # hypothesis gives a random.Random
-    assert canonical_json(dict(items)) == canonical_json(value)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, [-math.inf]])
@@ -63,19 +39,6 @@ def test_what_json_cannot_say_is_refused(value: object) -> None:
 @given(TEXTS)
 def test_both_hashes_are_sha256_of_the_bytes(text: str) -> None:
     assert sha256_text(text) == hashlib.sha256(text.encode()).hexdigest()
-
-
-def test_a_file_hash_is_the_hash_of_its_content(tmp_path: Path) -> None:
-    content = os.urandom(300_000)
-    (tmp_path / "a").write_bytes(content)
-    assert sha256_file(tmp_path / "a") == hashlib.sha256(content).hexdigest()
-
-
-def test_rows_read_back_in_order(tmp_path: Path) -> None:
-    rows = [{"b": "é\u2028\n", "a": 1}, {}, {"a": [None]}, {"a": "\r"}]
-    assert write_jsonl(tmp_path / "deep" / "er" / "rows.jsonl", rows) == 4
-    assert list(read_jsonl(tmp_path / "deep" / "er" / "rows.jsonl")) == rows
-    assert (tmp_path / "deep" / "er" / "rows.jsonl").read_bytes().count(b"\n") == 4
 
 
 @pytest.mark.parametrize("line", ["[]", "null", "1", '"a"'])
@@ -108,12 +71,6 @@ def test_a_row_of_another_type_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         list(read_ids(tmp_path / "rows.jsonl"))
     assert "rows.jsonl line 3" in str(caught.value)
-
-
-def test_a_value_reads_back(tmp_path: Path) -> None:
-    write_json(tmp_path / "value.json", {"z": [1.5], "a": "ü"})
-    assert read_json(tmp_path / "value.json") == {"z": [1.5], "a": "ü"}
-    assert (tmp_path / "value.json").read_bytes().endswith(b"}\n")
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644])

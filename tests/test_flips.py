@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.conftest import Cli, Maker
@@ -120,3 +123,21 @@ def damaged_journal() -> Callable[[Path, str], None]:
             path.touch()
 
     return damage
+
+
+def test_a_board_is_held_to_the_releases_beside_it_and_says_what_it_cannot_check(data: Path, cli: Cli) -> None:
+    cli(*BOARD)
+    board = data / "board"
+    said = cli("release", "verify", board)
+    assert "ok" in said and "Not checked: standings, pairs and every other table of the board" in said
+    scores, manifest = pl.read_parquet(board / "scores.parquet"), json.loads((board / "manifest.json").read_text())
+    scores.with_columns(value=pl.col("value") + 1e-9).write_parquet(board / "scores.parquet")
+    assert "'scores.parquet' is other" in cli("release", "verify", board, code=1)
+    entry = next(entry for entry in manifest["files"] if entry["path"] == "scores.parquet")
+    content = (board / "scores.parquet").read_bytes()
+    entry |= {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
+    (board / "manifest.json").write_text(json.dumps(manifest))
+    assert "scores of the board: 5 fault(s)" in cli("release", "verify", board, code=1)
+    scores.write_parquet(board / "scores.parquet")
+    (board / "more.txt").write_text("more")
+    assert "'more.txt' belongs to nothing" in cli("release", "verify", board, code=1)

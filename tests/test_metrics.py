@@ -15,7 +15,6 @@ from hellofresh.stats.metrics import (
     accuracy,
     balanced_accuracy,
     class_f1,
-    class_metrics,
     class_precision,
     class_recall,
     forecast_metrics,
@@ -83,28 +82,6 @@ def test_silence_costs_recall_as_in_scikit_learn_and_precision_as_a_share_of_eac
         assert counts.size(counts(labels, said)).tolist() == [1.0] * labels.size
 
 
-def test_a_share_gives_the_value_of_its_metric() -> None:
-    for classes, labels, said in _panels(100, silence=True, seed=6):
-        metrics = [metric for metric in class_metrics([str(number) for number in range(classes)]) if metric.share]
-        assert len(metrics) == 1 + 3 * classes
-        for metric in metrics:
-            sums = metric.statistics(labels, said).sum(axis=0)
-            assert metric.share is not None
-            hits, relevant = metric.share.parts(sums)
-            share = np.array(hits / relevant if relevant else 0.0)
-            assert float(metric.share.value(share)) == pytest.approx(float(metric.value(sums)), abs=1e-12), metric.name
-
-
-def test_a_mean_weighs_its_values_and_counts_no_output_as_the_worst() -> None:
-    overall = mean("overall", (0.0, 10.0))
-    weights, values = np.array([1.0, 3.0, 1.0]), np.array([10.0, 2.0, np.nan])
-    assert _value(overall, weights, values) == pytest.approx((10 + 6 + 0) / 5)
-    errors = mean("errors", (0.0, 10.0), higher_is_better=False)
-    assert _value(errors, weights, values) == pytest.approx((10 + 6 + 10) / 5)
-    with pytest.raises(ValueError, match="between 0 and 10"):
-        overall.statistics(weights, np.array([1.0, 2.0, 11.0]))
-
-
 def _task(**fields: object) -> Task:
     known = get_task("x-notes")
     kept = {name: getattr(known, name) for name in known.__dataclass_fields__} | {"metrics": ()} | fields
@@ -150,25 +127,6 @@ def test_rank_correlation_is_spearmans_whatever_is_equal_or_unknown() -> None:
         assert _value(RANKED, facts, -chances) == pytest.approx(-_value(RANKED, facts, chances), abs=1e-12)
     assert _value(RANKED, np.arange(5.0), np.full(5, 0.5)) == 0.0
     assert _value(RANKED, np.full(3, np.nan), np.arange(3.0)) == 0.0
-
-
-def test_leaving_samples_out_of_its_sums_is_leaving_them_out_of_the_ranking() -> None:
-    facts, chances = _ranked(400, 4)
-    sums = RANKED.statistics(facts, chances)
-    without = RANKED.value(sums.sum(axis=0) - sums)
-    true = [_value(RANKED, np.delete(facts, k), np.delete(chances, k)) for k in range(400)]
-    moved = np.array(true) - _value(RANKED, facts, chances)
-    assert np.abs(without - np.array(true)).max() < 0.03 * np.abs(moved).max()
-
-
-def test_silence_ranks_at_the_wrong_end_and_pays_nowhere() -> None:
-    for seed in range(30):
-        facts, chances = _ranked(30, seed)
-        silent = chances.copy()
-        silent[seed] = np.nan
-        assert _value(RANKED, facts, silent) <= _value(RANKED, facts, chances) + 1e-12
-    with pytest.raises(ValueError, match="finite"):
-        RANKED.statistics(facts, np.full(30, np.inf))
 
 
 def _forecasts(classes: int, seed: int, n: int = 60) -> tuple[NDArray[np.int8], NDArray[np.float64]]:

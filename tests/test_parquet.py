@@ -105,18 +105,6 @@ def written(path: Path, frame: pl.DataFrame) -> Path:
     return path
 
 
-def test_rows_come_back_as_they_were_written(tmp_path: Path) -> None:
-    found = READINGS.read(written(tmp_path / "t.parquet", READINGS.frame(ROWS, day="monday")))
-    assert found.schema == READINGS.schema
-    assert found["day"].to_list() == ["monday", "monday"]
-    assert READINGS.rows(found) == ROWS
-
-
-def test_a_table_without_rows_has_all_columns(tmp_path: Path) -> None:
-    found = READINGS.read(written(tmp_path / "t.parquet", READINGS.frame([], day="monday")))
-    assert (found.schema, found.height) == (READINGS.schema, 0)
-
-
 @pytest.mark.parametrize(
     ("change", "what"),
     [

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from hellofresh.core.errors import DataError, UnknownNameError
 from hellofresh.core.files import canonical_json
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.export import transcribe
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
@@ -22,29 +21,6 @@ from hellofresh.tasks import TASKS, get_task
 from hellofresh.tasks.samples import to_json
 from hellofresh.tasks.transcripts import AskedEvent, NotedEvent, ReadEvent, SearchedEvent, parse_event
 from tests.fakes import FakeModel, fails_with, refused
-
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@shared
-@given(post=TEXTS, note=TEXTS)
-def test_a_note_reads_back_whatever_its_texts_say(make, notes_task, post: str, note: str) -> None:
-    sample = make.note(1)
-    sample = replace(sample, post=replace(sample.post, text=post), note=replace(sample.note, text=note))
-    assert notes_task.parse_sample(canonical_json(to_json(sample))) == sample
-
-
-@shared
-@given(paragraph=TEXTS, deleted=TEXTS, added=TEXTS)
-def test_an_edit_reads_back(make, edits_task, paragraph: str, deleted: str, added: str) -> None:
-    sample = replace(make.edit(5), paragraph=paragraph, deleted=deleted, added=added)
-    assert edits_task.parse_sample(canonical_json(to_json(sample))) == sample
-
-
-def test_times_are_written_in_utc() -> None:
-    moment = datetime(2023, 7, 1, 1, tzinfo=timezone(timedelta(hours=2)))
-    assert to_json({"a": (moment, [moment])}) == {"a": ["2023-06-30T23:00:00Z", ["2023-06-30T23:00:00Z"]]}
 
 
 def test_a_sample_says_nothing_of_its_label(make) -> None:
@@ -128,7 +104,12 @@ class Curious(BaseRegime):
 def test_requests_stand_in_their_places_with_answers_and_costs_and_the_others_come_last(tmp_path, make) -> None:
     samples = [item.sample for item in make.notes(2, 2, months=(4,))]
     with Journal(tmp_path) as journal:
-        run(Assignment(fake(), Curious(), PROMPTS, PROMPTS.prompts, TASK.slots), samples, journal, lambda _: None)
+        run(
+            Assignment(fake(), Equipment(Curious(), PROMPTS, PROMPTS.prompts, TASK.slots)),
+            samples,
+            journal,
+            lambda _: None,
+        )
         found = list(transcribe(journal, Ledgers({"main": PRICED}), {(sample.id, 1) for sample in samples}))
         assert list(transcribe(journal, Ledgers({"main": PRICED}), set())) == []
     assert [item.id for item in found] == sorted(sample.id for sample in samples)

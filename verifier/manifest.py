@@ -92,7 +92,7 @@ _FORM: Form = {
 _LEFT_OUT: Row = {"split": "main", "texts": "included", "revealed": False, "takedowns": [], **dict.fromkeys(_MAY_HAVE)}
 _KNOWN = {name.rstrip("?") for name in _FORM}
 CLAIMS = {
-    "code": ("code", "commitments"),
+    "code and the wording of commitments": ("code", "commitments"),
     "the sources, settings and counts of the collection": ("collection", "source", "resolved"),
     "the comparison with earlier quarters": ("across_quarters",),
     "seed and rule of the draw": ("selection", "prospective"),

@@ -295,6 +295,8 @@ class ScoreCheck:
         self.unchecked |= {
             f"what entries say of themselves ({', '.join(_OWN[1:])})",
             "whether there were other entries",
+            "names of systems and regimes",
+            f"digits of figures beyond {_TOLERANCE:g}",
         }
         return found
 

@@ -6,18 +6,19 @@ import argparse
 import asyncio
 
 from hellofresh.cli._output import CommandOutput
-from hellofresh.core.editions import Edition
 from hellofresh.core.errors import UsageError
 from hellofresh.core.files import write_bytes
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import Message
 from hellofresh.models.catalogue import ModelContext, models_at, open_model
-from hellofresh.releases.life.load import load_release
-from hellofresh.runs.dry_run import OutsideCall, preview
+from hellofresh.releases.life.load import Release, load_release
+from hellofresh.runs.dry_run import OutsideCall, PlannedQuestion, preview
+from hellofresh.runs.equipment import Equipment, equip, prompted
 from hellofresh.runs.prompts import PromptSet, load_prompt_set, parse_prompt_set, prompt_set_toml
 from hellofresh.runs.prompts.rephrase import Rephrasing, rephrase
-from hellofresh.runs.regimes import MAIN, REGIMES, Regime, get_regime, regimes_for
-from hellofresh.tasks import TASKS, Task, get_task
+from hellofresh.runs.regimes import MAIN, REGIMES, get_regime, regimes_for
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Sample
 
 _ATTEMPTS, _NAME = 4, "rephrased"
@@ -37,11 +38,14 @@ def run(options: argparse.Namespace, output: CommandOutput) -> int:
     if options.regime is None:
         return _list_prompts(options, output)
     task, regime = get_task(options.task), get_regime(options.regime)
-    prompt_set = regime.prompt_set(task.name, options.prompt_set)
+    equipment = prompted(task, regime, file=options.prompt_set)
     if options.sample is None:
-        _print_set(prompt_set, output)
+        _print_set(equipment.prompt_set, output)
     else:
-        _print_filled(regime, _sample(task, options.edition, options.sample), prompt_set, output)
+        workspace = Workspace.from_environment()
+        release = load_release(workspace, options.edition, task)
+        equipment = equip(equipment, workspace, release, None, split=MAIN_SPLIT)
+        _print_filled(equipment, _sample(release, options.sample), output)
     return 0
 
 
@@ -62,10 +66,10 @@ def _list_prompts(options: argparse.Namespace, output: CommandOutput) -> int:
     return 0
 
 
-def _sample(task: Task, edition: Edition, name: str) -> Sample:
-    found = {sample.id: sample for sample in load_release(Workspace.from_environment(), edition, task).with_texts()}
+def _sample(release: Release, name: str) -> Sample:
+    found = {sample.id: sample for sample in release.with_texts()}
     if name not in found:
-        where = f"{task.name} {edition}"
+        where = f"{release.task.name} {release.edition}"
         raise UsageError(
             f"no sample {name!r}", where=where, expected=f"an id such as {min(found)}", code="unknown-sample"
         )
@@ -90,8 +94,14 @@ def _print_set(prompt_set: PromptSet, output: CommandOutput) -> None:
         output.text(f"{text.strip()}\n")
 
 
-def _print_filled(regime: Regime, sample: Sample, prompt_set: PromptSet, output: CommandOutput) -> None:
-    steps = asyncio.run(preview(regime, sample, prompt_set))
+def _print_filled(equipment: Equipment, sample: Sample, output: CommandOutput) -> None:
+    async def steps_of() -> list[PlannedQuestion | OutsideCall]:
+        try:
+            return await preview(equipment, sample)
+        finally:
+            await equipment.close()
+
+    steps = asyncio.run(steps_of())
     output.result(
         [
             {step.kind: step.text}

@@ -12,11 +12,14 @@ from hellofresh.cli._output import CommandOutput
 from hellofresh.core.clock import now
 from hellofresh.core.editions import parse_edition
 from hellofresh.core.errors import HelloFreshError, UsageError
-from hellofresh.core.files import canonical_json
+from hellofresh.core.files import canonical_json, read_json, read_jsonl, sha256_file
+from hellofresh.core.folders import foreign_files
 from hellofresh.core.systems import MODEL_FACTS
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.fetch import fetch_release
+from hellofresh.releases.life.manifest import MANIFEST
 from hellofresh.releases.publish.check import check_publication
+from hellofresh.results.board.manifest import BoardFiles
 from hellofresh.submissions.check import Submission
 from hellofresh.submissions.released import due_in
 from hellofresh.submissions.standings import EntryOutcome, standings
@@ -76,6 +79,8 @@ def _check_fetched(
 def _check_folders(
     where: str, figures: Sequence[FigureName], known: str | None, submissions: Path | None
 ) -> list[Check]:
+    if (Path(where) / MANIFEST).is_file() and "quarters" in read_json(Path(where) / MANIFEST):
+        return _board_checks(Path(where))
     try:
         folders = find_releases(Path(where))
     except NoReleaseError:
@@ -86,6 +91,33 @@ def _check_folders(
     checks = [check for folder in folders for check in _checked(folder, figures, known, submissions)]
     checks += beside_checks(folders) + _repeats(folders)
     return checks + [check for root in publications_above(folders) for check in published_checks(root)]
+
+
+def _board_checks(folder: Path) -> list[Check]:
+    """Check that a board's files are those of its manifest, and its scores those of the releases beside it."""
+    name, board = folder.as_posix(), BoardFiles.at(folder)
+    listed = {path: sha256 for path, sha256 in board.manifest.hashes.items() if (folder / path).is_file()}
+    other = [path for path, sha256 in listed.items() if sha256_file(folder / path) != sha256]
+    faults = [f"{path!r} is other" for path in other]
+    faults += [f"{path!r} is missing" for path in sorted(board.manifest.hashes.keys() - listed.keys())]
+    faults += [f"{path!r} belongs to nothing" for path in foreign_files(folder, {*board.manifest.hashes, MANIFEST})]
+    checks = [Check(name, "board", f"{len(listed)} files as its manifest lists them", faults)]
+    differ, unchecked = list[str](), ["standings, pairs and every other table of the board"]
+    keys, there = ["edition", "task", "split"], set[str]()
+    scores = {} if faults else board.read("scores").partition_by(keys, as_dict=True)
+    for (edition, task, split), table in sorted(scores.items()):
+        release = folder.absolute().parent / "releases" / edition / task / ("" if split == MAIN else split)
+        if not (release / "scores.jsonl").is_file():
+            unchecked.append(f"scores of {task} {edition}: no release with scores is beside the board")
+            continue
+        there.add(str(release))
+        rows = {canonical_json(row) for row in read_jsonl(release / "scores.jsonl")}
+        names = next(read_jsonl(release / "scores.jsonl")).keys()
+        mine = [canonical_json({name: row[name] for name in names}) for row in table.to_dicts()]
+        differ += [f"{task} {edition}: {row[:200]}" for row in sorted(rows.symmetric_difference(mine))[:5]]
+    said = f"those of {len(there)} releases beside it"
+    return [*checks, Check(name, "scores of the board", said, differ, unchecked=unchecked),
+            *(check for release in sorted(there) for check in verify_release(Path(release)))]  # fmt: skip
 
 
 def published_checks(root: Path) -> list[Check]:

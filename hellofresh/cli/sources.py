@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -25,13 +26,13 @@ from hellofresh.config import Settings
 from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.executors import asked_pool
 from hellofresh.core.files import atomic_path, write_bytes
+from hellofresh.core.plugins import plugins
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import CollectionReport, collect_quarter
 from hellofresh.releases.life.load import hydrate
 from hellofresh.results.note_writers import read_note_writers, writers_file
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import to_json
-from leaderboard.export.one_file import writers_page
 
 
 def collect(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -89,6 +90,17 @@ def _check_fit(options: argparse.Namespace) -> None:
         raise UsageError("one dump is needed", fix="Name its folder with --dump DIR.", code="no-source")
     if options.page is not None and options.page.suffix != ".html":
         raise UsageError(f"no such page {str(options.page)!r}", expected="FILE.html", code="bad-output")
+    if options.page is not None:
+        _writers_page()
+
+
+def _writers_page() -> Callable[..., str]:
+    page = plugins("hellofresh.pages", "note-writers").get("note-writers")
+    if page is None:
+        fix = "Leave out --page, or unset HELLOFRESH_PLUGINS."
+        raise UsageError("no installed package brings the page of note writers", fix=fix, code="no-page")
+    made: Callable[..., str] = page.alone
+    return made
 
 
 def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
@@ -117,8 +129,7 @@ def fit_ratings(options: argparse.Namespace, output: CommandOutput) -> int:
         if not writers:
             fix, where = "Name a quarter that it covers.", str(options.dump[0])
             raise DataError(f"no note of {report.quarter} is in the dump", where=where, fix=fix, code="no-notes")
-        page = writers_page(report.quarter, writers, pairs)
-        write_bytes(options.page, page.encode())
+        write_bytes(options.page, _writers_page()(report.quarter, writers, pairs).encode())
         output.text(f"note writers: {options.page}")
     return 0
 

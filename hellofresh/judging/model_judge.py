@@ -54,6 +54,7 @@ from hellofresh.judging.study import (
 from hellofresh.models import Request
 from hellofresh.models.catalogue import ModelContext, open_model
 from hellofresh.runs.dry_run import Forecast, forecast
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.prompts import Prompt, PromptSet
@@ -388,10 +389,7 @@ def _prepared(judging: Judging, *, only_known: bool = False) -> tuple[Assignment
     samples = _to_judge(judging)
     assignment = Assignment(
         model=model,
-        regime=regime,
-        prompt_set=prompts,
-        prompts=prompts.prompts,
-        slots=lambda _: {},  # what is shown is fenced by the regime itself
+        equipment=Equipment(regime, prompts, prompts.prompts, lambda _: {}),  # the regime itself fences what is shown
         budget_usd=judging.budget_usd,
         patience=judging.patience,
     )

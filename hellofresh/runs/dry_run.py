@@ -22,13 +22,12 @@ from hellofresh.evidence.web import Found, PageStatus, SearchResult, WebPage
 from hellofresh.evidence.web.pictures import MOST_PICTURES
 from hellofresh.models import Answer, Finish, Message, Request
 from hellofresh.models.sight import PAPER_IMAGE, check_images, image_tokens, images_of
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledger, Ledgers, sum_known
 from hellofresh.runs.pace import Estimate
-from hellofresh.runs.prompts import PromptSet
-from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime
+from hellofresh.runs.regimes import MAIN, Need
 from hellofresh.runs.runner import Assignment, Item
-from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, media_of
 from hellofresh.tasks.samples import Sample
 
@@ -158,9 +157,9 @@ def _expected(taken: Ledger, times: float, most: Ledger) -> Ledger:
 async def _ceilings(assignment: Assignment, items: Sequence[Item], had: Mapping[tuple[str, int], int]) -> Ledgers:
     """Maximal remaining usage for all items; `had` is the number of known answers by sample and repetition."""
     most, ceiling = Ledgers(assignment.specs), assignment.regime.ceiling(len(assignment.prompts))
-    samples = {item.sample.id: item.sample for item in items}
+    samples, slots = {item.sample.id: item.sample for item in items}, assignment.equipment.slots
     if Need.WEB in assignment.regime.needs and samples:  # long pages are slow: the longest sample stands for all
-        longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, assignment.slots(item).values())))
+        longest = max(samples.values(), key=lambda item: sum(map(_most_tokens, slots(item).values())))
         samples = dict.fromkeys(samples, longest)
     played = {sample.id: sample for sample in samples.values()}
     of_sample = {name: await _conversation(assignment, sample) for name, sample in played.items()}
@@ -197,9 +196,9 @@ async def _conversation(assignment: Assignment, sample: Sample) -> Ledgers:
     ]
     words = max(_WORDS_A_PAGE, getattr(assignment.regime.settings, "page_words", 0))
     web = PaperWeb(results, "A title", f"{_LONGEST_WORD} " * words)
-    images = _paper_images(assignment, sample)
-    regime = assignment.regime
-    await _converse(regime, lambda ask: assignment.case(sample, ask, web, images), longest_answer, regime.prolong)
+    equipment = replace(assignment.equipment, web=web)
+    images = _paper_images(equipment, sample)
+    await _converse(equipment, sample, longest_answer, equipment.regime.prolong, images)
     dearest = max(
         largest, key=lambda role: ledgers.of(role).price(largest[role].tokens_in, largest[role].tokens_out) or 0
     )
@@ -225,13 +224,13 @@ def _most_tokens(text: str) -> int:
     return ceil(ascii_characters / _ASCII_A_TOKEN) + len(text) - ascii_characters
 
 
-def _paper_images(assignment: Assignment, sample: Sample) -> Sequence[Image]:
+def _paper_images(equipment: Equipment, sample: Sample) -> Sequence[Image]:
     """Blank pictures in the sizes of the sample's pictures, or the largest size for each that must be fetched.
 
     Blank pictures are not read by OCR, which takes seconds for each.
     """
-    pictures = assignment.pictures
-    if pictures is None or Need.IMAGES not in assignment.regime.needs:
+    pictures = equipment.pictures
+    if pictures is None:
         return ()
     found = [(item, pictures.at_hand(item)) for item in media_of(sample)[:MOST_PICTURES]]
     paper = [replace(PAPER_IMAGE, address=item.address) if pictures.fetches else None for item, _ in found]
@@ -287,7 +286,7 @@ class OutsideCall:
     text: str
 
 
-async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list[PlannedQuestion | OutsideCall]:
+async def preview(equipment: Equipment, sample: Sample) -> list[PlannedQuestion | OutsideCall]:
     """All questions, searches and pages of a regime in order, with typical answers and a single page found.
 
     Raises:
@@ -303,21 +302,19 @@ async def preview(regime: Regime, sample: Sample, prompt_set: PromptSet) -> list
 
     found = [SearchResult("https://example.org/", "(title)", "(snippet)", None, 1)]
     web = PaperWeb(found, "(title of a page)", "(first words of the page)", steps=steps)
-    slots = get_task(sample.task).slots(sample)
-    given, prompts = web if Need.WEB in regime.needs else None, prompt_set.choose("")
-    await _converse(
-        regime, lambda ask: Case(sample, prompts, prompt_set, slots, ask, given), usual_answer, regime.rehearse
-    )
+    given = replace(equipment, web=web if Need.WEB in equipment.regime.needs else None)
+    await _converse(given, sample, usual_answer, equipment.regime.rehearse)
     return steps
 
 
 async def _converse(
-    regime: Regime,
-    case: Callable[[Ask], Case],
+    equipment: Equipment,
+    sample: Sample,
     say: Callable[[PlannedQuestion, Request, str], str],
     known: Callable[[str, int], str],
+    images: Sequence[Image] | None = None,
 ) -> None:
-    """Run a regime on a case; `say` answers each question, given the regime's example answer from `known`."""
+    """Run an equipped regime on a sample; `say` answers each question, given the example answer from `known`."""
     turns = Counter[tuple[str, str]]()
 
     async def ask(step: str, prompt: str, request: Request, *, role: str = MAIN) -> Answer:
@@ -325,4 +322,4 @@ async def _converse(
         question = PlannedQuestion(step, prompt, request.messages, role)
         return Answer(say(question, request, known(step, turns[step, prompt])), Finish.STOP)
 
-    await regime.solve(case(ask))
+    await equipment.regime.solve(await equipment.case(sample, ask, images))

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from hellofresh.core.clock import now
-from hellofresh.core.errors import RunError
+from hellofresh.core.errors import DataError, RunError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
 from hellofresh.models import ModelSpec
@@ -27,7 +28,7 @@ from hellofresh.runs.export import EvaluationReport, export
 from hellofresh.runs.journal import Journal, snapshot
 from hellofresh.runs.plan import RunPlan, find_run, next_number, read_plan, refuse_changes, unfinished_kin
 from hellofresh.runs.prepare import PreparedRun, prepare
-from hellofresh.runs.record import RECORD, is_whole
+from hellofresh.runs.record import RECORD, is_whole, read_predictions
 from hellofresh.runs.regimes import MAIN
 from hellofresh.runs.runner import Tally, run
 
@@ -56,6 +57,7 @@ def evaluate(
         DataError: if the release or the prompts are faulty, or the model cannot answer.
     """
     prepared = prepare(workspace, evaluation, release=release)
+    _check_samples(prepared)
     with Journal(prepared.folder) as journal:
         if evaluation.drop_damaged:
             journal.drop_damaged()
@@ -89,6 +91,30 @@ def evaluate(
         for remedy in report.remedies:
             tell(remedy)
         return report
+
+
+def _check_samples(prepared: PreparedRun) -> None:
+    """Refuse to ask about no sample, and to write a finished run anew without some of its samples.
+
+    Raises:
+        UsageError: if no sample is left.
+        RunError: if an option selects samples that is not part of the run's identity.
+    """
+    chosen = {sample.id for sample in prepared.samples}
+    if not chosen:
+        where = prepared.evaluation.title
+        raise UsageError("no sample is left to ask about", where=where, expected="at least one", code="no-samples")
+    had = set[str]()
+    with suppress(DataError):  # a damaged run is written anew
+        had = {row.id for row in read_predictions(prepared.folder)} if prepared.done is not None else had
+    lost = {sample.id for sample in prepared.release.first(None)} & had - chosen  # not those that were taken down
+    if lost:
+        raise RunError(
+            f"{len(lost)} of {len(had)} samples of a finished run would be lost",
+            where=prepared.folder.name,
+            fix="The run is kept. Declare the option that selects samples as Part.IDENTITY.",
+            code="fewer-samples",
+        )
 
 
 def _hold(prepared: PreparedRun, journal: Journal) -> None:
@@ -149,8 +175,7 @@ def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:
         if not evaluation.drop_damaged:
             _hold(prepared, journal)
         found = forecast(assignment, prepared.samples, journal)
-    if assignment.pictures is not None:
-        asyncio.run(assignment.pictures.close())
+    asyncio.run(assignment.equipment.close())
     return found
 
 

@@ -1,14 +1,16 @@
 """The settings of an evaluation: one type for the command line, `hf.evaluate`, `plan.json` and `run.json`.
 
 A new option of a run is a field of `Evaluation`, with its help, and the code that uses it. Command line options, the
-signature of `hf.evaluate` and both files follow from the fields. Only the standard library is imported here, so that
-help is fast.
+signature of `hf.evaluate`, both files and the run's identity follow from the fields: a run with another value is
+another run, unless the option says otherwise by its `Part`. Only the standard library is imported here, so that help
+is fast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
+from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_type_hints
 
@@ -36,6 +38,19 @@ class WebAccess:
     user_agent: str = ""
 
 
+class Part(Enum):
+    """What an option of a run decides, and so whether another value makes another run."""
+
+    IDENTITY = auto()
+    """What is asked, and how. It enters the run's identity under the field's name."""
+    HELD = auto()
+    """As `IDENTITY`, but an entry of another name or form holds it: the model's, the regime's, the web's."""
+    EXTENT = auto()
+    """How much is asked or scored: the same run grows, and keeps what it has."""
+    PROCESS = auto()
+    """How this process goes about it; neither stored nor part of the run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """The command line option of a field of `Evaluation` or of a collector's settings.
@@ -49,7 +64,7 @@ class Option:
         several: whether it takes several values at once.
         choices: the allowed values, if limited.
         read: converts a value from the command line or Python to the field's value.
-        stored: whether it belongs to the evaluation itself rather than to how this process runs it.
+        part: what it decides, for an option of a run.
         group: title of its group in help, if not the general one.
     """
 
@@ -60,7 +75,7 @@ class Option:
     many: bool = False
     choices: tuple[str, ...] = ()
     read: Callable[[object], object] = lambda value: value
-    stored: bool = True
+    part: Part = Part.IDENTITY
     several: bool = False
     group: str = ""
 
@@ -103,55 +118,54 @@ class Evaluation:
     resume; `web` replaces the configured web access; `patience` limits how often failed questions are asked again.
     """
 
+    # What is asked, and how.
     edition: Edition
-    task: Annotated[Task, Option("name of the task, such as x-notes", "T")]
-    model: Annotated[str, Option("a name from: hellofresh models; or PROVIDER:NAME, such as openai:NAME", "M")]
-    regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R")] = "zero-shot"
-    prompts: Annotated[
-        str, Option("all, or ids such as manual,rephrased-1 (default: all usual ones)", "P", read=_joined)
-    ] = ""
-    limit: Annotated[int | None, Option("judge N samples (default: the model's own limit)", "N", parse=int)] = None
-    prompt_set: Annotated[Path | None, Option("your own prompt set (TOML)", "FILE", parse=Path)] = None
-    repeat: Annotated[
-        int,
-        Option("ask each question N times, with different seeds; needs --temperature (default: 1)", "N", parse=int),
-    ] = 1
+    task: Annotated[Task, Option("name of the task, such as x-notes", "T", part=Part.HELD)]
+    model: Annotated[
+        str, Option("a name from: hellofresh models; or PROVIDER:NAME, such as openai:NAME", "M", part=Part.HELD)
+    ]
+    regime: Annotated[str, Option("how the model is asked (default: zero-shot)", "R", part=Part.HELD)] = "zero-shot"
+    prompt_set: Annotated[Path | None, Option("your own prompt set (TOML)", "FILE", parse=Path, part=Part.HELD)] = None
     temperature: Annotated[
-        float | None, Option("temperature of all requests, such as 0.7 (default: 0)", "T", parse=float)
+        float | None, Option("temperature of all requests, such as 0.7 (default: 0)", "T", parse=float, part=Part.HELD)
     ] = None
-    vote: Annotated[bool, Option("score the vote of all repetitions, not the first of them")] = False
-    budget_usd: Annotated[
-        float | None, Option("stop before the run costs more than this", "USD", "--budget", parse=float, stored=False)
-    ] = None
-    drop_damaged: Annotated[
-        bool, Option("delete damaged answers from the journal and ask for them again", stored=False)
-    ] = False
-    go_on: Annotated[
-        bool, Option("go on where the first answers were cut off or empty, which count as wrong", stored=False)
-    ] = False
     hidden_tokens: Annotated[
         int | None,
         Option(
-            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)", "N", parse=int
+            "most tokens of hidden reasoning, added to the limit of each answer (default: the model's)",
+            "N",
+            parse=int,
+            part=Part.HELD,
         ),
     ] = None
-    resumes: str | None = None
-    web: WebAccess | None = None
-    patience: Patience | None = None
     split: Annotated[
-        str, Option("prospective: samples that were undecided when released", choices=("main", "prospective"))
+        str,
+        Option(
+            "prospective: samples that were undecided when released", choices=("main", "prospective"), part=Part.HELD
+        ),
     ] = "main"
     roles: Annotated[
         Mapping[str, str],
-        Option("another model for a role of the regime", "ROLE=MODEL", "--role", many=True, read=_by_role),
+        Option(
+            "another model for a role of the regime", "ROLE=MODEL", "--role", many=True, read=_by_role, part=Part.HELD
+        ),
     ] = field(default_factory=dict)
     settings: Annotated[
         tuple[str, ...],
-        Option("a setting of the regime, such as pages=3", "NAME=VALUE", "--set", many=True, read=_pairs),
+        Option(
+            "a setting of the regime, such as pages=3", "NAME=VALUE", "--set", many=True, read=_pairs, part=Part.HELD
+        ),
     ] = ()
     blocked: Annotated[
         tuple[str, ...],
-        Option("never read pages of this domain (repeat it for each)", "DOMAIN", "--block", many=True, read=_split),
+        Option(
+            "never read pages of this domain (repeat it for each)",
+            "DOMAIN",
+            "--block",
+            many=True,
+            read=_split,
+            part=Part.HELD,
+        ),
     ] = ()
     allowed: Annotated[
         tuple[str, ...],
@@ -161,18 +175,64 @@ class Evaluation:
             "--allow",
             many=True,
             read=_split,
+            part=Part.HELD,
         ),
     ] = ()
-    provider: Annotated[str, Option("search provider (default: as configured)", "P")] = ""
-    replay: Annotated[bool, Option("replay the run's stored searches and pages, without the network", stored=False)] = (
-        False
-    )
+    provider: Annotated[str, Option("search provider (default: as configured)", "P", part=Part.HELD)] = ""
+    # How much is asked and scored.
+    prompts: Annotated[
+        str,
+        Option("all, or ids such as manual,rephrased-1 (default: all usual ones)", "P", read=_joined, part=Part.EXTENT),
+    ] = ""
+    limit: Annotated[
+        int | None, Option("judge N samples (default: the model's own limit)", "N", parse=int, part=Part.EXTENT)
+    ] = None
+    repeat: Annotated[
+        int,
+        Option(
+            "ask each question N times, with different seeds; needs --temperature (default: 1)",
+            "N",
+            parse=int,
+            part=Part.EXTENT,
+        ),
+    ] = 1
+    vote: Annotated[bool, Option("score the vote of all repetitions, not the first of them", part=Part.EXTENT)] = False
+    # How this process goes about it.
+    budget_usd: Annotated[
+        float | None,
+        Option("stop before the run costs more than this", "USD", "--budget", parse=float, part=Part.PROCESS),
+    ] = None
+    drop_damaged: Annotated[
+        bool, Option("delete damaged answers from the journal and ask for them again", part=Part.PROCESS)
+    ] = False
+    go_on: Annotated[
+        bool, Option("go on where the first answers were cut off or empty, which count as wrong", part=Part.PROCESS)
+    ] = False
+    replay: Annotated[
+        bool, Option("replay the run's stored searches and pages, without the network", part=Part.PROCESS)
+    ] = False
+    resumes: str | None = None
+    web: WebAccess | None = None
+    patience: Patience | None = None
 
     @property
     def title(self) -> str:
         """Model, task, edition and regime, for people."""
         split = "" if self.split == "main" else f", {self.split}"
         return f"{self.model} on {self.task.name} {self.edition}, {self.regime}{split}"
+
+    @property
+    def further(self) -> dict[str, object]:
+        """The options that enter the identity under their own names, by name.
+
+        Only where they differ from their defaults, so that a new option changes no run that was made without it.
+        """
+        values = {item.name: (getattr(self, item.name), item) for item in fields(self) if item.name in _FURTHER}
+        return {
+            name: dict(value) if isinstance(value, Mapping) else value if isinstance(value, int | float) else str(value)
+            for name, (value, item) in values.items()
+            if value != (item.default if item.default_factory is MISSING else item.default_factory())
+        }
 
     @property
     def prompt_ids(self) -> Sequence[str]:
@@ -188,7 +248,8 @@ OPTIONS: Mapping[str, Option] = {
     name: hint.__metadata__[0] for name, hint in HINTS.items() if hasattr(hint, "__metadata__")
 }
 """The option of each field, by name."""
-STORED = ("edition", *(name for name, option in OPTIONS.items() if option.stored))
+_FURTHER = frozenset(name for name, option in OPTIONS.items() if option.part is Part.IDENTITY)
+STORED = ("edition", *(name for name, option in OPTIONS.items() if option.part is not Part.PROCESS))
 """Names of the fields that `plan.json` and `run.json` hold."""
 
 

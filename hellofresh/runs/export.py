@@ -115,7 +115,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
     specs = prepared.assignment.specs
     ledgers = Ledgers(specs)
     write_jsonl(folder / RESPONSES, _responses(journal, ledgers))
-    prompt_set = prepared.assignment.prompt_set
+    prompt_set = prepared.assignment.equipment.prompt_set
     wordings = {prompt.id: prompt.instruction for prompt in prompt_set.prompts if prompt.id in prompts}
     write_json(folder / PROMPTS, {"frame": prompt_set.frame, "prompts": wordings})
     write_jsonl(folder / PREDICTIONS, _predictions(result, prompts))

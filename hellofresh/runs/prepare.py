@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hellofresh.config import Settings
 from hellofresh.core.clock import now
-from hellofresh.core.errors import DataError, UnknownNameError, UsageError
+from hellofresh.core.errors import DataError, UsageError
 from hellofresh.core.quarters import utc_text
 from hellofresh.core.workspace import Workspace
-from hellofresh.evidence.settings import TEXTS_ALREADY, WebSettings, search_providers
 from hellofresh.evidence.web import Web
-from hellofresh.evidence.web.pictures import open_pictures
-from hellofresh.evidence.web.store import open_web, user_agent
 from hellofresh.releases.draw.prospective import load_prospective
-from hellofresh.releases.life.load import Release, load_labels, load_release
-from hellofresh.releases.life.state import labels_are_public
+from hellofresh.releases.life.load import Release, load_release
 from hellofresh.runs.asked_models import open_models
+from hellofresh.runs.equipment import equip, prompted, public_labels, web_access
 from hellofresh.runs.evaluation import Evaluation, WebAccess
 from hellofresh.runs.ledger import Ledgers
 from hellofresh.runs.pace import Patience
 from hellofresh.runs.plan import RunPlan, hash_of, read_plan, refuse_changes
 from hellofresh.runs.prompts import Prompt
 from hellofresh.runs.record import RunRecord, model_identity, read_record
-from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime, regimes_for
+from hellofresh.runs.regimes import MAIN, Regime, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment
 from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
-from hellofresh.tasks.samples import Fact, Sample
+from hellofresh.tasks.samples import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +56,12 @@ class PreparedRun:
 
     def equipped(self, workspace: Workspace, web: Web | None) -> Assignment:
         """The assignment with the opened web, and with the pictures and facts that its regime needs."""
-        needs, pictures, facts = self.assignment.regime.needs, None, dict[str, Mapping[str, Fact]]()
-        if Need.IMAGES in needs:
-            introduced = self.web.user_agent if self.web is not None else ""  # pictures are fetched only if pages are
-            pictures = open_pictures(workspace.pictures, user_agent=introduced)
-        which = self.release.edition, self.release.task
-        is_open = self.evaluation.split == MAIN_SPLIT and labels_are_public(workspace, which[0], which[1].name)
-        if Need.FACTS in needs and is_open:
-            facts = {name: label.facts for name, label in load_labels(workspace, *which).items()}
-        return replace(self.assignment, web=web, pictures=pictures, facts=facts)
+        introduced = self.web.user_agent if self.web is not None else ""  # pictures are fetched only if pages are
+        bare, split = self.assignment.equipment, self.evaluation.split
+        return replace(
+            self.assignment,
+            equipment=equip(bare, workspace, self.release, web, split=split, introduced=introduced),
+        )
 
     @property
     def samples(self) -> Sequence[Sample]:
@@ -89,28 +80,25 @@ def prepare(
     task, regime = evaluation.task, get_regime(evaluation.regime, evaluation.settings)
     _check(evaluation, regime)
     web = web_access(evaluation)
-    prompt_set = regime.prompt_set(task.name, evaluation.prompt_set)
     resumed = None if evaluation.resumes is None else read_plan(workspace.runs / evaluation.resumes)
     # A removed prompt is reported as a change of the run, not as an unknown name.
-    prompts = prompt_set.prompts if resumed is not None else prompt_set.choose(evaluation.prompts)
+    asked = evaluation.prompts if resumed is None else "all"
+    equipment = prompted(task, regime, asked, evaluation.prompt_set)
     release = _release(workspace, evaluation) if release is None else release
     release.with_texts()
     models = open_models(workspace, evaluation, regime, only_known=only_known)
-    if regime.one_prompt or models[MAIN].spec.kind == "baseline":
-        prompts = prompts[:1]
+    if models[MAIN].spec.kind == "baseline":
+        equipment = replace(equipment, prompts=equipment.prompts[:1])
     assignment = Assignment(
         model=models.pop(MAIN),
-        regime=regime,
-        prompt_set=prompt_set,
-        prompts=prompts,
-        slots=task.slots,
+        equipment=equipment,
         temperature=evaluation.temperature,
         budget_usd=evaluation.budget_usd,
         patience=evaluation.patience or Patience(),
         others=models,
         go_on=evaluation.go_on,
     )
-    identity = _identity(release, assignment, web)
+    identity, prompts = _identity(evaluation, release, assignment, web), equipment.prompts
     if resumed is not None and evaluation.resumes is not None:
         refuse_changes(evaluation.resumes, resumed.identity, identity)
         prompts = tuple(prompt for prompt in prompts if prompt.id in resumed.evaluation.prompt_ids)
@@ -121,8 +109,8 @@ def prepare(
     with suppress(DataError):  # a damaged record is written anew
         done = read_record(folder)
     evaluation = _resolved(evaluation, release, assignment, prompts, done)
-    chosen = [prompt for prompt in prompt_set.prompts if prompt.id in evaluation.prompt_ids]
-    assignment = replace(assignment, prompts=chosen, repetitions=evaluation.repeat)
+    chosen = [prompt for prompt in equipment.prompt_set.prompts if prompt.id in evaluation.prompt_ids]
+    assignment = replace(assignment, equipment=replace(equipment, prompts=chosen), repetitions=evaluation.repeat)
     unpriced = Ledgers(assignment.specs).unpriced
     if evaluation.budget_usd is not None and unpriced:
         raise UsageError(
@@ -131,16 +119,11 @@ def prepare(
             code="unknown-price",
         )
     plan = read_plan(folder)
-    classes = _public_classes(workspace, release, evaluation.split) if plan is None or plan.balanced else None
+    classes = None
+    if task.classes and (plan is None or plan.balanced):  # a draw by secret labels would reveal them
+        labels = public_labels(workspace, release, evaluation.split)
+        classes = None if labels is None else {key: label.label for key, label in labels.items()}
     return PreparedRun(folder, evaluation, identity, release, assignment, web, plan, done, classes)
-
-
-def _public_classes(workspace: Workspace, release: Release, split: str) -> Mapping[str, int] | None:
-    """The class of each sample; None while labels are secret, as a draw by labels would reveal them."""
-    edition, task = release.edition, release.task
-    if split != MAIN_SPLIT or not task.classes or not labels_are_public(workspace, edition, task.name):
-        return None
-    return {key: label.label for key, label in load_labels(workspace, edition, task).items()}
 
 
 def _check(evaluation: Evaluation, regime: Regime) -> None:
@@ -174,8 +157,10 @@ def _release(workspace: Workspace, evaluation: Evaluation) -> Release:
     return release
 
 
-def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -> dict[str, object]:
-    regime, prompt_set = assignment.regime, assignment.prompt_set
+def _identity(
+    evaluation: Evaluation, release: Release, assignment: Assignment, web: WebAccess | None
+) -> dict[str, object]:
+    regime, prompt_set = assignment.regime, assignment.equipment.prompt_set
     others = {role: model_identity(model.spec) for role, model in sorted(assignment.others.items())}
     return {
         "task": release.task.name,
@@ -188,6 +173,7 @@ def _identity(release: Release, assignment: Assignment, web: WebAccess | None) -
         **({"roles": others} if others else {}),
         # Temperature 0 is the default and gives the same run.
         **({"temperature": assignment.temperature} if assignment.temperature else {}),
+        **evaluation.further,
     }
 
 
@@ -206,44 +192,5 @@ def _resolved(
     if done is not None:
         samples, repeat = max(samples, done.evaluation.limit or 0), max(repeat, done.evaluation.repeat)
         wanted |= set(done.evaluation.prompt_ids)
-    ids = [prompt.id for prompt in assignment.prompt_set.prompts if prompt.id in wanted]
+    ids = [prompt.id for prompt in assignment.equipment.prompt_set.prompts if prompt.id in wanted]
     return replace(evaluation, prompts=",".join(ids), limit=samples, repeat=repeat)
-
-
-def web_access(evaluation: Evaluation, watch: Callable[[str], None] = lambda step: None) -> WebAccess | None:
-    """The given web access, or the configured one for a regime that needs it.
-
-    `watch` is called with the searches and pages of the configured one.
-
-    Raises:
-        ConfigError, UsageError: if the provider cannot be opened as it is configured.
-    """
-    regime = get_regime(evaluation.regime, evaluation.settings)
-    if Need.WEB not in regime.needs or evaluation.web is not None:
-        return evaluation.web if Need.WEB in regime.needs else None
-    configured, known = Settings.load().web, search_providers()
-    if evaluation.provider and evaluation.provider not in known:
-        raise UnknownNameError("search provider", evaluation.provider, known)
-    settings = WebSettings.model_validate(
-        {
-            **configured.model_dump(),
-            "provider": evaluation.provider or configured.provider,
-            "excluded": [*configured.excluded, *evaluation.blocked],
-            "count": max(configured.count, regime.results),
-        }
-    )
-    listed = evaluation.task.blocked_sources
-    for name in evaluation.allowed:
-        if name not in listed:
-            raise UnknownNameError(f"group of sources that {evaluation.task.name} blocks", name, listed)
-    groups, replay = tuple(name for name in listed if name not in evaluation.allowed), evaluation.replay
-    with tempfile.TemporaryDirectory() as folder:  # its parameters are needed before the run exists
-        web = open_web(settings, Path(folder), replay=True, groups=groups)
-        parameters = dict(web.parameters)
-        asyncio.run(web.close())
-
-    def opened(folder: Path) -> Web:
-        return open_web(settings, folder, replay=replay, groups=groups, watch=watch)
-
-    introduced = "" if replay or settings.provider in TEXTS_ALREADY else user_agent(settings.contact)
-    return WebAccess(parameters, opened, introduced)

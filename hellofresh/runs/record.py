@@ -159,7 +159,8 @@ class RunRecord(Strict):
         heat = [] if asked.temperature is None else [f"temperature={asked.temperature:g}"]
         heat += [f"vote={asked.repeat}"] if asked.vote else []
         allowed = [f"allow {group}" for group in asked.allowed]
-        return *names, *self.model.options, *roles, *settings, *asked.blocked, *allowed, *heat
+        further = [f"{name}={value}" for name, value in sorted(asked.further.items())]
+        return *names, *self.model.options, *roles, *settings, *asked.blocked, *allowed, *heat, *further
 
     @property
     def search_provider(self) -> str:

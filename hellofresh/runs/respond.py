@@ -26,10 +26,10 @@ from hellofresh.evidence.web.pictures import PictureCache, PictureError, decode_
 from hellofresh.evidence.web.search.services import provider_with_key
 from hellofresh.releases.life.load import Release
 from hellofresh.runs.asked_models import open_models
+from hellofresh.runs.equipment import web_access
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.export import EvaluationReport, StepUsage, kind_of_step, usage_by_step
-from hellofresh.runs.prepare import web_access
 from hellofresh.runs.record import RunRecord, read_outputs, read_record
 from hellofresh.runs.regimes import MAIN, get_regime
 from hellofresh.tasks import get_task
@@ -74,9 +74,8 @@ class PostAsked:
 
 def asking(model: object = EMBEDDED, **more: object) -> Evaluation:
     """An evaluation for a response, by fields of `Evaluation`; the provider may be chosen by available keys."""
-    usual = Evaluation(
-        ASKED, _TASK, str(model), "correction", _PROMPT, go_on=True
-    )  # one post, of which it tells itself
+    # A response to one post says itself what is missing, so a first answer that did not come ends nothing.
+    usual = Evaluation(ASKED, _TASK, str(model), "correction", prompts=_PROMPT, go_on=True)
     return replace(usual, **more)  # type: ignore[arg-type]  # whoever calls has made values of the fields' types
 
 

@@ -15,22 +15,21 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from hellofresh.core.errors import HelloFreshError, RunError
-from hellofresh.evidence.web import Web
-from hellofresh.evidence.web.pictures import MediaPictures
 from hellofresh.models import Answer, CallError, Finish, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.models.sight import check_images
 from hellofresh.models.thoughts import without_thought
 from hellofresh.runs.counts import NEVER_CAME, WIDER, WIDER_TOKENS, Fate, counted, fate_of, is_spent, remedies
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.journal import Journal, JournalKey, Scope, recount, request_text
 from hellofresh.runs.ledger import Ledger, Ledgers
 from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
-from hellofresh.runs.prompts import Prompt, PromptSet
-from hellofresh.runs.regimes import MAIN, Ask, Case, Need, Regime, read_elsewhere
-from hellofresh.tasks.images import Image, media_of
+from hellofresh.runs.prompts import Prompt
+from hellofresh.runs.regimes import MAIN, Need, Regime, read_elsewhere
 from hellofresh.tasks.outputs import Choice, Output
-from hellofresh.tasks.samples import Fact, Sample
+from hellofresh.tasks.samples import Sample
 
 _OWN_FAULT = frozenset({None, 200, 400, 413, 422})
 """Statuses of permanent errors that concern only one question."""
@@ -55,14 +54,12 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The models, regime and prompts of a run.
+    """The models of a run, the equipped regime, and the bounds.
 
     Attributes:
-        model, regime, prompt_set, prompts, slots: the system and its prompts.
+        model: answers requests of the main role.
+        equipment: the regime, its prompts, and what it gets from outside.
         others: models of further roles, by role; `model` serves roles without one.
-        web: web access, for a regime that needs it.
-        pictures: returns the pictures of samples, for a regime that needs them.
-        facts: facts of labels by sample, for a regime that needs them; empty while labels are secret.
         watch: called with the step of each question before it is asked or recalled.
         go_on: whether the run goes on where the first answers did not come.
         repetitions: number of repetitions, each with another seed.
@@ -72,20 +69,22 @@ class Assignment:
     """
 
     model: Model
-    regime: Regime
-    prompt_set: PromptSet
-    prompts: Sequence[Prompt]
-    slots: Callable[[Sample], Mapping[str, str]]
-    web: Web | None = None
+    equipment: Equipment
     repetitions: int = 1
     temperature: float | None = None
     budget_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
     others: Mapping[str, Model] = field(default_factory=dict)
-    pictures: MediaPictures | None = None
-    facts: Mapping[str, Mapping[str, Fact]] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda step: None
     go_on: bool = False
+
+    @property
+    def regime(self) -> Regime:
+        return self.equipment.regime
+
+    @property
+    def prompts(self) -> Sequence[Prompt]:
+        return self.equipment.prompts
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -124,23 +123,10 @@ class Assignment:
         pairs = ((sample, n) for n in range(1, self.repetitions + 1) for sample in samples)
         return [Item(order, sample, n) for order, (sample, n) in enumerate(pairs)]
 
-    def case(self, sample: Sample, ask: Ask, web: Web | None = None, images: Sequence[Image] = ()) -> Case:
-        facts = self.facts.get(sample.id, {})
-        return Case(sample, self.prompts, self.prompt_set, self.slots(sample), ask, web, images, facts=facts)
-
-    async def images(self, sample: Sample) -> Sequence[Image]:
-        """The sample's available pictures, for a regime that needs them."""
-        if self.pictures is None or Need.IMAGES not in self.regime.needs:
-            return ()
-        return await self.pictures.images(media_of(sample))
-
     async def close(self) -> None:
         for model in self.models.values():
             await model.close()
-        if self.web is not None:
-            await self.web.close()
-        if self.pictures is not None:
-            await self.pictures.close()
+        await self.equipment.close()
 
 
 @dataclass(slots=True)
@@ -185,7 +171,7 @@ class JudgedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sample that could not be judged, and its question without an answer."""
+    """A sample that could not be judged, and its question without an answer; `step` is empty if it is all of them."""
 
     sample: str
     repetition: int
@@ -193,7 +179,7 @@ class Failure:
     prompt: str
     code: str
     error: str
-    attempts: int
+    attempts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,14 +322,16 @@ class _Runner:
             except PaceClosed:
                 return
             except GivenUpError as given_up:
-                self._give_up(item, given_up)
+                self._give_up(item, given_up.failure, given_up.error)
             except (Exception, ExceptionGroup) as error:
                 found = first_error(error)
                 if not (isinstance(found, CallError) and found.code == "context-length"):
                     self._end(found)
                     return
-                key = JournalKey(item.sample.id, "", "", Request((), 1), item.repetition)
-                self._give_up(item, GivenUpError(key, found, 1))
+                failure = Failure(
+                    item.sample.id, item.repetition, step="", prompt="", code=found.code, error=str(found)
+                )
+                self._give_up(item, failure, found)
             self.tally.done += 1
             self.progress(self.tally)
 
@@ -361,9 +349,9 @@ class _Runner:
                 self._note_limit(asked, answer)
             return answer
 
-        images = await chosen.images(sample)
+        case = await chosen.equipment.case(sample, ask)
         try:
-            outcome = await chosen.regime.solve(chosen.case(sample, ask, chosen.web, images))
+            outcome = await chosen.regime.solve(case)
         except ExceptionGroup as group:  # a regime may ask several questions at once
             raise first_error(group) from None
         if outcome.events:
@@ -383,7 +371,9 @@ class _Runner:
         fate = fate_of(output, answer)
         self.tally.fates[fate] += 1
         is_choice = isinstance(output, Choice) and fate not in (Fate.READ, Fate.REFUSED) and answer is not None
-        elsewhere = read_elsewhere(answer, self.assignment.prompt_set.answers) if is_choice and answer else None
+        elsewhere = (
+            read_elsewhere(answer, self.assignment.equipment.prompt_set.answers) if is_choice and answer else None
+        )
         return JudgedOutput(item.sample.id, output, item.repetition, fate, elsewhere)
 
     def _check_first(self) -> None:
@@ -402,10 +392,9 @@ class _Runner:
             )
         )
 
-    def _give_up(self, item: Item, given_up: GivenUpError) -> None:
-        self.failures[item.order] = given_up.failure
+    def _give_up(self, item: Item, failure: Failure, error: CallError) -> None:
+        self.failures[item.order] = failure
         self.tally.failed += 1
-        error = given_up.error
         nothing_yet = not self.tally.asked and not self.tally.recalled
         self.unreachable = self.unreachable + 1 if error.retryable and error.status is None else 0
         self.refused = self.refused + 1 if not error.retryable and nothing_yet else 0
@@ -463,16 +452,16 @@ class _Runner:
     async def _timed(self, lane: _Lane, request: Request, spent: list[float]) -> Answer:
         """One attempt within the remaining time of all attempts; adds its duration to `spent`."""
         left_s = self.patience.deadline_s - sum(spent)
-        start = asyncio.get_running_loop().time()
+        start, at_least_s = asyncio.get_running_loop().time(), 0.0
         try:
             async with asyncio.timeout(left_s if spent else None):
                 return without_thought(await lane.model.ask(request))
         except TimeoutError:
             what = f"no answer within {self.patience.deadline_s:g} s in all, in {len(spent) + 1} attempts"
-            start -= left_s  # the loop's clock may end the limit slightly early; no time is left then
+            at_least_s = inf  # no time is left, even if the loop's clock ended the limit slightly early
             raise CallError(what, where=lane.model.spec.name, code="timeout", retryable=True) from None
         finally:
-            spent.append(asyncio.get_running_loop().time() - start)
+            spent.append(max(at_least_s, asyncio.get_running_loop().time() - start))
 
     async def _attempt(
         self,

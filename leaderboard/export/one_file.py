@@ -1,29 +1,24 @@
-"""Self-contained HTML pages that open from disk: a comparison of systems, also as a picture, a Markdown or a
-LaTeX table; and the note writers of a quarter.
+"""Self-contained HTML pages that open from disk, such as a comparison of systems, which is also drawn as a picture, a
+Markdown or a LaTeX table.
 """
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from html import escape
 
 from hellofresh import __version__
 from hellofresh.results.comparison import ScoreComparison
-from hellofresh.results.note_writers import NoteWriter
-from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.markup import Html, el, heading, named, page_header, visible
 from leaderboard.components.tables import Cell, Row, as_csv, as_json, as_latex, scrolled, table
 from leaderboard.export.copy import document, style
-from leaderboard.views.note_writers import LEDE, writers_sections
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 _STYLE = """
 main { padding: 1.25rem 1rem 3rem; max-width: 72rem; margin: 0 auto; }
 .cmp img { width: 100%; max-width: 56rem; background: #fff; }
 """
-_OF_WRITERS = "From the public dump of Community Notes; people are one row, and no rater is named"
 _LEFT, _WIDTH, _ROW, _MOST_IN_MATRIX = 180, 640, 22, 40
 
 
@@ -71,13 +66,6 @@ def compare_page(compared: ScoreComparison) -> str:
         systems=compared.table.to_dicts(),
         pairs=compared.pairs.to_dicts(),
     )
-
-
-def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> str:
-    """The note writers' page of a quarter, for users with a dump and no board."""
-    first, others = writers_sections(writers, pairs)
-    rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}
-    return one_page(f"Note writers, {quarter}", LEDE, *first, *others, said=_OF_WRITERS, **rows)
 
 
 def one_page(title: str, lede: str, *parts: Html, said: str, **tables: Sequence[Row]) -> str:

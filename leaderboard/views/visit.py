@@ -217,6 +217,7 @@ class Page:
         file: of its page, without ending, if it differs from the path.
         once: whether it is about the whole board, not about a split.
         before: the path of the page before which it stands; the last place if empty. For pages of other packages.
+        alone: makes a file of the page for who has its rows and no board, where it can.
         opened: shows details of ticked rows of the page's table, by their keys; only in the app, since the
             copy's scripts open them.
     """
@@ -229,6 +230,7 @@ class Page:
     file: str = ""
     once: bool = False
     before: str = ""
+    alone: Callable[..., str] | None = None
     opened: Callable[[Visit, Sequence[str]], None] | None = None
 
     @property

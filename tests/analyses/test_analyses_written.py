@@ -25,7 +25,7 @@ from hellofresh.results.analyses.base import AnalysisResult, analysis, measure
 from hellofresh.results.analyses.writing import make_analyses
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.scores import _scores_of, score_quarter
-from hellofresh.results.split.panel import Panel, clean_name, cut_name
+from hellofresh.results.split.panel import Panel
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.tasks import _base, get_task
@@ -157,20 +157,6 @@ def test_names_of_others_do_nothing_in_figures_and_tables(make, build) -> None:
     assert "NA" in table["system"].to_list()
     assert table.height == len(HOSTILE)
     assert not any(str(cell).startswith(("=", "@")) for row in table.rows() for cell in row)
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_clean_name_is_short_plain_and_stays_what_it_is(name) -> None:
-    clean = clean_name(name)
-    assert 0 < len(clean) <= 80
-    assert clean.isprintable()
-    assert clean_name(clean) == clean
-
-
-def test_a_short_name_keeps_its_ends() -> None:
-    assert cut_name("model-of-2026-07-01", 12).startswith("model-")
-    assert cut_name("model-of-2026-07-01", 12).endswith("7-01")
-    assert cut_name("model", 12) == "model"
 
 
 @pytest.fixture

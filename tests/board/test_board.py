@@ -10,13 +10,12 @@ import pytest
 
 from hellofresh.core.clock import now
 from hellofresh.core.errors import DataError
-from hellofresh.core.files import read_json, sha256_file
+from hellofresh.core.files import sha256_file
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.releases.collection import collect_quarter
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life import manifest as manifests
-from hellofresh.releases.life.load import load_labels
 from hellofresh.releases.life.state import reveal
 from hellofresh.results.board.build import build_board
 from hellofresh.results.scoring.scores import score_quarter
@@ -39,41 +38,6 @@ def scored(make, tmp_path):
     return workspace
 
 
-def test_all_quarters_stand_on_the_board_and_the_manifest_says_so(scored, tmp_path) -> None:
-    assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
-    score_quarter(scored, Quarter(2023, 2), tmp_path / "none")
-    built = build_board(scored)
-    assert list(built.quarters) == ["2023Q2", "2023Q3"]
-    manifest = read_json(built.folder / "manifest.json")
-    for entry in manifest["files"]:
-        path = built.folder / entry["path"]
-        assert (entry["size"], entry["sha256"]) == (path.stat().st_size, sha256_file(path))
-        assert entry["rows"] == pl.read_parquet(path).height == built.rows[entry["path"]]
-    scores = pl.read_parquet(built.folder / "scores.parquet")
-    assert set(scores["split"]) == {"main"}
-    assert scores.drop("split").equals(pl.read_parquet(scored.scores(Quarter(2023, 2))))
-    private = pl.read_parquet(build_board(scored, private=True).folder / "scores.parquet")
-    parts = [pl.read_parquet(scored.scores(Quarter(2023, number), private=number == 3)) for number in (2, 3)]
-    assert private.drop("split").equals(pl.concat(parts))
-
-
-def test_periods_and_funnels_say_what_was_offered_and_taken(scored) -> None:
-    assert reveal(scored, Quarter(2023, 2), get_task("x-notes"), now())
-    folder = build_board(scored).folder
-    periods = pl.read_parquet(folder / "periods.parquet").to_dicts()
-    assert [(p["period"], p["candidates"], p["taken_per_class"]) for p in periods] == [
-        ("2023-04", [2, 3], 2),
-        ("2023-05", [2, 3], 2),
-        ("2023-07", None, 2),  # not revealed
-    ]
-    funnels = pl.read_parquet(folder / "funnels.parquet")
-    for quarter in ("2023Q2", "2023Q3"):
-        steps = funnels.filter(pl.col("edition") == quarter)
-        kept = steps.filter(pl.col("name") == "candidates")["count"].item()
-        dropped = steps.filter(pl.col("dropped"))["count"].sum()
-        assert steps["count"][0] == kept + dropped
-
-
 def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(scored) -> None:
     first = build_board(scored)
     before = {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()}
@@ -83,21 +47,6 @@ def test_it_is_skipped_when_nothing_changed_and_the_same_bytes_when_made_again(s
     (first.folder / "scores.parquet").write_bytes(b"changed by hand")
     assert not build_board(scored).skipped
     assert {path.name: sha256_file(path) for path in first.folder.iterdir() if path.is_file()} == before
-
-
-def test_after_the_reveal_the_board_has_the_labels_and_all_answers(scored, tmp_path) -> None:
-    before = build_board(scored)
-    quarter, task = Quarter(2023, 2), get_task("x-notes")
-    assert reveal(scored, quarter, task, now())
-    score_quarter(scored, quarter, tmp_path / "none")
-    after = build_board(scored)
-    assert not (before.skipped or after.skipped)
-    samples = pl.read_parquet(after.folder / "samples.parquet").filter("revealed")
-    labels = load_labels(scored, quarter, task)
-    assert dict(samples.select("id", "label").iter_rows()) == {key: item.label for key, item in labels.items()}
-    answers = pl.read_parquet(after.folder / "answers.parquet")
-    assert set(answers["edition"]) == {"2023Q2"}
-    assert sorted(answers["id"]) == sorted(labels)
 
 
 def test_what_a_release_withholds_is_not_on_the_board_either(make, tmp_path) -> None:

@@ -39,13 +39,6 @@ def test_the_same_figure_gives_the_same_bytes_whatever_was_drawn_before(figures:
     assert images(FEW) == images(FEW[::-1])
 
 
-def test_a_figure_without_marks_of_one_chart_has_no_such_chart() -> None:
-    charts = tuple(Chart("intervals", Axis("F1"), panel=panel) for panel in ("one", "two"))
-    image = render(Figure(charts, ("a",)), [Mark("a", "", 0.5, 0.4, 0.6, row="a", panel="two")], "Why?", png=False)
-    assert "two" in texts(ElementTree.fromstring(image.svg))
-    assert b"one" not in re.sub(rb'="[^"]*"', b"", image.svg)
-
-
 @pytest.mark.parametrize("name", ANALYSES)
 def test_names_are_texts_and_pictures_can_do_nothing(figures: dict[str, DrawnFigure], name: str) -> None:
     drawn = figures[name]
@@ -88,25 +81,6 @@ def test_names_that_every_object_has_are_names(name: str) -> None:
     for chart, marks in figures:
         image = render(Figure((chart,), (name,), by_system=chart.kind == "curves"), marks, "Why?", png=False)
         assert chart.kind == "curves" or name.encode() in image.svg
-
-
-def test_a_long_name_keeps_its_beginning_and_end() -> None:
-    names = [f"model-{'x' * 60}-2026-07-0{k}" for k in (1, 2)]
-    figure = Figure((Chart("intervals", Axis("F1")),), tuple(names))
-    image = render(figure, [Mark(name, "", 0.5, 0.4, 0.6, row=name) for name in names], "Why?", png=False)
-    said = [text for text in texts(ElementTree.fromstring(image.svg)) if text.startswith("model-")]
-    assert len(said) == 2
-    assert [text[-10:] for text in said] == ["2026-07-01", "2026-07-02"]
-    assert all("…" in text[:-10] for text in said)
-
-
-@pytest.mark.parametrize("amounts", [(0.0,), (2.0,), (2.0, 2.0), (0.0, 2.0), (1e-6, 1e6)])
-def test_costs_of_any_size_can_be_drawn(amounts: Sequence[float]) -> None:
-    names = [f"s{number}" for number in range(len(amounts))]
-    figure = Figure((Chart("scatter", Axis("dollars"), Axis("F1")),), tuple(names))
-    marks = [Mark(name, name, 0.5, 0.4, 0.6, at=at) for name, at in zip(names, amounts, strict=True)]
-    root = ElementTree.fromstring(render(figure, marks, "Why?", png=False).svg)
-    assert not [value for element in root.iter() for value in element.attrib.values() if "NaN" in value]
 
 
 def test_who_cannot_see_a_figure_is_told_its_question(figures: dict[str, DrawnFigure]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 
 from hellofresh.results.analyses import ANALYSES
-from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series, marks_of, points_of
 from hellofresh.results.figures.image import composed
 from hellofresh.results.figures.vega import PALETTE, place
 from tests.figures.hostile_names import HOSTILE, DrawnFigure
@@ -75,13 +73,6 @@ def test_hostile_names_change_no_more_than_texts(
     assert shape(figures[name]) == shape(harmless[name])
 
 
-@pytest.mark.parametrize("name", ANALYSES)
-def test_every_system_that_is_chosen_is_drawn_and_no_other(figures: dict[str, DrawnFigure], name: str) -> None:
-    chosen = list(figures[name].figure.systems[:3])
-    who = {row["who"] for spec in specs(figures[name], chosen) for row in rows(spec) if "who" in row}
-    assert who == set(chosen)
-
-
 def test_intervals_hold_what_the_table_holds(figures: dict[str, DrawnFigure]) -> None:
     drawn = figures["ranking"]
     found = {(row["row"], row["value"], row["low"], row["high"])
@@ -89,13 +80,6 @@ def test_intervals_hold_what_the_table_holds(figures: dict[str, DrawnFigure]) ->
     ranked = drawn.table.drop_nulls("rank")
     assert {tuple(row[1:]) for row in found} == set(ranked.select("rank", "rank_low", "rank_high").rows())
     assert len(found) == ranked.height
-
-
-def test_a_matrix_has_both_halves(figures: dict[str, DrawnFigure]) -> None:
-    drawn = figures["agreement"]
-    cells = [row for spec in specs(drawn, list(drawn.figure.systems)) for row in rows(spec)]
-    assert len(cells) == 2 * drawn.table.height
-    assert {(row["who"], row["other"]) for row in cells} == {(row["other"], row["who"]) for row in cells}
 
 
 def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, DrawnFigure]) -> None:
@@ -107,29 +91,6 @@ def test_leaders_have_the_best_f1_and_are_few(figures: dict[str, DrawnFigure]) -
     assert all(name in figure.left_out for name in figure.systems[6:26])
     assert figure.systems[0] not in figure.left_out
     assert replace(figure, most=99).left_out == ""
-
-
-def test_marks_come_back_from_a_table_in_the_order_of_the_systems() -> None:
-    marks = [Mark("a", "s", 0.5, 0.4, 0.6, 3, at="04", panel="p"), Mark("b", "s", 0.1, math.nan, math.nan, at="05")]
-    points = points_of(marks)
-    assert [mark.who for mark in marks_of(points, ["b", "a"])] == ["b", "a"]
-    assert repr(marks_of(points, ["a"])) == repr([marks[0]])
-    assert marks_of(points, []) == []
-
-
-def test_a_free_system_stands_beside_a_logarithmic_axis() -> None:
-    figure = Figure((Chart("scatter", Axis("dollars"), Axis("F1", 0, 1)),), ("a", "b"))
-    marks = [Mark(name, name, 0.5, 0.4, 0.6, at=at) for name, at in (("a", 0.0), ("b", 3.0))]
-    kinds = [
-        next(value for where, value in parts(place(figure, some, "")[0].spec) if where.endswith(".x.scale.type"))
-        for some in (marks, marks[1:], marks[:1])
-    ]
-    assert kinds == ["symlog", "log", "linear"]
-
-
-def test_series_known_by_name_come_first() -> None:
-    marks = [Mark("a", series, 0.5) for series in ("other", "placebo", "zero-shot", "other")]
-    assert Series("", ("zero-shot", "web-search", "placebo")).among(marks) == ["zero-shot", "placebo", "other"]
 
 
 def luminance(colour: str) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -118,18 +117,3 @@ def test_a_regime_that_searches_searches_in_inspect_too(chat, notes: Path, cli, 
 def test_what_is_no_log_of_ours_is_refused(notes: Path, cli) -> None:
     (notes / "other.json").write_text("{}")
     assert "bad-log" in cli("submission", "new", "--from-inspect", "other.json", "--team", "T", *NAMED, code=1)
-
-
-def test_every_task_with_classes_is_found_by_the_entry_point(root: Path) -> None:
-    from inspect_ai._util.registry import registry_info
-
-    from hellofresh.api.harnesses import inspect_tasks
-    from hellofresh.tasks import TASKS
-
-    (point,) = tomllib.loads((root / "pyproject.toml").read_text())["project"]["entry-points"]["inspect_ai"].items()
-    assert point == ("hellofresh", inspect_tasks.__name__)
-    assert set(inspect_tasks.TASK_NAMES.values()) == {
-        name for name, task in TASKS.items() if task.track in ("decisions", "statements")
-    }
-    for spelled in inspect_tasks.TASK_NAMES:
-        assert registry_info(getattr(inspect_tasks, spelled)).name.split("/")[-1] == spelled

@@ -91,11 +91,6 @@ def test_an_analysis_without_figure_or_table_says_why(board: Path) -> None:
     assert "<table" not in shown and "href=" not in shown
 
 
-def test_a_quarter_without_analyses_has_no_page_of_them(board: Path) -> None:
-    with pytest.raises(AssertionError, match="no such page"):
-        opened("analyses", task="x-notes", edition="2026Q3")
-
-
 def test_an_analysis_that_the_page_does_not_know_is_shown_as_well(board: Path) -> None:
     path, manifest = folder(board) / "index.json", board / "manifest.json"
     path.write_text(path.read_text().replace('"cost"', '"novelty"').replace('"cost.', '"novelty.'))
@@ -132,23 +127,6 @@ def test_long_tables_are_cut_and_say_so() -> None:
     source = str(findings(pl.DataFrame({"system": [f"s{k}" for k in range(300)]})))
     assert source.count("<tr") == 101
     assert "The first 100 of 300 rows; the files hold all of them." in source
-
-
-def test_what_is_read_is_what_was_made(board: Path, analysed_board: Workspace) -> None:
-    assert list(loaded(board)) == list(ORDER)
-    for name, one in loaded(board).items():
-        made = analysed_board.root / "analyses" / SPLIT.edition / SPLIT.task
-        described = json.loads((made / f"{name}.json").read_text())
-        assert (one.text.question, one.text.notes, one.text.missing) == (
-            described["question"], described["notes"], described["missing"],
-        )  # fmt: skip
-        assert one.table().equals(pl.read_parquet(made / f"{name}.parquet"))
-        assert one.svg() == (made / f"{name}.svg").read_bytes()
-        assert one.svg("narrow.svg") == (made / f"{name}.narrow.svg").read_bytes() != one.svg()
-
-
-def test_a_board_without_analyses_has_none(make_board: Callable[..., Any]) -> None:
-    assert load_analyses(make_board().board) == {}
 
 
 def test_a_changed_index_is_refused(board: Path) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from browsing import Visit, keep_picture, running_site, serious_findings
-from playwright.sync_api import Browser, Page, expect
-
-from hellofresh.core.workspace import Workspace
+from browsing import Visit, keep_picture, serious_findings
+from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -23,18 +21,6 @@ SEEN = [
     ("forecasts", "tablet"), (f"data?{QUARTER}", "phone"), ("about", "narrow"),
 ]  # fmt: skip
 GRID = "[data-testid=stDataFrame]"
-
-
-@pytest.fixture(scope="module")
-def site(hostile_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
-    """The address of the app on a board with hostile names."""
-    with running_site(root, hostile_board.root) as address:
-        yield address
-
-
-def rows(page: Page) -> int:
-    """Rows of the page's table."""
-    return int(page.locator("[role=grid]").first.get_attribute("aria-rowcount") or 0) - 1
 
 
 def tick(page: Page, row: int) -> None:
@@ -136,17 +122,6 @@ def where(seen: Visit) -> tuple[str, str]:
     """The address and the heading of the page that has come to rest."""
     seen.settle(".hf-foot")
     return seen.page.url, seen.page.locator("h1").first.inner_text()
-
-
-def test_two_to_five_systems_are_compared_by_ticking_rows(visit: Callable[[str], Visit]) -> None:
-    seen = visit("light")
-    page = go(seen, f"compare?{QUARTER}")
-    expect(page.locator(".hf-verdict")).to_contain_text("good is better than fair")
-    tick(page, 2)
-    expect(page.locator(".hf summary", has_text="fair and poor")).to_be_visible()
-    assert {"one", "two", "three"} <= seen.query.keys()
-    again = visit("light")
-    expect(go(again, page.url.split("/")[-1]).locator(".hf summary")).to_have_count(3)
 
 
 def test_a_ticked_sample_opens_below_and_a_chart_tells_its_numbers(visit: Callable[[str], Visit]) -> None:

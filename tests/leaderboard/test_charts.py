@@ -10,17 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.results.board.schema import FunnelStep, PeriodBalance
+from hellofresh.results.board.schema import FunnelStep
 from hellofresh.stats.metrics import class_f1, macro_f1, mean
 from leaderboard.components.charts import (
-    balance_bars,
     curves,
     frontier,
     funnel_bar,
     histogram,
     interval_bar,
     label_sides,
-    period_tick,
     trend,
 )
 from leaderboard.components.scale import Scale, constant_answer, plain_scale
@@ -32,11 +30,6 @@ shares = st.floats(min_value=0, max_value=1)
 
 def percents(source: str) -> list[float]:
     return [float(text) for text in re.findall(r":([0-9.]+)%", source)]
-
-
-@given(st.floats(), st.floats(), st.floats())
-def test_no_box_leaves_its_frame(value: float, low: float, high: float) -> None:
-    assert all(0 <= share <= 100 for share in percents(interval_bar(MetricValue("m", value, low, high), SCALE).source))
 
 
 @given(shares, shares, shares)
@@ -53,16 +46,6 @@ def test_what_is_left_and_what_was_dropped_make_what_was_there(before: int, drop
     found = percents(funnel_bar(FunnelStep("s", 1, "x", "", dropped, True), before, before).source)
     _, left, *rest = found
     assert left + (rest[1] if rest else 0) == pytest.approx(100, abs=0.02)
-
-
-def test_an_empty_source_can_be_drawn() -> None:
-    assert percents(funnel_bar(FunnelStep("s", 0, "rows in", "", 0, False), 0, 0).source) == [0, 0]
-    assert percents(balance_bars(PeriodBalance("s", "2023-04", (0, 0), 0, 2), 0).source) == [0] * 8
-
-
-@pytest.mark.parametrize(("period", "tick"), [("2023-04", "Apr"), ("2023-12", "Dec"), ("2023-W14", "W14"), ("x", "x")])
-def test_periods_have_short_names(period: str, tick: str) -> None:
-    assert period_tick(period) == tick
 
 
 def test_a_line_goes_through_its_points_from_left_to_right_and_stays_in_its_frame() -> None:
@@ -126,11 +109,6 @@ def test_the_constant_answer_is_what_scoring_it_gives(counts: list[int]) -> None
     assert value == pytest.approx(max(scored))
 
 
-def test_the_columns_of_a_decision_are_the_metrics_after_the_headline() -> None:
-    scale = plain_scale("x-notes")
-    assert (scale.title, [title for _, title in scale.others]) == ("F1", ["Precision", "Recall", "Accuracy"])
-
-
 def test_metrics_of_single_classes_stand_apart_from_those_of_all() -> None:
     scale = plain_scale("claims")
     assert scale.others and scale.by_class
@@ -139,19 +117,9 @@ def test_metrics_of_single_classes_stand_apart_from_those_of_all() -> None:
     assert {title for title, _ in scale.meanings} == {scale.title, *(title for _, title in scale.others)}
 
 
-def test_a_task_that_this_version_does_not_know_is_drawn_between_0_and_1() -> None:
-    assert plain_scale("a-new-task") == Scale()
-
-
 @given(st.floats(-3, 3))
 def test_values_stand_between_the_limits_of_their_metric(value: float) -> None:
     metric = mean("overall", (-3, 3))
     scale = Scale(metric.title, low=metric.limits[0], high=metric.limits[1])
     assert 0 <= scale.share(value) <= 1
     assert [text for _, text in scale.marks] == ["-3", "0", "3"]
-
-
-def test_where_the_lowest_is_the_best_it_comes_first() -> None:
-    scale = Scale("Error", rising=False)
-    assert sorted([0.3, 0.1, 0.2], key=scale.order) == [0.1, 0.2, 0.3]
-    assert scale.best == "lowest"

@@ -7,7 +7,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from hellofresh.core.clock import now
@@ -21,7 +20,7 @@ from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.submissions.check import Due
 from hellofresh.submissions.released import due_in
 from hellofresh.tasks import TASKS
-from hellofresh.tasks.samples import MAIN, PROSPECTIVE
+from hellofresh.tasks.samples import PROSPECTIVE
 from leaderboard.data.uploads import load_dues
 from tests.fakes import collect
 
@@ -39,13 +38,6 @@ def alike(due: Due) -> tuple[Any, ...]:
     """All that it says, whatever the order of ids."""
     ids = {task: frozenset(found) for task, found in due.ids.items()}
     return due.edition, due.split, ids, dict(due.calendars), due.taken_down, due.revealed
-
-
-def test_the_board_says_what_the_releases_say(workspace: Workspace) -> None:
-    found = load_dues(workspace.board)
-    assert [(str(due.edition), due.split) for due in found] == [("2026Q2", MAIN), ("2026Q3", MAIN)]
-    for due in found:
-        assert alike(due) == alike(due_in(workspace, due.edition))
 
 
 def test_a_prospective_split_is_due_before_its_quarter_has_a_release(workspace: Workspace, make: Any) -> None:
@@ -69,12 +61,6 @@ def test_samples_that_were_taken_down_may_still_be_predicted(workspace: Workspac
     assert due.taken_down == {gone}
     assert gone not in due.ids["x-notes"]
     assert alike(due) == alike(due_in(workspace, OPEN))
-
-
-def test_the_table_holds_ids_and_nothing_else(workspace: Workspace) -> None:
-    assert pl.read_parquet(workspace.board / "due_ids.parquet").columns == [
-        "edition", "task", "split", "id", "taken_down",
-    ]  # fmt: skip
 
 
 def test_a_board_is_built_anew_only_when_a_quarter_opens(workspace: Workspace, monkeypatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import unicodedata
 from html.parser import HTMLParser
 
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaderboard.components.markup import Html, el, inner_link, join, link, named, visible
-from leaderboard.components.tables import as_csv, as_json, as_latex
+from leaderboard.components.markup import Html, el, inner_link, link, named, visible
+from leaderboard.components.tables import as_csv, as_latex
 
 
 class Reader(HTMLParser):
@@ -54,11 +53,6 @@ def test_what_is_visible_hides_nothing_and_keeps_the_limit(text: str, limit: int
     assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
-@given(st.text(alphabet=st.characters(categories=["L", "N", "P"]), max_size=80))
-def test_plain_text_is_visible_unchanged(text: str) -> None:
-    assert visible(text) == text
-
-
 def test_bidi_characters_are_shown_by_number() -> None:
     assert visible("safe\u202egnp.exe") == "safe⟨U+202E⟩gnp.exe"
 
@@ -70,10 +64,6 @@ def test_piled_up_marks_are_cut_to_three() -> None:
 
 def test_names_are_isolated_in_their_direction() -> None:
     assert Reader(named("<b>")).tags == ["bdi"]
-
-
-def test_parts_that_are_html_are_taken_as_they_are_and_none_is_left_out() -> None:
-    assert join([el("b", "&"), None, "<"]) == Html("<b>&amp;</b>&lt;")
 
 
 @pytest.mark.parametrize("address", ["https://example.org/a?b=c&d", "http://example.org"])
@@ -109,16 +99,6 @@ def test_an_inner_link_without_an_address_is_its_text() -> None:
 # --- Files to take away hold what the table holds, and nothing that acts.
 
 
-ROWS = [{"system": "a", "f1": 0.5, "rank": 1, "cost": None}, {"system": "b|c", "f1": 0.25, "rank": None, "cost": 2.0}]
-
-
-def test_csv_and_json_hold_the_same_rows() -> None:
-    assert json.loads(as_json(ROWS)) == ROWS
-    read = list(csv.DictReader(io.StringIO(as_csv(ROWS))))
-    assert [row["system"] for row in read] == ["a", "b|c"]
-    assert (float(read[0]["f1"]), read[0]["cost"]) == (0.5, "")
-
-
 @given(st.sampled_from("=+-@"), st.text(max_size=20))
 def test_no_cell_of_a_csv_is_a_formula(first: str, rest: str) -> None:
     row = next(csv.DictReader(io.StringIO(as_csv([{"system": first + rest, "f1": -0.5}]))))
@@ -135,14 +115,3 @@ def test_no_text_acts_in_latex(text: str) -> None:
     for char in "{}$&#%_":
         cell = cell.replace(f"\\{char}", "")
     assert not set(cell) & set('\\{}$&#%_^~|"')
-
-
-def test_latex_shows_the_unknown_as_a_dash_and_numbers_alike() -> None:
-    assert "a & 0.500 & 1 & -- \\\\" in as_latex(ROWS)
-    assert "b\\textbar{}c & 0.250 & -- & 2.000 \\\\" in as_latex(ROWS)
-
-
-def test_without_rows_the_files_are_empty_tables() -> None:
-    assert json.loads(as_json([])) == []
-    assert as_csv([]).strip() == ""
-    assert "tabular" in as_latex([])

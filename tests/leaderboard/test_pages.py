@@ -107,18 +107,3 @@ def test_the_bundled_sample_says_that_it_is_a_demonstration(use_board: Callable[
     test = opened("leaderboard", task="x-notes", edition="2026Q3")
     assert "to try it out. Its scores are for demonstration only" in text(test)
     assert "for demonstration only" not in text(opened("leaderboard", **REAL))
-
-
-def test_a_prompt_has_a_table_of_its_own(use_board: Callable[..., Path]) -> None:
-    use_board()
-    assert "The same with one prompt: manual , rephrased-1 ." in text(opened("leaderboard", **REAL))
-    shown = opened("leaderboard", **REAL, prompt="manual")
-    assert {name for _, name in table_rows(shown)} == {"best", "second-best", "level-a", "level-b", "tiny-model"}
-    assert "Scores with the prompt manual" in text(shown)
-
-
-def test_the_data_page_shows_the_funnel_and_the_balance(use_board: Callable[..., Path]) -> None:
-    use_board()
-    said = text(opened("data", **REAL))
-    for shown in ("1,303", "too-short", "it has fewer than ten letters", "\N{MINUS SIGN}1,234", "2023-04", "60 in all"):
-        assert shown in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import posixpath
 import re
@@ -27,7 +26,6 @@ from hellofresh.core.folders import put_in_place
 from hellofresh.core.quarters import Quarter
 from hellofresh.core.workspace import Workspace
 from hellofresh.results.board.build import build_board
-from leaderboard.components.labels import relative
 from leaderboard.data.board import BoardEntry, load_board
 from leaderboard.export import export_board
 from leaderboard.export.copy import file_names
@@ -200,19 +198,6 @@ def test_the_labels_that_the_style_gives_to_columns_are_those_of_the_table(copy:
     assert {number: heads[int(number) - 1] for number in said} == said
     boxes = re.findall(r'value="(\d+)"> ([\w ]+)</label>', (copy / HOME).read_text())
     assert dict(boxes) == {number: said[number] for number, _ in boxes}
-
-
-def test_tables_to_take_away_hold_every_entry(copy: Path, hostile_board: Workspace) -> None:
-    board = load_board(hostile_board.board)
-    for split in board.splits:
-        folder = copy / split.task / split.edition
-        if board.is_open(split):
-            assert not list(folder.glob("leaderboard.*"))
-            continue
-        rows = json.loads((folder / "leaderboard.json").read_text())
-        assert len(rows) == len(board.headlines(split)) > 0
-        with (folder / "leaderboard.csv").open(newline="") as file:
-            assert [row["system"] for row in csv.DictReader(file)][:1] == [rows[0]["system"]]
 
 
 def test_a_board_gives_the_same_bytes_whenever_and_wherever_it_is_exported(
@@ -409,16 +394,6 @@ def test_file_names_are_safe_short_and_different(given: list[tuple[str, str]]) -
     assert set(names) == {origin for _, origin in given}
     assert len({name.casefold() for name in names.values()}) == len(names)
     assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name) and len(name) < 120 for name in names.values())
-
-
-PATHS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3).map(lambda parts: "/".join([*parts, "x.html"]))
-
-
-@given(PATHS, PATHS)
-def test_a_relative_address_leads_back_to_its_file(here: str, there: str) -> None:
-    address = relative(here, there)
-    assert address.startswith(("./", "../"))
-    assert posixpath.normpath(posixpath.join(posixpath.dirname(here), address)) == there
 
 
 def test_analyses_come_with_figure_and_table(make_board: Any, hostile: Sequence[str], tmp_path: Path) -> None:

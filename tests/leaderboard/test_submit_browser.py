@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,29 +128,6 @@ def test_what_is_right_is_previewed_and_handed_in_with_a_receipt(visit, files, i
     assert_sound(seen)
 
 
-def test_templates_hold_every_id_and_a_system_to_be_filled_in(visit, files) -> None:
-    page = visit("light").go("/submit", ".hf ol")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="predictions.jsonl", exact=True).click()
-    rows = [json.loads(line) for line in Path(waiting.value.path()).read_text().splitlines()]
-    assert {row["id"] for row in rows} == set(files.ids)
-    assert {row["label"] for row in rows} == {None}
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="system.toml", exact=True).click()
-    assert 'team = ""' in Path(waiting.value.path()).read_text()
-
-
-def test_what_is_too_large_is_refused(visit, files) -> None:
-    seen = visit("light")
-    page = seen.go("/submit", ".hf ol")
-    place = page.locator("[data-testid=stFileUploader]").filter(has_text=PREDICTIONS)
-    huge = {"name": "huge.jsonl", "mimeType": "x", "buffer": bytes(11_000_000)}
-    place.locator("input[type=file]").set_input_files(huge)
-    expect(place.get_by_role("alert")).to_contain_text("10.0MB or smaller", timeout=120_000)
-    upload(seen, SYSTEM, files.system(more=" " * 16_000), "system.toml")
-    expect(page.locator(".hf-faults")).to_contain_text("too-large")
-
-
 def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None:
     seen = visit("light")
     page = seen.go("/submit", ".hf ol")
@@ -173,13 +150,3 @@ def test_hostile_names_and_texts_do_nothing(visit, files, hostile, root) -> None
     assert page.evaluate("window.pwned") is None
     assert "\u202e" not in "".join(main.locator(".hf").all_inner_texts())
     assert seen.strangers == []
-
-
-def test_a_closed_quarter_stands_in_the_link_and_is_check_only(visit: Callable[[str], Visit], root: Path) -> None:
-    seen = visit("light")
-    page = seen.go("/submit", ".hf ol")
-    page.get_by_role("combobox", name="Edition").click()
-    page.get_by_role("option", name="2026Q2 (check only)").click()
-    expect(page.locator(".hf-notice")).to_contain_text("accepted predictions until 15 October 2026")
-    assert seen.query == {"for": "2026Q2"}
-    keep_picture(page, root, "submit-closed")

@@ -12,7 +12,6 @@ import pytest
 
 from hellofresh.core.errors import DataError
 from hellofresh.core.files import sha256_file
-from hellofresh.results.board.schema import FunnelStep
 from leaderboard.data.board import Board, SplitKey, load_board
 
 NOTES = SplitKey("2023Q2", "x-notes")
@@ -26,40 +25,6 @@ def folder(make_board: Callable[..., Any]) -> Path:
 @pytest.fixture
 def board(folder: Path) -> Board:
     return load_board(folder)
-
-
-def test_splits_come_latest_quarter_first(board: Board) -> None:
-    assert [split.edition for split in board.splits] == ["2026Q3", "2026Q3", "2023Q2", "2023Q2"]
-    assert [board.is_bundled(split) for split in board.splits] == [True, True, False, False]
-
-
-def test_headlines_are_one_a_system_and_fall_in_f1(board: Board) -> None:
-    results = board.headlines(NOTES)
-    assert [result.entry.system for result in results] == [
-        "best", "second-best", "level-a", "level-b", "always-yes", "tiny-model",
-    ]  # fmt: skip
-    assert {result.period for result in results} == {"all"}
-
-
-def test_periods_add_up_to_the_whole_quarter(board: Board) -> None:
-    for headline in board.headlines(NOTES):
-        results = board.by_period(NOTES, headline.entry)
-        assert [result.period for result in results] == ["2023-04", "2023-05", "2023-06"]
-        assert sum(result.n for result in results) == headline.n
-
-
-def test_prompts_begin_with_the_headline(board: Board) -> None:
-    best = board.headlines(NOTES)[0]
-    results = board.by_prompt(NOTES, best.entry)
-    assert [result.prompt for result in results] == ["majority", "manual", "rephrased-1"]
-    assert results[0] == best
-
-
-def test_the_funnel_adds_up(board: Board) -> None:
-    first, *drops, last = board.rows(FunnelStep, NOTES)
-    assert first.count - sum(step.count for step in drops) == last.count
-    assert [step.dropped for step in (first, *drops, last)] == [False, True, True, False]
-    assert last.count == sum(sum(part.offered) for part in board.balance(NOTES))
 
 
 def test_two_submissions_that_say_the_same_of_themselves_stay_two(
@@ -154,8 +119,3 @@ def restate(folder: Path, path: Path) -> None:
         if entry["path"] == path.name:
             entry["sha256"] = sha256_file(path)
     (folder / "manifest.json").write_text(json.dumps(manifest))
-
-
-def test_what_was_worked_out_once_is_given_to_everybody(board: Board) -> None:
-    assert board.headlines(NOTES) is board.headlines(NOTES)
-    assert board.systems(NOTES) is not board.systems(NOTES._replace(task="wikipedia-edits"))

@@ -112,12 +112,6 @@ def test_findings_say_file_line_and_field() -> None:
     }
 
 
-def test_warnings_do_not_stand_in_the_way() -> None:
-    found = uploaded(PREDICTIONS.replace(b'"label":0', b'"label":1'))
-    assert (codes(found.warnings), found.faults) == (["one-class"], ())
-    assert found.submission is not None
-
-
 @pytest.mark.parametrize("given", ["predictions", "system"])
 def test_one_file_alone_is_checked_and_the_other_named_as_missing(given: str) -> None:
     other = "system.toml" if given == "predictions" else "predictions.jsonl"

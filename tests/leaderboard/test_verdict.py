@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import combinations
 
@@ -12,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.systems import SystemId
 from hellofresh.results.board.schema import TABLES
-from hellofresh.results.split.panel import short_names
 from hellofresh.results.standings import Pair, Standing
 from leaderboard.components.labels import Links
 from leaderboard.components.scale import plain_scale
@@ -142,32 +139,3 @@ def test_the_verdict_is_one_short_sentence_without_brackets(difference: float, p
     short, _, more = str(said(lines, [pair("one", "two", difference, p_value)])).partition(" one has the highest F1")
     assert short == LEADS[difference, p_value]
     assert more and len(short) < 100
-
-
-def systems_of(systems: Sequence[tuple[str, str, str, str]]) -> list[SystemId]:
-    return [
-        SystemId(system=name, team=team, regime=regime, settings=settings, origin=f"run-{number}")
-        for number, (name, team, regime, settings) in enumerate(systems)
-    ]
-
-
-@settings(max_examples=200)
-@given(st.lists(st.tuples(st.sampled_from(["a", "A", "a \N{MIDDLE DOT} zero-shot", "\u202ea"]), st.sampled_from("tu"),
-                          st.sampled_from(["none", "zero-shot", "web-search"]), st.sampled_from(["", "brave"])),
-                max_size=8))  # fmt: skip
-def test_no_two_systems_share_a_short_name(systems: list[tuple[str, str, str, str]]) -> None:
-    names = short_names(systems_of(systems))
-    assert len({name.casefold() for name in names}) == len(systems)
-
-
-def test_a_short_name_carries_what_tells_systems_apart_and_no_more() -> None:
-    def named(*systems: tuple[str, str, str, str]) -> list[str]:
-        return short_names(systems_of(systems))
-
-    assert named(("a", "t", "zero-shot", ""), ("b", "t", "zero-shot", "")) == ["a", "b"]
-    assert named(("a", "t", "zero-shot", ""), ("a", "t", "web-search", "brave")) == [
-        "a \N{MIDDLE DOT} zero-shot", "a \N{MIDDLE DOT} web-search",
-    ]  # fmt: skip
-    assert named(("a", "t", "web-search", "brave"), ("a", "t", "web-search", "tavily")) == ["a, brave", "a, tavily"]
-    assert named(("a", "t", "other", ""), ("a", "u", "other", "")) == ["a (t)", "a (u)"]
-    assert named(("a", "t", "other", ""), ("a", "t", "other", "")) == ["a", "a (2)"]

@@ -39,10 +39,6 @@ def training(make) -> list[TrainingSample]:
     ]
 
 
-def test_always_yes_says_yes_without_looking() -> None:
-    assert ask(AlwaysYes(), None) == "yes"
-
-
 def test_the_coin_is_about_fair_stable_and_blind_to_all_but_the_id(make) -> None:
     notes = [make.note(n) for n in range(4000)]
 
@@ -55,12 +51,6 @@ def test_the_coin_is_about_fair_stable_and_blind_to_all_but_the_id(make) -> None
     assert abs(first.count("yes") - 2000) < 130  # four standard deviations
     assert ask(Coin(), make.note(5, text="other words"), "another prompt") == first[5]
     assert set(first) == {"yes", "no"}
-
-
-def test_the_regression_learns_what_the_words_say(make, training) -> None:
-    model = WordRegression.train("x-notes", training)
-    assert ask(model, make.note(1, text="the national archive documents say glaciers")) == "yes"
-    assert ask(model, make.note(1, text="shameful liars everywhere glaciers")) == "no"
 
 
 def test_the_regression_turns_round_with_its_labels(make, training) -> None:
@@ -142,10 +132,6 @@ def test_the_prior_draws_each_class_by_its_share_and_the_majority_says_one() -> 
         Prior.train(CLAIM, [], draws=True)
 
 
-def test_a_die_falls_on_every_class_and_a_coin_as_ever() -> None:
-    assert all(count == pytest.approx(667, abs=80) for count in answers(Coin(), 2000).values())
-
-
 def test_words_are_counted_for_every_class() -> None:
     texts = ("bread salt", "salt river", "river bread")
     learnt = [TrainingSample(statement(n, f"{texts[n % 3]} common"), n % 3) for n in range(60)]
@@ -199,11 +185,6 @@ def test_it_is_opened_by_the_name_of_its_file_and_marked_as_a_script(script) -> 
     assert model.spec.smoke_test and model.spec.free and "NOT A MODEL" in model.spec.about
     assert section_of(model.spec.kind, "search-agent", smoke_test=model.spec.smoke_test) is EntrySection.SMOKE_TEST
     assert "script" in known_models()["scripted"].about
-
-
-def test_another_script_is_another_model(script) -> None:
-    first = ScriptedModel.load(script()).spec.parameters
-    assert ScriptedModel.load(script(SCRIPT.replace("second", "2nd"))).spec.parameters != first
 
 
 @pytest.mark.parametrize(

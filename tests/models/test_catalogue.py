@@ -12,7 +12,6 @@ import pytest
 from hellofresh.core.errors import ConfigError, UnknownNameError
 from hellofresh.models import Limits
 from hellofresh.models.catalogue import (
-    CATALOGUE,
     HostedTables,
     ModelContext,
     endpoint_model,
@@ -90,14 +89,6 @@ def test_what_is_sent_and_dropped_stands_in_the_parameters(extra: bool) -> None:
     abilities = Abilities(temperature=extra, seed=not extra)
     sent, dropped = abilities.sent_parameters.split(","), abilities.dropped.split(",")
     assert sorted([*sent, *dropped]) == ["max_tokens", "seed", "temperature"]
-
-
-def test_a_model_of_ones_own_needs_two_lines() -> None:
-    configured(OWN)
-    model = open_model("mine", CONTEXT)
-    assert isinstance(model, ChatModel)
-    assert model.spec.free and model.spec.price is None
-    assert (model.spec.knowledge_cutoff, model.spec.limits) == ("unknown", Limits(8))
 
 
 def test_a_provider_of_ones_own_and_limits_by_model() -> None:
@@ -246,11 +237,6 @@ def test_a_key_is_in_no_representation_and_no_parameter(monkeypatch) -> None:
     shown = (endpoint, replace(endpoint, model="m"), hosted, hosted.spec, hosted.open())
     assert not any(KEY in repr(item) or KEY in str(item) for item in shown)
     assert KEY not in repr(Endpoint("http://x", "m", headers={"X": KEY}))
-
-
-def test_names_can_be_parts_of_paths() -> None:
-    assert all(re.fullmatch(r"[a-z0-9][a-z0-9._+-]*", name) for name in known_models())
-    assert not CATALOGUE.keys() & hosted_models().keys()
 
 
 def test_a_known_provider_at_another_address_keeps_its_prices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,13 +46,6 @@ def refused(chat, **how) -> CallError:
     return caught.value
 
 
-def test_an_ordinary_reply_is_an_answer(chat) -> None:
-    assert ask(chat) == Answer("Yes.", Finish.STOP, 10, 2, None, "m-2026-01-01")
-    assert chat.headers[0]["authorization"] == f"Bearer {KEY}"
-    said = [{"role": "user", "content": "A note. Yes or no?"}]
-    assert chat.bodies == [{"model": "m-1", "messages": said, "max_tokens": 15, "temperature": 0.0}]
-
-
 def test_only_what_the_model_takes_is_sent(chat) -> None:
     untaken = {"temperature": False, "seed": False, "system_messages": False}
     abilities = Abilities(**untaken, token_parameter="max_completion_tokens", hidden_tokens=1000)

@@ -64,13 +64,6 @@ def test_what_was_rated_is_scored_as_itself_and_another_text_is_not(small_study:
     assert rated_names(variant) == ("a correction", "a correction (bound=note-high)")
 
 
-def test_the_headline_is_the_rubrics_overall_criterion() -> None:
-    rubric = load_rubric(corrections.RUBRIC)
-    overall = rubric.criterion(rubric.overall)
-    assert (TASK.headline.name, TASK.headline.limits) == (overall.id, overall.limits)
-    assert TASK.headline.title == overall.title
-
-
 def test_a_release_has_only_posts_that_count_and_entries_hold_mean_ratings(small_study: Path, tmp_path: Path) -> None:
     workspace, kept, release = imported(small_study, tmp_path / "data")
     assert [sample.id for sample in release.samples] == [f"mp-160000000000000000{k}" for k in (1, 2, 3)]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from hellofresh.core.texts import clean, fence, hidden_character, one_line, visible, without_hidden
 from hellofresh.runs.dry_run import PlannedQuestion, preview
-from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.equipment import prompted
 from hellofresh.runs.regimes import get_regime
 from hellofresh.runs.regimes._outside import cut_words
-from hellofresh.tasks import EvidenceQuery
+from hellofresh.tasks import EvidenceQuery, get_task
 from hellofresh.tasks.corrections import MisleadingPost
 from hellofresh.tasks.samples import Sample, common_fields
 
@@ -159,7 +159,7 @@ def test_in_every_regime_a_sample_stands_in_a_fence_and_forges_nothing(make, reg
     else:
         sample = note
     chosen = get_regime(name, [settings] if settings else [])
-    steps = asyncio.run(preview(chosen, sample, load_prompt_set(task, chosen.prompts_from)))
+    steps = asyncio.run(preview(prompted(get_task(task), chosen), sample))
     asked = [step for step in steps if isinstance(step, PlannedQuestion)]
     assert any("A fact." in message.text for step in asked for message in step.messages)
     for text in (message.text for step in asked for message in step.messages if message.role == "user"):

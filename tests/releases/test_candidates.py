@@ -19,16 +19,13 @@ from hellofresh.releases.collection import CollectionAccount, read_account_file
 from hellofresh.releases.draw.release import build_release
 from hellofresh.releases.life.load import Published, load_release
 from hellofresh.releases.life.manifest import (
-    LabelCounts,
     amend_manifest,
     calendar_of,
     read_manifest,
-    write_manifest,
 )
 from hellofresh.releases.life.state import reveal, state_of
 from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish.folder import publish_to_folder
-from hellofresh.results.scoring.reveal import publish_results
 from hellofresh.results.scoring.scores import score_quarter
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
@@ -45,15 +42,6 @@ def test_notes_come_back_as_they_were_without_characters_that_deceive(make, note
     write_candidates(tmp_path / "c.parquet", notes_task, candidates)
     candidates[0] = replace(candidates[0], sample=plain)
     assert read_candidates(tmp_path / "c.parquet", notes_task) == sorted(candidates, key=lambda item: item.sample.id)
-
-
-def test_edits_come_back_with_numbers_as_numbers(make, edits_task, tmp_path) -> None:
-    candidates = [make.candidate(make.edit(n), n % 2) for n in (1, 2, 2**40)]
-    facts = {**dict.fromkeys(edits_task.label_facts), "revert_delay_s": 2**40, "survived_edits": 0}
-    candidates[1] = replace(candidates[1], label=Label(candidates[1].sample.id, 0, facts))
-    write_candidates(tmp_path / "c.parquet", edits_task, candidates)
-    found = {item.sample.id: item for item in read_candidates(tmp_path / "c.parquet", edits_task)}
-    assert found == {item.sample.id: item for item in candidates}
 
 
 def test_a_fact_known_late_keeps_its_type(make, notes_task, tmp_path) -> None:
@@ -139,28 +127,6 @@ def folder(make, quarter, notes_task) -> Path:
     make.release(make.notes(3, 3))
     evaluate(make.workspace(), Evaluation(quarter, notes_task, "coin"), lambda _: None)
     return make.workspace().release(quarter, "x-notes")
-
-
-@pytest.mark.parametrize("more", [{}, {"note": {"of": [1, None, "a later version"]}}])
-def test_every_version_is_written_as_it_was_read(make, quarter, notes_task, folder: Path, more: dict[str, Any]) -> None:
-    write_json(folder / "manifest.json", read_json(folder / "manifest.json") | more)
-    take_down(make.workspace(), quarter, notes_task, {"xn-4001": "asked"}, REVEALS)
-    assert reveal(make.workspace(), quarter, notes_task, REVEALS)
-    publish_results(make.workspace(), score_quarter(make.workspace(), quarter, make.folder / "none", REVEALS))
-    before = (folder / "manifest.json").read_bytes()
-    manifest = read_manifest(folder)
-    assert manifest.version == 4
-    write_manifest(folder, manifest)
-    assert (folder / "manifest.json").read_bytes() == before
-    said = read_json(folder / "manifest.json")
-    assert {name: said[name] for name in more} == more
-    assert not {"prospective", "resolved", "split"} & said.keys()
-
-
-@pytest.mark.parametrize("counts", [(3,), (3, 0), (0, 2), (1, 2, 4, 5)])
-def test_counts_stand_in_the_order_of_labels(counts: tuple[int, ...]) -> None:
-    said = dict(zip(("negatives", "positives"), counts, strict=False)) | {"others": counts[2:]}
-    assert LabelCounts.model_validate(said).by_label == counts
 
 
 READERS: dict[str, Any] = {

@@ -61,15 +61,6 @@ def test_it_is_made_again_exactly_when_something_changed(make, quarter, tmp_path
     assert not collect_quarter(workspace, replace(job, collect=counted), force=True, progress=silent).skipped
 
 
-def test_a_skipped_collection_says_what_the_first_said(make) -> None:
-    job = make.job(make.notes(2, 2))
-    found = job.collect(silent)
-    job = replace(job, collect=lambda _: replace(found, warnings=("Look at this.",)))
-    first = collect_quarter(make.workspace(), job, progress=silent)
-    again = collect_quarter(make.workspace(), job, progress=silent)
-    assert replace(again, skipped=False) == first
-
-
 def test_no_candidates_is_an_error_that_says_where_they_went_and_writes_nothing(make) -> None:
     drops = (Drop("not-english", "m", 5), Drop("no-media", "m", 0), Drop("unlocked", "m", 3000))
     drops += (Drop("third", "m", 3), Drop("fourth", "m", 1))

@@ -115,17 +115,6 @@ def test_there_is_no_quarter_calendar_escrow_or_balance(tmp_path: Path) -> None:
         load_release(Workspace(tmp_path), EDITION, TASK).days  # noqa: B018
 
 
-def test_the_manifest_says_where_it_is_from_and_what_it_holds(tmp_path: Path) -> None:
-    manifest = read_manifest(put(tmp_path, SKEWED))
-    assert manifest.dataset is not None
-    assert manifest.dataset.classes == ("false", "true", "unproven")
-    assert manifest.dataset.labels == (7, 2, 1)
-    assert (manifest.dataset.name, manifest.dataset.address) == (OPEN.name, OPEN.address)
-    assert (manifest.dataset.published, manifest.dataset.licence) == ("2021-03-04", "CC-BY-4.0")
-    assert manifest.collection.sources == (FILE,)
-    assert manifest.texts == "included"
-
-
 def test_the_same_content_again_changes_nothing_in_whatever_order_it_comes(tmp_path: Path) -> None:
     before = contents(put(tmp_path, SKEWED))
     again = freeze(Workspace(tmp_path), EDITION, TASK, Collection.whole(SKEWED[::-1], []), replace(OPEN, name="x"))

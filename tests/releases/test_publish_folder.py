@@ -199,14 +199,6 @@ def test_columns_with_and_without_texts_are_united_field_by_field() -> None:
     assert [_united(pl.List(text), text), _united(text, one), _united(one, text)] == [pl.List(text), text, one]
 
 
-def test_the_card_says_how_large_the_data_are(released, days) -> None:
-    parts = opened_parts(released, days.opens)
-    sizes = {1: "n<1K", 999: "n<1K", 1000: "1K<n<10K", 9999: "1K<n<10K", 10**6 - 1: "100K<n<1M", 10**6: "n>1M"}
-    for count, size in sizes.items():
-        text = card(parts, [], {parts[0].place: count})
-        assert f"size_categories:\n- {size}\n" in text and f"| {count:,} | open |" in text
-
-
 def test_every_task_has_a_statement_and_one_without_is_named(released, days) -> None:
     for name in TASKS:
         assert statements()[name.removesuffix("-binary")].limits

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from hellofresh.core.errors import ReleaseError
 from hellofresh.releases.candidates import write_candidates
-from hellofresh.releases.draw.escrow import SAMPLE_KEY, Escrow
-from hellofresh.releases.draw.release import PeriodSelection, build_release, select
-from hellofresh.releases.life.load import load_labels, load_release
-from hellofresh.releases.life.manifest import BUNDLED, LabelCounts
+from hellofresh.releases.draw.escrow import Escrow
+from hellofresh.releases.draw.release import build_release, select
+from hellofresh.releases.life.load import load_release
+from hellofresh.releases.life.manifest import BUNDLED
 from tests.fakes import fails_with, refused
 
 
@@ -63,17 +63,6 @@ def test_labels_are_for_their_owner_only_and_the_rest_for_everybody(make, quarte
         assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-def test_with_nothing_changed_it_is_skipped_and_says_the_same(make, quarter, notes_task) -> None:
-    first = make.release(make.notes(3, 3, months=(4, 5)))
-    workspace = make.workspace()
-    before = content(workspace)
-    again = build_release(workspace, quarter, notes_task, moment=quarter.start, seed="seed", cap=250)
-    assert again.skipped and not first.skipped
-    assert replace(again, skipped=False) == first
-    assert (first.samples, first.periods) == (12, 2)
-    assert content(workspace) == before
-
-
 def test_without_candidates_there_is_no_release(make, quarter, notes_task) -> None:
     with pytest.raises(ReleaseError, check=lambda error: error.code == "no-candidates"):
         build_release(make.workspace(), quarter, notes_task, moment=quarter.start, seed="s", cap=1)
@@ -85,16 +74,6 @@ def test_with_one_label_only_there_is_no_release_and_nothing_half_written(make) 
         make.release(make.notes(4, 0))
     assert caught.value.expected == "at least one helpful and one not helpful in a month"
     assert not (make.workspace().root / "releases").exists()
-
-
-def test_a_release_reads_back(make, quarter, notes_task) -> None:
-    candidates = make.notes(3, 3)
-    make.release(candidates)
-    release = load_release(make.workspace(), quarter, notes_task)
-    labels = load_labels(make.workspace(), quarter, notes_task)
-    assert {sample.id: sample for sample in release.samples} == {item.sample.id: item.sample for item in candidates}
-    assert dict(labels) == {item.label.id: item.label for item in candidates}
-    assert not release.bundled
 
 
 def test_no_release_is_said_with_the_command_that_makes_one(make, quarter, notes_task) -> None:
@@ -134,13 +113,6 @@ def test_every_period_is_balanced_and_capped(make, sizes: tuple[int, int], cap: 
         assert period.taken_per_class == min(cap, *sizes)
 
 
-@pytest.mark.parametrize("offered", [(3,), (3, 4), (3, 4, 5), (1, 2, 3, 4)])
-def test_counts_by_name_are_read_back_in_the_order_of_labels(offered: tuple[int, ...]) -> None:
-    named = PeriodSelection(offered, 1).by_name
-    assert set(named) == {"negatives", *["positives"][: len(offered) - 1], *["others"][: len(offered) - 2]}
-    assert LabelCounts.model_validate(named).by_label == offered
-
-
 def test_within_a_class_the_smallest_hashes_of_seed_and_id_win(make) -> None:
     candidates = make.notes(20, 20, months=(4,))
     for seed in ("a", "b"):
@@ -161,12 +133,6 @@ def test_a_cap_that_takes_nothing_is_refused(make, quarter, notes_task, cap: int
 
 
 KEY = bytes(range(32))
-
-
-def test_salts_are_256_bits_and_differ_by_id_and_key() -> None:
-    salts = [Escrow(key).salt(name) for key in (KEY, SAMPLE_KEY) for name in ("a", "b", "a ")]
-    assert len(set(salts)) == len(salts)
-    assert all(len(bytes.fromhex(salt)) == 32 for salt in salts)
 
 
 def test_the_key_is_not_shown() -> None:

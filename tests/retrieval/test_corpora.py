@@ -5,7 +5,6 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,6 @@ from hellofresh.evidence.retrieval.corpora import (
 )
 from hellofresh.evidence.retrieval.documents import (
     CorpusDocument,
-    DocumentWriter,
     Judgement,
     Query,
     read_documents,
@@ -55,14 +53,6 @@ def test_a_corpus_is_read_back_as_it_was_written(small: RetrievalCorpus) -> None
     check_corpus(small)
 
 
-def test_dates_and_parts_of_the_table_survive(tmp_path: Path) -> None:
-    documents = [document(f"d{n}", date=date(2020, 1, n + 1) if n % 2 else None) for n in range(20)]
-    with DocumentWriter(tmp_path / "documents.parquet") as writer:
-        for item in documents:
-            writer.add(item)
-    assert list(read_documents(tmp_path / "documents.parquet", 5, 9)) == documents[5:9]
-
-
 def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hellofresh.evidence.retrieval.documents._PART", 100)
 
@@ -75,14 +65,6 @@ def test_a_table_larger_than_memory_allows_is_written_in_parts(tmp_path: Path, m
     tracemalloc.stop()
     assert peak < 3_000_000  # the texts alone are 6 MB
     assert sum(1 for _ in read_documents(tmp_path / "large" / "documents.parquet")) == 3000
-
-
-def test_equal_content_has_equal_hashes_and_another_text_another(workspace: Workspace) -> None:
-    first = write_small(workspace).manifest
-    assert write_small(workspace).manifest == first
-    changed = [replace(item, text=item.text + "!") if item.id == "kites-hill" else item for item in small_documents()]
-    one, other = (write_small(workspace, documents, "other") for documents in (changed, small_documents()))
-    assert one.manifest.sha256 != other.manifest.sha256
 
 
 def test_duplicates_are_found_by_id_doi_and_text_and_counted(workspace: Workspace) -> None:

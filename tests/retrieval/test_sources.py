@@ -140,10 +140,6 @@ def test_cells_between_tabs_may_hold_quotes_and_carriage_returns(tmp_path: Path)
     assert found.document.title == '"Harbours\rin winter'
 
 
-def test_json_lines_bring_their_queries(tmp_path: Path, source: Callable[[str], CorpusSource]) -> None:
-    assert imported(tmp_path, "own", source("jsonl"))[0] == "1 documents: 1 went on, 0 left out"
-
-
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_a_format_reads_the_same_packed_by_gzip(
     tmp_path: Path, source: Callable[[str], CorpusSource], name: str

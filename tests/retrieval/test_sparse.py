@@ -96,11 +96,6 @@ def test_no_document_from_too_late_is_found(workspace: Workspace) -> None:
     assert list(early.documents) == [name for name in found.documents if name in allowed]
 
 
-def test_words_of_one_stem_are_one_term_and_frequent_ones_none() -> None:
-    assert Analyzer().terms("The masks were masking: a Mask!") == ["mask", "were", "mask", "mask"]
-    assert PLAIN.terms("The COVID-19") == ["the", "covid", "19"]
-
-
 def test_without_the_stemmer_there_is_a_plain_error(monkeypatch: pytest.MonkeyPatch) -> None:
     sparse._stemmer.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "Stemmer", None)

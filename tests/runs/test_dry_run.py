@@ -14,9 +14,9 @@ import pytest
 from hellofresh.evidence.web import SearchResult
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
 from hellofresh.runs.dry_run import PaperWeb, PlannedQuestion, forecast, preview
+from hellofresh.runs.equipment import prompted
 from hellofresh.runs.journal import Journal
 from hellofresh.runs.ledger import Ledgers
-from hellofresh.runs.prompts import load_prompt_set
 from hellofresh.runs.regimes import MAIN, BaseRegime, Case, Need, Outcome, get_regime, regimes_for
 from hellofresh.runs.runner import Assignment, run
 from hellofresh.tasks.outputs import Choice
@@ -116,7 +116,9 @@ def test_a_request_is_counted_part_by_part_with_what_each_message_takes_besides(
     sample, regime = samples[0], get_regime("zero-shot")
     ahead = forecast(assigned(FakeModel(drawn_spec("m", random.Random(1))), regime, PROMPTS.prompts), [sample])
     asked = [
-        step.messages for step in asyncio.run(preview(regime, sample, PROMPTS)) if isinstance(step, PlannedQuestion)
+        step.messages
+        for step in asyncio.run(preview(prompted(TASK, regime), sample))
+        if isinstance(step, PlannedQuestion)
     ]
     texts = [part for messages in asked for message in messages for part in message.parts]
     assert all(text.isascii() for text in texts) and {len(messages) for messages in asked} == {1}
@@ -143,12 +145,12 @@ def test_no_agent_costs_more_than_its_ceiling(samples, agents: int) -> None:
 @pytest.mark.parametrize("name", regimes_for(TASK))
 def test_every_regime_can_be_foreseen_and_expects_no_more_than_its_ceiling(samples, name: str) -> None:
     regime = get_regime(name)
-    prompts = load_prompt_set("x-notes", regime.prompts_from)
     spec = drawn_spec("m", random.Random(3))
-    ahead = forecast(Assignment(FakeModel(spec, wordy), regime, prompts, prompts.prompts, TASK.slots), samples)
+    chosen = prompted(TASK, regime, "all")
+    ahead = forecast(Assignment(FakeModel(spec, wordy), chosen), samples)
     assert ahead.cost_usd is not None and ahead.most_usd is not None
     assert ahead.cost_usd == ahead.most_usd and not ahead.measured
-    assert ahead.calls <= ahead.most_calls == len(samples) * regime.ceiling(len(prompts.prompts))
+    assert ahead.calls <= ahead.most_calls == len(samples) * regime.ceiling(len(chosen.prompts))
 
 
 def test_what_answers_took_tells_what_the_next_ones_will_take(tmp_path, make) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,9 @@ from hellofresh.cli.evaluate import evaluation_of
 from hellofresh.core.errors import UnknownNameError
 from hellofresh.core.quarters import Quarter
 from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.runs.equipment import web_access
 from hellofresh.runs.evaluation import OPTIONS, STORED, Evaluation, given_values
 from hellofresh.runs.plan import read_evaluation, stored_form
-from hellofresh.runs.prepare import web_access
 from hellofresh.tasks import get_task
 
 BASE = Evaluation(Quarter(2026, 2), get_task("x-notes"), "coin")
@@ -61,13 +60,6 @@ def test_the_command_line_and_python_say_the_same() -> None:
         "allowed": ["fact-checkers"], "provider": "brave",
     }  # fmt: skip
     assert read_evaluation(given_values(given) | {"edition": "2026Q2", "task": "x-notes"}) == EVERYTHING
-
-
-@pytest.mark.parametrize("evaluation", [BASE, EVERYTHING])
-def test_what_is_stored_is_read_as_it_was(evaluation: Evaluation) -> None:
-    stored = json.loads(json.dumps(stored_form(evaluation)))
-    assert set(stored) == set(STORED)
-    assert read_evaluation(stored) == evaluation
 
 
 @pytest.mark.parametrize(

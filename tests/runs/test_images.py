@@ -11,12 +11,10 @@ from typing import ClassVar
 import pytest
 
 from hellofresh.core.errors import RunError
-from hellofresh.core.files import canonical_json
 from hellofresh.evidence.web.pictures import PictureCache, open_pictures
 from hellofresh.models import Message, ModelSpec, Price, Request
 from hellofresh.models.sight import PAPER_IMAGE, image_tokens
 from hellofresh.runs.dry_run import forecast
-from hellofresh.runs.journal import read_request, request_text
 from hellofresh.runs.ledger import Ledger
 from hellofresh.runs.pace import estimate_tokens
 from hellofresh.runs.regimes import BaseRegime, Case, Need, Outcome, read_choice
@@ -69,22 +67,6 @@ class Showing(BaseRegime):
 
 def assignment(model: object, regime: BaseRegime | None = None, **more: object) -> Assignment:
     return assigned(model, regime or Showing(), PROMPTS.prompts[:1], **more)  # type: ignore[arg-type]
-
-
-def test_a_request_without_pictures_is_written_as_it_always_was() -> None:
-    message = {"role": "user", "parts": ["What is it?"]}
-    before = {"messages": [message], "max_tokens": 15, "temperature": 0.0, "choices": [], "seed": None}
-    assert request_text(asking()) == canonical_json(before)
-
-
-def test_what_is_kept_of_a_picture_is_its_hash_type_and_size_and_reads_back_the_same() -> None:
-    text = request_text(asking(picture()))
-    assert PIXELS.decode() not in text and "pictures.example" not in text
-    back = read_request(text)
-    assert back == asking(picture()) and back.messages[0].images[0].content == b""
-    assert request_text(back) == text
-    assert request_text(asking(picture(address="https://elsewhere.example"))) == text
-    assert request_text(asking(picture(b"other"))) != text
 
 
 def test_no_file_of_a_run_holds_pixels_and_the_model_saw_them(tmp_path: Path, samples) -> None:

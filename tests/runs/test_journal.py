@@ -82,26 +82,6 @@ def test_a_second_process_is_kept_out_at_once_and_let_in_when_the_first_is_kille
         assert len(list(journal.entries())) == 1
 
 
-ANSWERS = [
-    Answer("", Finish.LENGTH),
-    Answer("Yes", Finish.STOP, 12, 1, {"yes": -0.25, "no": -1.5}),
-    Answer('"\\ \0 é 🙂 \r\n', Finish.BLOCKED, None, 0, {}),
-]
-
-
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_comes_back_as_it_was(tmp_path, answer: Answer) -> None:
-    key = Scope(SPEC, ZeroShot()).key(QUESTION)
-    with Journal(tmp_path) as journal:
-        journal.add(key, QUESTION, answer, 1.25)
-        assert journal.find(key) == answer
-    with Journal(tmp_path) as journal:
-        assert journal.find(key) == answer
-        (entry,) = journal.entries()
-        assert (entry.sample, entry.step, entry.prompt) == ("xn-1", "classify", "manual")
-        assert (entry.answer, entry.latency_s) == (answer, 1.25)
-
-
 @pytest.mark.parametrize(
     "answer", [Answer("half \ud83d", Finish.STOP), Answer("yes", Finish.STOP, logprobs={"no": float("-inf")})]
 )
@@ -110,15 +90,6 @@ def test_an_answer_that_cannot_be_kept_is_refused_by_name(tmp_path, answer: Answ
         with fails_with("bad-answer"):
             journal.add("key", QUESTION, answer, 0.0)
         assert journal.find("key") is None
-
-
-def test_entries_come_by_sample_prompt_and_step_whatever_the_order_of_adding(tmp_path) -> None:
-    names = [("b", "p", "1"), ("a", "q", "2"), ("a", "p", "2"), ("a", "p", "1"), ("c", "", "1")]
-    with Journal(tmp_path) as journal:
-        for n, (sample, prompt, step) in enumerate(names):
-            journal.add(f"key {n}", JournalKey(sample, step, prompt, REQUEST), Answer("yes", Finish.STOP), 0.0)
-        found = [(entry.sample, entry.prompt, entry.step) for entry in journal.entries()]
-    assert found == sorted(names)
 
 
 def test_the_same_question_is_not_stored_twice(tmp_path) -> None:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Price, Request
+from hellofresh.models import Answer, Finish, Limits, ModelSpec, Price
 from hellofresh.runs.ledger import Ledger
-from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience, estimate_tokens
+from hellofresh.runs.pace import Estimate, Pace, PaceClosed, Patience
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -189,12 +189,6 @@ def test_the_wait_before_another_attempt_is_the_same_each_time_and_within_its_st
     assert step / 2 <= wait_s <= step
 
 
-def test_an_estimate_grows_with_the_question() -> None:
-    short = Request((Message("user", ("a" * 400,)),), 15)
-    assert estimate_tokens(short) == Estimate(105, 15)
-    assert estimate_tokens(Request((*short.messages, *short.messages), 15)).tokens_in > 200
-
-
 PRICED = ModelSpec("m", "language-model", "A model.", {}, price=Price(2.0, 8.0, "2026-01-01", "a list"))
 
 
@@ -208,14 +202,3 @@ def test_a_cost_is_known_only_if_all_of_it_is() -> None:
     ledger.reserve(Estimate(500_000, 0), -1)
     ledger.add(Answer("a", Finish.STOP), Estimate(1_000_000, 0))
     assert (ledger.cost_usd, ledger.unreported, ledger.at_most_usd) == (None, 1, 8.0)
-
-
-def test_without_a_price_the_cost_is_unknown_and_what_is_free_costs_nothing() -> None:
-    for spec, cost in (
-        (ModelSpec("m", "language-model", "A model.", {}), None),
-        (ModelSpec("m", "language-model", "A model.", {}, free=True), 0.0),
-        (ModelSpec("b", "baseline", "A rule.", {}), 0.0),
-    ):
-        ledger = Ledger(spec)
-        ledger.add(Answer("a", Finish.STOP, 1000, 10))
-        assert ledger.cost_usd == cost

@@ -10,6 +10,7 @@ import pytest
 from hellofresh.models import Answer, Finish, Limits, Message, ModelSpec, Request, Sampling
 from hellofresh.models.tables import Abilities
 from hellofresh.runs.asked_models import check_repetitions, sampling_notes
+from hellofresh.runs.equipment import Equipment
 from hellofresh.runs.evaluate import evaluate
 from hellofresh.runs.evaluation import Evaluation
 from hellofresh.runs.prompts import load_prompt_set
@@ -136,7 +137,9 @@ def test_the_command_line_refuses_copies_and_says_what_to_do(sampler, cli) -> No
 def test_answers_that_a_regime_draws_itself_differ_in_every_repetition() -> None:
     question = Request((Message("user", ("?",)),), 10, temperature=0.8)
     prompts = load_prompt_set("x-notes", "zero-shot")
-    chosen = Assignment(FakeModel(), ZeroShot(), prompts, prompts.prompts, lambda sample: {}, temperature=0.7)
+    chosen = Assignment(
+        FakeModel(), Equipment(ZeroShot(), prompts, prompts.prompts, lambda sample: {}), temperature=0.7
+    )
 
     def seed(request: Request, repetition: int) -> int | None:
         return chosen.sampled(request, repetition).seed

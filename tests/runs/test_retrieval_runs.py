@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 
@@ -107,9 +106,3 @@ def test_an_answer_that_is_no_ranking_is_silence(text: str) -> None:
     found = read_ranking("query", Answer(text, Finish.STOP))
     assert found.status is Status.NONE
     assert found.documents == ()
-
-
-def test_a_ranking_is_read_as_it_was_written() -> None:
-    text = json.dumps({"documents": ["b", "a"], "scores": [2, 1.5]})
-    found = read_ranking("query", Answer(text, Finish.STOP))
-    assert (found.documents, found.scores, found.status) == (("b", "a"), (2.0, 1.5), Status.ANSWERED)

@@ -67,14 +67,6 @@ def test_each_role_asks_its_model_and_its_cost_is_exact_against_its_price_list(t
     assert again.asked == []
 
 
-def test_a_role_without_a_model_of_its_own_is_the_main_models_part(tmp_path, samples) -> None:
-    main = fake(spec("main-one", 2.0, 8.0))
-    with Journal(tmp_path) as journal:
-        run(assignment(main, None), samples, journal, lambda _: None)
-        assert {entry.role for entry in journal.entries()} == {MAIN}
-    assert len(main.asked) == 3 * len(samples)
-
-
 def test_a_budget_counts_all_roles(tmp_path, samples) -> None:
     main, helper = fake(spec("main-one", 0.0, 0.0)), fake(spec("helper", 1000.0, 1000.0))
     with fails_with("budget-spent"):

@@ -161,19 +161,6 @@ def test_a_question_that_is_too_long_is_given_up_and_the_others_go_on(tmp_path, 
     assert "Shorten it." in result.failures[0].error and len({one.sample for one in result.judged}) == len(samples) - 1
 
 
-def test_progress_counts_every_sample_once(tmp_path, samples) -> None:
-    seen: list[tuple[int, int]] = []
-    only = assigned(Slow(), prompts=PROMPTS.prompts[:1])
-    run_in(tmp_path, only, samples, lambda tally: seen.append((tally.done, tally.samples)))
-    assert seen == [(n, len(samples)) for n in range(1, len(samples) + 1)]
-
-
-def test_no_samples_make_an_empty_run(tmp_path) -> None:
-    model = Slow()
-    assert list(judge(tmp_path, model, []).judged) == []
-    assert model.closed == 1
-
-
 def test_repetitions_are_asked_with_seeds_of_their_own_and_keep_the_first_as_it_was(tmp_path, samples) -> None:
     seeds: list[int | None] = []
 

@@ -37,13 +37,6 @@ def test_limits_are_those_of_scipy_for_the_same_resamples() -> None:
     assert bootstrap_limits(table, [ACCURACY])[0, 0] == pytest.approx(list(expected), abs=1e-12)
 
 
-def test_a_system_has_the_same_limits_alone_and_beside_others() -> None:
-    found = tables(2, systems=5)
-    together = bootstrap_limits(found, METRICS)
-    for number in range(5):
-        assert np.array_equal(bootstrap_limits(found[number : number + 1], METRICS)[:, 0], together[:, number])
-
-
 def as_verifier(table: np.ndarray) -> np.ndarray:
     """The verifier has the columns of all classes by what they count."""
     return table.reshape(len(table), -1, 3).transpose(0, 2, 1).reshape(len(table), -1)

@@ -14,12 +14,8 @@ from hellofresh.stats.bridging import (
     Bridging,
     BridgingSettings,
     NoteStatus,
-    Profile,
-    Ratings,
     chance_helpful,
-    chance_if_decided,
     fit_bridging,
-    flip_costs,
     redraws,
     sampling,
     statuses,
@@ -56,36 +52,6 @@ def test_the_first_round_is_where_the_published_loss_is_least() -> None:
         assert up > loss(VOTERS, FIT, first.mu, at)
 
 
-def renumbered(voters: Voters, seed: int) -> Voters:
-    """The same raters under other numbers, so that the fit begins elsewhere, and ratings in another order."""
-    random, (ratings, notes, raters) = np.random.default_rng(seed), voters
-    order, names = random.permutation(ratings.note.size), random.permutation(raters.core.size)
-    rater = names[ratings.rater[order]].astype(np.int32)
-    shuffled = Ratings(ratings.note[order], rater, ratings.level[order], ratings.valid[order])
-    return Voters(shuffled, notes, replace(raters, core=raters.core[np.argsort(names)]))
-
-
-def test_where_the_fit_begins_does_not_matter() -> None:
-    world = draw_voters(VotersWorld.make(60, 8), 120, 2_500, 8)
-    fit, notes = fit_bridging(*world), np.arange(60)
-    costs = flip_costs(fit, notes, Profile.BALANCED)
-    for seed in range(6):
-        again = fit_bridging(*renumbered(world, seed))
-        assert np.allclose(again.intercept, fit.intercept, rtol=0, atol=1e-9, equal_nan=True)
-        assert again.helpful_rater.sum() == fit.helpful_rater.sum()
-        assert (statuses(again) == statuses(fit)).all()
-        assert (flip_costs(again, notes, Profile.BALANCED) == costs).all()
-
-
-@pytest.mark.parametrize("kind", [{}, {"tail": 1.2}, {"own": 0.6}], ids=str)
-def test_a_round_ends_at_the_least_loss_within_forty_sweeps(kind: dict[str, float]) -> None:
-    for seed in range(3):
-        voters = draw_voters(VotersWorld.make(150, seed), 300, 9_000, seed, **kind)
-        quick, exact = fit_bridging(*voters), fit_bridging(*voters, EXACT)
-        assert quick.first.sweeps <= 40 and quick.second.sweeps <= 40
-        np.testing.assert_allclose(quick.intercept, exact.intercept, atol=2e-7)
-
-
 @pytest.mark.parametrize("threads", [1, 3, 7])
 def test_the_number_of_threads_changes_no_bit(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hellofresh.stats.bridging._THREADS", threads)
@@ -101,19 +67,6 @@ def test_the_final_intercept_is_a_ridge_regression_on_helpful_raters() -> None:
         target = np.array(LEVELS)[VOTERS.ratings.level[mine]] - second.mu - second.rater_intercept[rater]
         found = np.linalg.solve(design.T @ design + np.diag(second.note_ridge), design.T @ target)
         assert np.allclose(found, [FIT.intercept[note], FIT.factor[note]])
-
-
-def test_helpful_raters_agree_with_statuses_and_writers_of_bad_notes_are_none() -> None:
-    bad = int(np.nanargmin(FIT.first.note_intercept))
-    rater = int(np.flatnonzero(FIT.helpful_rater)[0])
-    written = VOTERS.notes.writer.copy()
-    written[bad] = rater
-    fit = fit_bridging(VOTERS.ratings, replace(VOTERS.notes, writer=written), VOTERS.raters)
-    assert not fit.helpful_rater[rater]
-    contrary = np.where(VOTERS.ratings.rater == rater, 2 - VOTERS.ratings.level, VOTERS.ratings.level).astype(np.int8)
-    fit = fit_bridging(replace(VOTERS.ratings, level=contrary), VOTERS.notes, VOTERS.raters)
-    assert not fit.helpful_rater[rater]
-    assert not (FIT.helpful_rater & ~VOTERS.raters.core).any()
 
 
 RULES = [
@@ -152,12 +105,6 @@ def test_statuses_follow_the_rules(rules: dict[str, float]) -> None:
     assert bad.any() and helpful.any()
 
 
-def test_few_raters_who_rate_most_do_not_make_a_note_helpful() -> None:
-    eager = replace(VOTERS.raters, high_volume=FIT.helpful_rater)
-    status = statuses(fit_bridging(VOTERS.ratings, VOTERS.notes, eager))
-    assert (status != NoteStatus.HELPFUL).all()
-
-
 def test_intervals_and_chances_hold_over_samples_of_raters() -> None:
     world, held, stated, seen = VotersWorld.make(400, 101), [], [], []
     samples = [fit_bridging(*draw_voters(world, 800, 36_000, seed, tail=1.3, own=0.3)) for seed in range(9)]
@@ -178,48 +125,3 @@ def test_intervals_and_chances_hold_over_samples_of_raters() -> None:
     assert 0.8 <= np.polyfit(told, found_helpful, 1)[0] <= 1.15  # of three fits; of twenty worlds, see the benchmark
     likely = (told > 0.5) & (told < 0.95)
     assert abs(told[likely].mean() - found_helpful[likely].mean()) < 0.1
-
-
-@pytest.mark.parametrize("profile", Profile)
-def test_so_many_accounts_flip_a_note_and_one_fewer_does_not(profile: Profile) -> None:
-    notes, before = np.arange(200), statuses(FIT)
-    costs = flip_costs(FIT, notes, profile)
-    assert (costs > 0).sum() > 20
-    assert (costs[before == NoteStatus.NOT_HELPFUL] > 0).any()
-    for cost in np.unique(costs[costs > 1])[:6]:
-        mine = notes[costs == cost]
-        assert (flip_costs(FIT, mine, profile, most=int(cost)) == cost).all()
-        assert (flip_costs(FIT, mine, profile, most=int(cost) - 1) == 0).all()
-    near = (before == NoteStatus.HELPFUL) & (FIT.intercept < 0.45)
-    assert np.median(costs[near]) < np.median(costs[(before == NoteStatus.HELPFUL) & ~near])
-
-
-def test_added_accounts_count_like_real_ratings() -> None:
-    added = np.arange(200.0)
-    for intercept, factor in ((0.2, -0.5), (-0.1, 0.3)):
-        more = FIT.tallies.plus(added, 2, intercept, factor)
-        expected = [1, factor < 0, factor > 0, factor, factor**2, intercept, intercept * factor]
-        for name, each in zip(more.__dataclass_fields__, expected, strict=True):
-            change = getattr(more, name) - getattr(FIT.tallies, name)
-            assert np.allclose(change, added[:, None] * each * [0, 0, 1], atol=1e-9), name
-
-
-def test_chances_of_voters_who_decide_rise_with_the_intercept_and_are_sure_where_rules_lie_apart() -> None:
-    narrow = BridgingSettings(
-        crh_threshold=0.18, crh_threshold_no_high_vol=-9, factor_threshold=9, min_net_helpful=-(10**6),
-        crnh_threshold_intercept=0.16, crnh_threshold_note_factor_multiplier=0, crnh_threshold_ucb_intercept=-9,
-        crnh_threshold_nm_intercept=-9, crnh_side_ratings=10**6,
-    )  # fmt: skip
-    for settings, apart in ((BridgingSettings(), True), (narrow, False)):
-        fit = fit_bridging(*VOTERS, settings)
-        chance, error = chance_if_decided(fit, redraws(fit))
-        known = np.flatnonzero(np.isfinite(fit.intercept))
-        assert np.array_equal(np.isfinite(chance), np.isfinite(fit.intercept)) and (error[known] >= 0).all()
-        ordered = chance[known[np.argsort(fit.intercept[known])]]
-        assert (np.diff(ordered) >= 0).all() and (ordered[0], ordered[-1]) == (0, 1)
-        open_ = (chance > 0.1) & (chance < 0.9)
-        if apart:  # hardly a sample of voters calls a note helpful that another one calls not helpful
-            assert not (open_ & (statuses(fit) != NoteStatus.NEEDS_MORE_RATINGS)).any()
-        else:
-            assert open_.sum() >= 5 and (error[open_] > 0).all()
-    assert np.isnan(chance_if_decided(fit, [])[0]).all()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from scipy import stats
 
 from hellofresh.stats.judging import (
-    length_bias,
     powered_mean,
     rank_correlation,
 )
@@ -29,15 +27,6 @@ def test_the_rank_correlation_is_that_of_scipy_and_its_limits_hold_it() -> None:
     value, low, high = rank_correlation(words, people, POSTS)
     assert value == pytest.approx(stats.spearmanr(words, people).statistic, abs=1e-10)
     assert low < value < high
-
-
-def test_the_slope_on_length_is_that_of_a_regression_with_an_effect_for_each_post() -> None:
-    people, words = world(6)
-    judge = people + 0.4 * np.log2(words) + np.random.default_rng(7).normal(size=POSTS.size)
-    design = np.column_stack([np.log2(words), people, POSTS[:, None] == np.arange(80)])
-    assert length_bias(judge, people, words, POSTS).value == pytest.approx(
-        sm.OLS(judge, design).fit().params[0], abs=1e-10
-    )
 
 
 def test_powered_means_hold_the_truth_and_are_narrower_with_a_good_judge() -> None:

@@ -11,18 +11,12 @@ from sklearn.metrics import cohen_kappa_score
 
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.draws import (
-    Draws,
     joint_region,
     kendall_tau_b,
     spearman,
-    wording_share,
 )
 from hellofresh.stats.intervals import repetition_interval
-from tests.stats.counting import M, compare_parts, count, draw_jointly
-
-LABELS = np.array([1, 0, 1, 0, 1, 1, 0, 0, 1, 0, 1, 0], dtype=np.int8)
-SAID = np.array([1, 0, 0, 0, 1, 1, 1, -1, 1, 0, 0, 0], dtype=np.int8)
-GROUPS = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5])
+from tests.stats.counting import M, draw_jointly
 
 answers = st.lists(st.sampled_from([-2, -1, 0, 1]), min_size=4, max_size=30)
 
@@ -38,23 +32,6 @@ def test_agreement_is_that_of_scikit_learn_and_the_same_both_ways(first: list[in
     if len(set(first)) > 1:
         assert found.kappa == pytest.approx(cohen_kappa_score(one, two), abs=1e-9)
     assert found.kappa_interval.low <= found.kappa <= found.kappa_interval.high
-
-
-def test_a_system_agrees_with_itself_and_chance_is_zero() -> None:
-    same = answer_agreement(SAID, SAID, GROUPS)
-    assert (same.raw, same.kappa) == (1.0, 1.0)
-    constant = np.ones(12, dtype=np.int8)
-    assert answer_agreement(constant, constant, GROUPS).kappa == 0.0
-    assert answer_agreement(constant, LABELS, GROUPS).kappa == pytest.approx(0.0)
-
-
-def test_parts_are_the_two_scores_and_change_sign_when_exchanged() -> None:
-    part = np.arange(12) < 6
-    found, back = compare_parts(LABELS, SAID, part, GROUPS), compare_parts(LABELS, SAID, ~part, GROUPS)
-    here, there = (count(LABELS[side], SAID[side])["f1"] for side in (part, ~part))
-    assert found[0] == pytest.approx(here - there) == pytest.approx(-back[0])
-    assert (found[1].low, found[1].high) == pytest.approx((-back[1].high, -back[1].low))
-    assert found[1].low < found[0] < found[1].high
 
 
 def test_the_ellipse_holds_its_share_of_resamples() -> None:
@@ -87,15 +64,6 @@ def test_both_coefficients_are_those_of_scipy_and_0_where_all_are_equal(pairs: l
         assert spearman(one, two) == pytest.approx(stats.spearmanr(one, two).statistic, abs=1e-9)
 
 
-@given(SCORES)
-def test_reversing_an_order_flips_the_sign_and_many_are_computed_as_one(pairs: list[tuple[int, int]]) -> None:
-    one, two = np.array(pairs, dtype=np.float64).T
-    for coefficient in (kendall_tau_b, spearman):
-        assert coefficient(one, -two) == pytest.approx(-coefficient(one, two))
-        both = coefficient(np.stack([one, two]), np.stack([two, two]))
-        assert both == pytest.approx([float(coefficient(one, two)), float(coefficient(two, two))])
-
-
 # --- The interval over repetitions is Student's, and says how a run differs from itself.
 
 
@@ -113,25 +81,3 @@ def test_it_is_the_interval_of_scipy(values: list[float]) -> None:
 
 
 # --- Telling the wording from the luck of the samples.
-
-
-def prompts(rights: list[float], seed: int, n: int = 400) -> Draws:
-    """Prompts that are right with their probability; half of the luck is common to all of them."""
-    random = np.random.default_rng(seed)
-    labels, common = random.integers(0, 2, n).astype(np.int8), random.random(n)
-    luck = [np.where(random.random(n) < 0.5, common, random.random(n)) for _ in rights]
-    said = [np.where(own < right, labels, 1 - labels) for own, right in zip(luck, rights, strict=True)]
-    return draw_jointly(
-        labels, np.array(said, dtype=np.int8), random.integers(0, n // 2, n), resamples=250, seed=seed + 9999
-    )
-
-
-def test_the_variance_of_prompts_that_differ_is_found() -> None:
-    rights = np.linspace(0.6, 0.85, 6)
-    found = [wording_share(prompts(list(rights), seed), M["accuracy"]) for seed in range(60)]
-    assert np.mean([item.wording for item in found]) == pytest.approx(rights.var(ddof=1), rel=0.12)
-    truth = rights.var(ddof=1) / (rights.var(ddof=1) + np.mean([item.sampling for item in found]))
-    held = np.mean([item.interval.low <= truth <= item.interval.high for item in found])
-    assert held > 0.85
-    assert all(0 <= item.interval.low <= item.interval.high <= 1 for item in found)
-    assert all(item.share == pytest.approx(item.wording / (item.wording + item.sampling)) for item in found)

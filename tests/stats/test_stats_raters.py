@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.multitest import multipletests
 
-from hellofresh.stats.agreement import Distance, Weighting, krippendorff_alpha, rater_agreement, weighted_kappa
+from hellofresh.stats.agreement import Distance, Weighting, krippendorff_alpha, weighted_kappa
 from hellofresh.stats.multiway import clustered_mean, holm, mann_whitney, wilcoxon
 
 krippendorff = pytest.importorskip("krippendorff")
@@ -38,28 +38,6 @@ def test_kappa_is_that_of_statsmodels(rows, weighting: Weighting) -> None:
         assert found == pytest.approx(cohens_kappa(table, wt=wt, return_results=False), **EXACT)
     else:
         assert found == 0
-
-
-@settings(max_examples=30)
-@given(PAIRS)
-def test_raters_in_exchanged_roles_agree_as_much_and_a_rater_agrees_with_himself(rows) -> None:
-    first, second, groups = columns(rows)
-    there, back = (rater_agreement(*sides, 5, groups=groups) for sides in ((first, second), (second, first)))
-    assert there.pooled == pytest.approx(back.pooled)
-    assert there.observed == back.observed
-    assert there.pooled_interval.low <= there.pooled <= there.pooled_interval.high
-    same = rater_agreement(first, first, 5, groups=groups)
-    assert same.observed == 1
-    assert same.pooled == pytest.approx(1 if len(set(first)) > 1 else 0)
-
-
-def test_the_mean_over_pairs_leaves_out_pairs_without_a_spread() -> None:
-    first, second = np.array([0, 1, 2, 2, 2, 2]), np.array([0, 1, 1, 2, 2, 2])
-    pairs = np.array([0, 0, 0, 1, 1, 1])
-    found = rater_agreement(first, second, 3, pairs=pairs)
-    assert np.isnan(found.by_pair[1])
-    assert found.mean == found.by_pair[0]
-    assert found.pooled > found.mean
 
 
 @settings(max_examples=40)

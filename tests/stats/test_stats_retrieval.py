@@ -49,7 +49,3 @@ def test_every_measure_equals_trec_eval(qrels: dict[str, int], run: dict[str, fl
 
 def test_order_is_that_of_trec_eval_in_single_precision() -> None:
     assert trec_order(["a", "b", "c"], [1.0, 1.0 + 1e-12, 2.0]) == [2, 1, 0]
-
-
-def test_without_scores_the_order_counts() -> None:
-    assert measures(["b", "a"], [], {"a": 1})["mrr"] == 0.5

@@ -18,7 +18,6 @@ from hellofresh.submissions.check import Due, inspect_submission
 from hellofresh.submissions.inbox import ArrivalReport, Inbox, collect_inbox
 from hellofresh.submissions.receipts import Receipt, add_submission, read_receipt
 from hellofresh.submissions.released import due_in
-from hellofresh.submissions.standings import EntryOutcome, standings
 from hellofresh.tasks.samples import Split
 from tests.conftest import Cli
 from tests.fakes import contents, fails_with, refused
@@ -62,15 +61,6 @@ class Desk:
 
 def states(found: list[ArrivalReport]) -> list[str]:
     return [item.fault.code if item.fault else item.state for item in found]
-
-
-def test_an_arrival_becomes_a_submission_that_counts_with_the_time_of_its_arrival(desk) -> None:
-    receipt = desk.arrive()
-    (found,) = desk.collect()
-    assert (found.state, found.contact) == ("added", "c")
-    assert read_receipt(desk.place(), []) == receipt
-    (standing,) = standings(desk.root, desk.due).entries
-    assert standing.tasks == {"x-notes": EntryOutcome.COUNTS}
 
 
 def test_a_rehearsal_says_the_same_and_changes_nothing(desk) -> None:

@@ -53,13 +53,6 @@ def test_a_skeleton_depends_on_no_case_and_no_spaces_and_never_fails(text: str) 
         assert skeleton(text.upper()) == skeleton(text.lower()) == skeleton(f" {text} ")
 
 
-def test_a_team_does_not_look_like_itself() -> None:
-    known = {"acme": frozenset({"Acme", "ACME Labs"})}
-    assert look_alike("acme", "Acme", known) == ""
-    assert look_alike("other", "Acme Labs", known) == "acme"
-    assert look_alike("a-c-m-e", "Something", known) == "acme"
-
-
 @pytest.mark.parametrize(
     "name",
     ["😀", "🦊🐻", "<script>", "<img onerror=x>", "![x](https://a.example)", "a | b", "$(cmd)", "`x`", r"\input{x}",
@@ -67,14 +60,6 @@ def test_a_team_does_not_look_like_itself() -> None:
 )  # fmt: skip
 def test_names_that_others_would_take_for_something_else_are_refused(name: str) -> None:
     assert faults_of_name(name)
-
-
-@pytest.mark.parametrize(
-    "name", ["GPT-9 (high)", "日本語モデル", "Модель 1", "नमूना", "C++ & friends", "a/b", "v1.0_final", "Ω 2"]
-)
-def test_ordinary_names_of_all_scripts_are_taken(name: str) -> None:
-    assert faults_of_name(name) == ""
-    assert plain_text_fault(name) == ""
 
 
 @pytest.mark.parametrize("text", ["a\u202eb", "a\u200bb", "a\x1b[0m", "e\u0301", "a\u2028b", "\ufeffa"])

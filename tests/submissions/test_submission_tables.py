@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hellofresh.core.quarters import Quarter
 from hellofresh.tasks import get_task
-from tests.submissions.checks import check_file, check_submission, read_submission
+from tests.submissions.checks import check_file, check_submission
 
 QUARTER = Quarter(2023, 2)
 SAMPLES = {"x-notes": ["xn-1", "xn-2"]}
@@ -59,20 +59,6 @@ def test_lines_may_begin_with_a_mark_and_name_classes_but_not_those_of_another_t
     for name, code in ((get_task("x-notes").classes[1], set()), (other, {"bad-field"}), ("yes", {"bad-field"})):
         lines = f'\ufeff{{"id":"xn-1","label":"{name}"}}\n{{"id":"xn-2","label":null}}\n'
         assert codes(tmp_path / "predictions.jsonl", lines.encode()) == code
-
-
-def test_the_same_predictions_have_the_same_hash_as_table_and_as_lines(tmp_path) -> None:
-    found = []
-    contents = {"csv": b"id,label\nxn-2,\nxn-1,1\n", "jsonl": b'{"id":"xn-1","label":1}\n{"id":"xn-2","label":null}\n'}
-    for ending, content in contents.items():
-        folder = tmp_path / ending / "team" / "system"
-        folder.mkdir(parents=True)
-        (folder / f"predictions.{ending}").write_bytes(content)
-        (folder / "system.toml").write_text(INFO)
-        submission = read_submission(folder, QUARTER, SAMPLES)
-        assert submission.info.models == ["NA", "0012"]
-        found.append(submission.sha256)
-    assert found[0] == found[1]
 
 
 def test_both_forms_at_once_are_refused(tmp_path) -> None:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hellofresh.core.files import canonical_json
 from hellofresh.core.quarters import Quarter
 from hellofresh.submissions.format import MAX_FAULTS, Fault
 from hellofresh.submissions.receipts import find_submissions
@@ -57,15 +56,6 @@ def codes(folder: Path) -> set[str]:
     return {fault.code for fault in faults_of(folder)}
 
 
-def test_a_submission_without_fault_is_read(folder) -> None:
-    submission, faults = check_submission(folder, QUARTER, SAMPLES)
-    assert faults == []
-    assert submission is not None
-    assert submission.labels == {"xn-1": 1, "xn-2": None}
-    assert (submission.team, submission.system, submission.info.name) == ("team", "system", "My system")
-    assert read_submission(folder, QUARTER, SAMPLES) == submission
-
-
 @pytest.mark.parametrize(
     "predictions",
     [
@@ -81,17 +71,6 @@ def test_a_submission_without_fault_is_read(folder) -> None:
 def test_spellings_of_the_same_predictions_are_accepted(tmp_path, predictions: bytes) -> None:
     submission = read_submission(hand_in(tmp_path, predictions=predictions), QUARTER, SAMPLES)
     assert dict(submission.labels) == {"xn-1": 1, "xn-2": None}
-
-
-def test_all_one_class_and_all_fields_are_accepted(tmp_path) -> None:
-    rows = [
-        {"id": key, "label": 1, "confidence": 1, "rationale": '[{\u2028\\"🙂', "sources": ["https://a.example/?b=c"]}
-        for key in ("xn-1", "xn-2", "we-1-0")
-    ]
-    predictions = "\n".join(canonical_json(row) for row in rows).encode()
-    info = INFO + b'url = "https://a.example"\nnotes = "One line.\\nAnother, with \xc3\xa9."\n'
-    submission = read_submission(hand_in(tmp_path, predictions=predictions, info=info), QUARTER, SAMPLES)
-    assert set(submission.labels.values()) == {1}
 
 
 ID = b'{"id":"xn-1","label":1,"rationale":'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import resource
 import signal
 import time
@@ -18,7 +17,7 @@ from hellofresh.core.errors import RunError
 from hellofresh.evidence.sentences import sentences, whole_sentences, word_count
 from hellofresh.evidence.web import SearchResult, _workers
 from hellofresh.evidence.web._workers import Extraction, WorkerError
-from hellofresh.evidence.web.text import canary, clean, first_words, main_text
+from hellofresh.evidence.web.text import canary, clean, main_text
 from hellofresh.runs.regimes.correction.pages import Link, read_evidence
 from hellofresh.runs.regimes.correction.post import CorrectionSettings
 
@@ -213,15 +212,6 @@ def test_invisible_characters_are_taken_out() -> None:
     assert clean("a\u0301") == "\u00e1"
 
 
-@given(st.text())
-def test_clean_text_has_single_spaces_and_is_clean_already(text: str) -> None:
-    cleaned = clean(text)
-    assert clean(cleaned) == cleaned
-    assert "  " not in cleaned and "\n\n" not in cleaned
-    assert all(c == "\n" or unicodedata.category(c)[0] != "C" for c in cleaned)
-    assert cleaned == cleaned.strip()
-
-
 @given(st.binary(max_size=300), st.sampled_from(["text/html", "text/plain", "text/html; charset=shift_jis", ""]))
 def test_any_bytes_give_a_text_that_can_be_written(body: bytes, kind: str) -> None:
     found = main_text(body, kind, "trafilatura")
@@ -240,12 +230,6 @@ def test_cleaning_is_the_same_with_and_without_its_short_cuts(text: str) -> None
             by_hand.append(character)
     lines = [" ".join(line.split()) for line in unicodedata.normalize("NFC", "".join(by_hand)).split("\n")]
     assert clean(text) == "\n".join(line for line in lines if line)
-
-
-@given(st.text(st.sampled_from("ab \n\t\u00a0\x1c"), max_size=30), st.integers(0, 8))
-def test_the_first_words_are_those_that_a_count_finds(text: str, n: int) -> None:
-    ends = [match.end() for match in re.finditer(r"\S+", text)]
-    assert first_words(text, n) == (text[: ends[min(n, len(ends)) - 1]] if n and ends else "")
 
 
 # --- The canary finds an item in a page by thirteen words in a row, and nothing less.
@@ -363,11 +347,6 @@ def test_a_quote_begins_and_ends_where_sentences_do(lines: list[str], data: st.D
     runs = {" ".join(page[begin:stop].split()) for k, (begin, _) in enumerate(whole) for _, stop in whole[k:]}
     assert found == "" or (found in runs and word_count(found) <= 2 * most + 1)
     assert most < 1000 or " ".join(page[start:end].split()) in found
-
-
-@given(st.text())
-def test_sentences_hold_all_of_any_text(text: str) -> None:
-    assert "".join("".join(text[begin:end].split()) for begin, end in sentences(text)) == "".join(text.split())
 
 
 def quoted(page: str, part: str, most: int = 100) -> str:

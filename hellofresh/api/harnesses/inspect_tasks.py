@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from inspect_ai import Task as InspectTask
@@ -30,12 +30,13 @@ from hellofresh.evidence.web import Web
 from hellofresh.models import Answer, Request
 from hellofresh.releases.life.load import Release, load_labels, load_release
 from hellofresh.releases.life.state import labels_are_public
+from hellofresh.runs.equipment import equip, prompted, web_access
 from hellofresh.runs.evaluation import Evaluation, WebAccess
-from hellofresh.runs.prepare import web_access
-from hellofresh.runs.prompts import Prompt, PromptSet, load_prompt_set
-from hellofresh.runs.regimes import MAIN, Case, Need, Regime, get_regime
+from hellofresh.runs.prompts import load_prompt_set
+from hellofresh.runs.regimes import MAIN, Need, Regime, get_regime
 from hellofresh.tasks import TASKS, Task, get_task
 from hellofresh.tasks.outputs import Choice
+from hellofresh.tasks.samples import MAIN as MAIN_SPLIT
 from hellofresh.tasks.samples import Label, Sample
 
 
@@ -78,12 +79,6 @@ def _regime(name: str, settings: str) -> Regime:
     return chosen
 
 
-def _prompts(task: Task, regime: Regime, prompts: str) -> tuple[PromptSet, tuple[Prompt, ...]]:
-    prompt_set = regime.prompt_set(task.name)
-    chosen = tuple(prompt_set.choose(prompts))
-    return prompt_set, chosen[:1] if regime.one_prompt else chosen
-
-
 @solver
 def regime_solver(
     task: str,
@@ -105,8 +100,10 @@ def regime_solver(
         hidden_tokens: extra tokens for a model's hidden reasoning.
     """
     chosen_task, chosen = get_task(task), _regime(regime, settings)
-    prompt_set, wordings = _prompts(chosen_task, chosen, prompts)
-    samples = {sample.id: sample for sample in _release(task, edition).with_texts()}
+    release = _release(task, edition)
+    bare = prompted(chosen_task, chosen, prompts)
+    equipment = equip(bare, Workspace.from_environment(), release, None, split=MAIN_SPLIT)
+    samples = {sample.id: sample for sample in release.with_texts()}
     needs = Evaluation(parse_edition(edition), chosen_task, "", chosen.name, settings=_pairs(settings))
     web = _SharedWeb(web_access(needs))
 
@@ -123,8 +120,7 @@ def regime_solver(
             return answer_of(output, request)
 
         async with web.opened() as opened:
-            case = Case(sample, wordings, prompt_set, chosen_task.slots(sample), ask, opened)
-            outcome = await chosen.solve(case)
+            outcome = await chosen.solve(await replace(equipment, web=opened).case(sample, ask))
         state.store.set(OUTPUTS, stored_rows(sample.id, outcome.outputs))
         if said:
             state.output = said[0]
@@ -164,7 +160,7 @@ def _made(name: str) -> Callable[..., InspectTask]:
     ) -> InspectTask:
         task, edition = get_task(name), str(edition)
         chosen = _regime(regime, settings)
-        prompt_set, wordings = _prompts(task, chosen, prompts)
+        equipment = prompted(task, chosen, prompts)
         asked = load_prompt_set(task.name, "zero-shot", None)  # the prompt that other solvers see
 
         def question(sample: Sample) -> str:
@@ -184,8 +180,8 @@ def _made(name: str) -> Callable[..., InspectTask]:
                     "task": name,
                     "edition": edition,
                     "regime": chosen.name,
-                    "prompts": [prompt.id for prompt in wordings],
-                    "prompt_set_sha256": prompt_set.sha256,
+                    "prompts": [prompt.id for prompt in equipment.prompts],
+                    "prompt_set_sha256": equipment.prompt_set.sha256,
                     "samples_sha256": _release(name, edition).samples_sha256,
                 }
             },

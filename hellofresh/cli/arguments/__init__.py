@@ -125,7 +125,8 @@ class _Version(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         lines = [f"hellofresh {__version__}", *(f"{group}: {', '.join(its)}" for group, its in registered().items())]
-        parser.exit(0, "\n".join([*lines, ""]))
+        sys.stdout.write("\n".join([*lines, ""]))
+        parser.exit()
 
 
 class _Root(CommandParser):

@@ -16,9 +16,16 @@ from hellofresh.cli.arguments.declare import (
     grouped,
     option,
 )
+from hellofresh.runs.evaluation import OPTIONS
 
 QUESTION = "Is water wet? Answer with 'yes' or 'no'."
 """The question of `models NAME --check`."""
+_JUDGED = ("task", "split", "limit")
+_SYSTEM = ("model", "regime", "roles", "settings")
+_ASKED = ("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vote")
+_BOUNDS = ("budget_usd", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")
+_GROUPED = frozenset(_JUDGED + _SYSTEM + _ASKED + _BOUNDS)
+"""Fields of `Evaluation` by their group in the help; a field in none of them is a further option."""
 _RUN = option("run_id RUN", "run id, or an unambiguous prefix or suffix")
 
 COMMANDS = (
@@ -29,16 +36,17 @@ COMMANDS = (
         *grouped(
             "what is judged",
             edition("such as 2023Q2 or liar-new@588 (default: the newest one at hand, or the bundled sample)"),
-            *fields("task", "split", "limit", required=()),
+            *fields(*_JUDGED, required=()),
         ),
         *grouped(
             "who is asked, and how",
-            *fields("model", "regime", "roles", "settings"),
+            *fields(*_SYSTEM),
             option("--agent FILE:FUNCTION", "an agent of your own instead of a regime, such as my_agent.py:solve"),
-            *fields("prompts", "prompt_set", "repeat", "temperature", "hidden_tokens", "vote"),
+            *fields(*_ASKED),
             BASE_URL,
         ),
-        *grouped("bounds", *fields("budget_usd", "go_on", "blocked", "allowed", "provider", "replay", "drop_damaged")),
+        *grouped("bounds", *fields(*_BOUNDS)),
+        *grouped("further options", *fields(*(name for name in OPTIONS if name not in _GROUPED), required=())),
         *grouped("what comes of it", option("--board", "then score the edition and build the board"), DRY_RUN),
         timed=True,
         epilog="Examples:\n"

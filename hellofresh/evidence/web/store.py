@@ -9,7 +9,7 @@ import asyncio
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -213,17 +213,7 @@ class StoredWeb:
         self._search_once = Once[tuple[str, date | None], Found](lambda asked: self._search(provider, count, *asked))
         self._read_once = Once(self._read)
         self._picture_once = Once(self._picture)
-        self.parameters: dict[str, str | int | float | bool] = {
-            **provider.parameters,
-            "count": count,
-            "excluded": excluded.sha256,
-            "code": __version__,
-            **({} if images is None else {f"images_{name}": value for name, value in images.parameters.items()}),
-        }
-        if provider.name not in TEXTS_ALREADY:
-            package = "beautifulsoup4" if extractor == "beautifulsoup" else extractor
-            installed = version(package) if find_spec("bs4" if extractor == "beautifulsoup" else extractor) else ""
-            self.parameters |= {"extractor": f"{extractor} {installed}"}
+        self.parameters = _parameters(provider, images, excluded, extractor, count)
 
     @property
     def blocked(self) -> Sequence[str]:
@@ -349,6 +339,43 @@ class StoredWeb:
         self._store.close()
 
 
+def _parameters(
+    provider: SearchProvider, images: SearchProvider | None, excluded: ExcludedSources, extractor: Extractor, count: int
+) -> Mapping[str, str | int | float | bool]:
+    """All that decides what a search finds and what a page says."""
+    found: dict[str, str | int | float | bool] = {
+        **provider.parameters,
+        "count": count,
+        "excluded": excluded.sha256,
+        "code": __version__,
+        **({} if images is None else {f"images_{name}": value for name, value in images.parameters.items()}),
+    }
+    if provider.name not in TEXTS_ALREADY:
+        package = "beautifulsoup4" if extractor == "beautifulsoup" else extractor
+        installed = version(package) if find_spec("bs4" if extractor == "beautifulsoup" else extractor) else ""
+        found |= {"extractor": f"{extractor} {installed}"}
+    return found
+
+
+def web_parameters(
+    settings: WebSettings, groups: Iterable[str] | None = None
+) -> Mapping[str, str | int | float | bool]:
+    """The parameters of the web that `open_web` opens, without a store, a folder or a key; raises as `open_web`."""
+    _check_packages(settings, replay=True)
+    provider, images = open_provider(settings, replay=True), open_image_provider(settings, replay=True)
+    excluded = ExcludedSources.load(settings.excluded, groups=groups)
+    return _parameters(provider, images, excluded, settings.extractor, settings.count)
+
+
+def _check_packages(settings: WebSettings, *, replay: bool) -> None:
+    """Refuse to open a web whose packages are missing, before anything is asked; they are imported where used."""
+    needed = ["tldextract"]
+    if settings.provider not in TEXTS_ALREADY and not replay:
+        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
+    if missing := [name for name in needed if find_spec(name) is None]:
+        raise missing_extra("the web", ", ".join(missing), "web")
+
+
 def user_agent(contact: str | None) -> str:
     """The user agent of this project."""
     return f"hellofresh/{__version__} (research benchmark{f'; {contact}' if contact else ''})"
@@ -376,12 +403,7 @@ def open_web(
         WorkspaceError, SourceError: if the corpus cannot be read.
         RunError: if the memory is damaged or cannot be written.
     """
-    # What is missing is said before anything is asked; modules are imported where they are used.
-    needed = ["tldextract"]
-    if settings.provider not in TEXTS_ALREADY and not replay:
-        needed += ["protego", "lxml", "bs4", *(["trafilatura"] if settings.extractor == "trafilatura" else [])]
-    if missing := [name for name in needed if find_spec(name) is None]:
-        raise missing_extra("the web", ", ".join(missing), "web")
+    _check_packages(settings, replay=replay)
     excluded = ExcludedSources.load(settings.excluded, groups=groups)
     provider = open_provider(settings, replay=replay)
     reader: PageReader | None = None

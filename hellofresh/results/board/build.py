@@ -23,7 +23,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -72,7 +71,6 @@ from hellofresh.results.board.schema import (
 )
 from hellofresh.results.ceiling import ceilings
 from hellofresh.results.figures.charts import ORDER, AnalysisIndex, AnalysisText, IndexedAnalysis, read_record
-from hellofresh.results.note_writers import notes_splits, pairs_file, read_note_writers, writers_file
 from hellofresh.results.over_quarters import over_quarters, quarter_scores
 from hellofresh.results.split.judgements import Part, judgements_file
 from hellofresh.results.split.open import BoardSplit, open_split, places, scan_scores, score_files
@@ -255,7 +253,7 @@ def _tables(
         keys: dict[str, str | bool] = {"task": task, "split": kind, "bundled": bundled}
         made["fixed"].add(keys, over_quarters(its, get_task(task).on(kind).headline).systems)
     due = (("due_ids", key, ids) for key, ids in board_data.due_ids(workspace, splits, moment))
-    for name, key, rows in chain(due, _writers(workspace, splits, private=private)):
+    for name, key, rows in due:
         made[name].add(key, rows)
     return {name: table.whole() for name, table in made.items()}
 
@@ -278,19 +276,6 @@ def _answers(split: BoardSplit) -> Iterator[pl.DataFrame]:
         part = said.filter(pl.col("id").is_in(ids["id"].implode())).with_columns(numbered)
         found = part.collect(engine="streaming").sort("id", "origin", maintain_order=True)
         yield found.select(all_tables()["answers"].schema.names()).cast(all_tables()["answers"].schema)
-
-
-def _writers(
-    workspace: Workspace, splits: Sequence[Published], *, private: bool
-) -> Iterator[tuple[str, dict[str, str], Sequence[object]]]:
-    """Tables and rows on note writers, of the quarters whose labels are all public."""
-    known = notes_splits((place.edition, place.task, place.manifest.has_labels) for place in splits)
-    for edition, (task, revealed) in known.items():
-        path = writers_file(workspace.bridging(edition))
-        if path.is_file() and (revealed or private):
-            writers, pairs = read_note_writers(path)
-            key = {"edition": str(edition), "task": task}
-            yield from (("note_writers", key, writers), ("writer_pairs", key, pairs))
 
 
 def _rows(split: BoardSplit) -> Iterator[tuple[str, Iterable[object]]]:
@@ -345,8 +330,6 @@ def _split_inputs(workspace: Workspace, splits: Sequence[Published], moment: dat
             files += [judgements_file(workspace, edition, split, part, private=private) for part in parts]
     studies = (StudyFiles(workspace, edition, task) for edition, task in workspace.released())
     files += [path for study in studies for path in (study.ratings, study.key, study.responses)]
-    tables = [writers_file(workspace.bridging(edition)) for edition in sorted({place.edition for place in splits})]
-    files += [path for table in tables for path in (table, pairs_file(table))]
     for edition in dict.fromkeys(place.edition for place in splits):
         files += [path for added in added_tables().values() for path in added.files(workspace, edition)]
     for name in ("run.json", "plan.json", PROMPTS, RESPONSES, TRANSCRIPTS):

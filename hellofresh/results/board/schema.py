@@ -14,12 +14,10 @@ from hellofresh.core.folders import FileEntry
 from hellofresh.core.parquet import Table
 from hellofresh.core.plugins import plugins
 from hellofresh.core.systems import SystemId
-from hellofresh.results.note_writers import NoteWriter
 from hellofresh.results.over_quarters import OverQuartersRow
 from hellofresh.results.split.tables import (
     AnswerRow,
     CeilingRow,
-    PairDifference,
     PeopleRow,
     RatedStanding,
     ReceiptRow,
@@ -494,7 +492,7 @@ class Prospect:
 
 
 SPLIT_KEYS = dict.fromkeys(("edition", "task", "split"), str)
-_RELEASE = dict.fromkeys(("edition", "task"), str)
+RELEASE_KEYS = dict.fromkeys(("edition", "task"), str)
 
 SAMPLES = Table(SampleRow, SPLIT_KEYS)
 
@@ -583,7 +581,7 @@ class AddedTable:
     """A table of another package, named by an entry point of `hellofresh.tables`; absent, pages find no rows.
 
     Attributes:
-        table: the type of its rows, which no other table has, with keys from `SPLIT_KEYS`.
+        table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
         rows: makes the rows of a split (`hellofresh.results.board.splits.BoardSplit`).
         files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
     """
@@ -595,8 +593,8 @@ class AddedTable:
 
 TABLES: Mapping[str, Table[Any]] = {
     "scores": Table(Score, {"split": str}),
-    "periods": Table(PeriodBalance, _RELEASE),
-    "funnels": Table(FunnelStep, _RELEASE),
+    "periods": Table(PeriodBalance, RELEASE_KEYS),
+    "funnels": Table(FunnelStep, RELEASE_KEYS),
     "due_ids": Table(DueId, SPLIT_KEYS),
     "quarters": Table(Dates, SPLIT_KEYS),
     "standings": Table(Standing, SPLIT_KEYS),
@@ -632,8 +630,6 @@ TABLES: Mapping[str, Table[Any]] = {
     "judges": Table(JudgeRow, SPLIT_KEYS),
     "responses": Table(RatedResponse, SPLIT_KEYS),
     "documents": Table(ShownDocument, SPLIT_KEYS),
-    "note_writers": Table(NoteWriter, _RELEASE),
-    "writer_pairs": Table(PairDifference, _RELEASE),
 }
 """This package's tables of the board, by the name of its file; each has rows of its own."""
 

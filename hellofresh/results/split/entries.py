@@ -192,7 +192,7 @@ def _of_run(folder: Path, record: RunRecord) -> Entry:
 
 
 def _settings(record: RunRecord) -> str:
-    """Settings besides model and regime: agent, model options, search, non-default settings, roles, domains."""
+    """What distinguishes the system besides model and regime, in words; empty for the defaults."""
     regime, asked = REGIMES.get(record.regime.name), record.evaluation
     usual = {} if regime is None else dict(regime.settings)
     settings = sorted(record.settings.items())
@@ -203,7 +203,8 @@ def _settings(record: RunRecord) -> str:
     heat = "" if asked.temperature is None else f"temperature {asked.temperature:g}"
     vote = f"vote of {asked.repeat - len(record.copies)} repetitions" if asked.vote else ""
     agent = str(record.regime.parameters.get("agent", ""))
-    asked_for = (agent, *record.model.options, record.search_provider, *chosen, *roles, *blocked, heat, vote)
+    further = [name if value is True else f"{name}={value}" for name, value in sorted(asked.further.items())]
+    asked_for = (agent, *record.model.options, record.search_provider, *chosen, *roles, *blocked, heat, vote, *further)
     return ", ".join(filter(None, asked_for))
 
 

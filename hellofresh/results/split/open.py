@@ -62,6 +62,7 @@ class BoardSplit:
         labels: by sample id, where they are shown.
         shown: whether labels are public, or the board is the maintainers' own.
         withheld: whether texts are.
+        private: whether the board is the maintainers' own.
         panel: the judgements with labels as arrays; None without labels or judgements.
     """
 
@@ -77,6 +78,7 @@ class BoardSplit:
     labels: Mapping[str, Label] = field(default_factory=dict, repr=False)
     shown: bool = False
     withheld: bool = False
+    private: bool = False
     panel: Panel | None = field(default=None, repr=False)
 
     @property
@@ -122,7 +124,7 @@ def open_split(
     parts: tuple[Part, ...] = ("", "numbers", "receipts", "waiting")
     said, *others = (scan_kept(workspace, place.edition, place.split, part, place.task) for part in parts)
     numbers, receipts, waiting = (rows.collect() for rows in others)
-    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting)
+    bare = BoardSplit(workspace, place, systems, said, numbers, receipts, waiting, private=private)
     dated = manifest.calendar is not None or manifest.dataset is not None
     if place.task not in TASKS or manifest.file("samples.jsonl") is None or not dated:
         return bare

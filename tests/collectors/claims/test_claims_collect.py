@@ -80,10 +80,6 @@ def test_a_claim_is_asked_without_its_review(tmp_path: Path) -> None:
     assert found.extras == {"first_shown_at": "2026-05-03T00:00:00Z"}
 
 
-def test_an_undated_claim_is_dated_before_its_review(tmp_path: Path) -> None:
-    assert only(run(tmp_path, [review("Nine bridges were closed.")])).sample.date == datetime(2026, 5, 2, tzinfo=UTC)
-
-
 def test_publishers_that_disagree_are_dropped_and_counted(tmp_path: Path) -> None:
     long = "Nine bridges on the old river road were closed last night by the city council"
     items = [
@@ -99,13 +95,6 @@ def test_publishers_that_disagree_are_dropped_and_counted(tmp_path: Path) -> Non
     assert kept.label.label == 1 and kept.label.facts["reviews"] == 2
     assert kept.extras["first_shown_at"] == "2026-05-03T00:00:00Z"
     assert dropped(found) == {"disagreement": 4, "repeated-claim": 1}
-
-
-def test_near_equal_claims_are_one_group(tmp_path: Path) -> None:
-    long = "Nine bridges on the old river road were closed last night by the city council"
-    items = [review(long), review(long.replace("city", "town"), site="b.example"), review("Bread has no salt at all.")]
-    groups = [item.sample.group for item in run(tmp_path, items).candidates]
-    assert len(groups) == 3 and len(set(groups)) == 2
 
 
 def test_the_newest_version_of_a_review_counts(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hellofresh.core.clock import now
 from hellofresh.core.errors import SourceError
 from hellofresh.core.files import read_jsonl
 from hellofresh.core.workspace import Workspace
-from hellofresh.releases.candidates import Collection, read_candidates, write_candidates
+from hellofresh.releases.candidates import Collection
 from hellofresh.releases.life.state import reveal
 from hellofresh.tasks import get_task
 from hellofresh.tasks.corrections import NotedPost
@@ -143,17 +143,6 @@ def test_notes_of_machines_are_no_references(dump: Any) -> None:
     for row in dump.rows["notes"]:
         row["isCollaborativeNote"] = "1" if row["noteId"] == 201 else "0"
     assert facts(run(dump)).keys() == {1}
-
-
-def test_candidates_read_back_the_same_and_do_not_hang_on_the_order_of_rows(dump: Any, tmp_path: Path) -> None:
-    for number in range(1, 6):
-        noted(dump, number, HELPFUL, NOT_HELPFUL, HELPFUL)
-    found = run(dump)
-    write_candidates(tmp_path / "c.parquet", TASK, found.candidates)
-    assert read_candidates(tmp_path / "c.parquet", TASK) == list(found.candidates)
-    for table in dump.rows.values():
-        table.reverse()
-    assert list(run(dump).candidates) == list(found.candidates)
 
 
 def test_a_quarter_from_its_opening_to_its_reveal_shows_the_notes_to_nobody(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from collectors.notes import LabelSource, NotesSettings, NotesSource, collect
+from collectors.notes import NotesSettings, NotesSource, collect
 from collectors.notes.bridging import VOTER_FACTS
 from hellofresh.core.errors import SourceError, UsageError
 from hellofresh.core.quarters import parse_utc
@@ -121,36 +120,6 @@ def test_ratings_are_unknown_without_a_ratings_file_and_zero_without_rows(dump: 
     assert [item.label.facts["ratings"] for item in run(dump).candidates] == [0, 1]
 
 
-class TestCurrentLabels:
-    def settings(self, days: int, end: str | None = None) -> dict[str, Any]:
-        moment = None if end is None else parse_utc(end)
-        return {"label_source": LabelSource.CURRENT, "min_age_days": days, "dump_end": moment}
-
-    def test_unlocked_notes_are_kept_from_the_least_age_on(self, dump: Any) -> None:
-        for day in range(1, 31):
-            dump.note(day, at=f"2023-06-{day:02d}T00:00:00", locked=False)
-        collection = run(dump, **self.settings(14))
-        assert len(collection.candidates) == 30 - 14
-        assert dropped(collection) == {"not-locked": 14}
-        assert collection.candidates[0].label.facts["status_locked_at"] is None
-
-    def test_a_named_end_counts_instead_of_the_newest_note(self, dump: Any) -> None:
-        dump.note(1, at="2023-06-01T00:00:00", locked=False)
-        assert not run(dump, **self.settings(14)).candidates
-        assert run(dump, **self.settings(14, "2023-06-15T00:00:00Z")).candidates
-        assert not run(dump, **self.settings(14, "2023-06-14T23:59:59Z")).candidates
-
-    def test_an_empty_current_status_is_undecided(self, dump: Any) -> None:
-        dump.note(1, status="", locked=False)
-        assert dropped(run(dump, **self.settings(0))) == {"needs-more-ratings": 1}
-
-    def test_parameters_say_which_label_it_was(self, twelve: Any) -> None:
-        assert run(twelve, **self.settings(3)).parameters["label_source"] == "current"
-        assert run(twelve, **self.settings(3)).parameters["min_age_days"] == 3
-        assert run(twelve).parameters["label_source"] == "locked"
-        json.dumps(run(twelve).parameters)
-
-
 def test_languages_and_length_are_settings(dump: Any) -> None:
     post, note = "A torre tem mais de 400 metros e não é a única!", "A torre não tem mais do que 330 metros."
     dump.note(1, post=7, text=note)
@@ -179,23 +148,6 @@ def test_posts_can_stand_elsewhere_and_must_be_somewhere(twelve: Any, tmp_path: 
     assert len(collect(QUARTER, NotesSource(folder, elsewhere), NotesSettings(), workdir=tmp_path).candidates) == 12
     with pytest.raises(SourceError, match="--posts FILE"):
         collect(QUARTER, NotesSource(folder), NotesSettings(), workdir=tmp_path)
-
-
-def test_sources_name_every_file_with_its_hash(twelve: Any) -> None:
-    sources = run(twelve).sources
-    assert [item.name for item in sources] == [
-        "noteStatusHistory-00000.tsv",
-        "notes-00000.tsv",
-        "posts.jsonl",
-        "ratings-00000.tsv",
-    ]
-    assert all(len(item.sha256) == 64 and item.size > 0 for item in sources)
-
-
-def test_progress_names_every_shard(twelve: Any, tmp_path: Path) -> None:
-    said: list[str] = []
-    collect(QUARTER, NotesSource(twelve.write()), NotesSettings(), workdir=tmp_path, progress=said.append)
-    assert said == [f"reading {name}-00000.tsv" for name in ("notes", "noteStatusHistory", "ratings")]
 
 
 def test_a_collection_of_nothing_says_what_to_do(dump: Any) -> None:

@@ -18,7 +18,6 @@ from collectors.notes.posts.local import LocalPosts
 from collectors.notes.posts.services import SERVICES
 from hellofresh.core.files import read_jsonl, sha256_text
 from hellofresh.evidence.web.pictures import MediaPictures, PictureCache
-from hellofresh.releases.candidates import read_candidates, write_candidates
 from hellofresh.tasks import get_task
 from hellofresh.tasks.images import Image, Media
 from hellofresh.tasks.samples import Sample
@@ -85,12 +84,6 @@ def test_labels_facts_and_texts_are_those_that_x_notes_would_have(mixed: Any) ->
         assert isinstance(item.sample, IllustratedNote) and item.sample.media == MEDIA
         for name in ("period", "date", "group", "license", "post", "note", "edition"):
             assert getattr(item.sample, name) == getattr(other.sample, name)
-
-
-def test_candidates_read_back_the_same(mixed: Any, tmp_path: Path) -> None:
-    found = run(mixed, illustrated=True).candidates
-    write_candidates(tmp_path / "c.parquet", TASK, found)
-    assert read_candidates(tmp_path / "c.parquet", TASK) == list(found)
 
 
 def test_pending_notes_of_both_tasks_are_apart(mixed: Any) -> None:

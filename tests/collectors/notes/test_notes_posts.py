@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +36,6 @@ def one(tmp_path: Path, answer: Any) -> FoundPost:
 def status(tmp_path: Path, **changes: Any) -> PostStatus:
     answer = {key: value for key, value in (PLAIN | changes).items() if value != "gone"}
     return one(tmp_path, answer).status(("en",))
-
-
-def test_a_plain_post_is_whole(tmp_path: Path) -> None:
-    assert one(tmp_path, PLAIN) == FoundPost(
-        "1600000000000000000",
-        text="Water boils at 50 degrees.",
-        language="en",
-        date=datetime(2022, 12, 6, 5, 31, 41, tzinfo=UTC),
-        silent=True,
-    )
 
 
 @pytest.mark.parametrize("value", [[PHOTO], {"0": PHOTO}])

@@ -53,15 +53,6 @@ def test_packing_and_schema_make_no_difference(wiki, tmp_path, packing, schema):
     assert read(path) == [(5, "Tea", history)]
 
 
-@pytest.mark.parametrize(
-    "title", ["Stalker", "Talking", "شاي", "תה", "茶の湯", "Cafe\u0301", "Café", "🫖", "A:B", "&amp; <b>", "T" * 255]
-)
-def test_titles_and_texts_of_any_script_come_through_unchanged(wiki, tmp_path, title):
-    history = wiki.history([f"{title} \u202e text", f"{title} 😀\t"])
-    path = wiki.write(tmp_path / "d.xml", wiki.page_xml(title, history))
-    assert read(path) == [(5, title, history)]
-
-
 def test_only_articles_are_given_with_or_without_namespace_numbers(wiki, tmp_path):
     history = wiki.history(["text"])
     pages = [

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, pairwise, product, takewhile
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from collectors.wikipedia import edits
 from collectors.wikipedia.edits import (
@@ -17,13 +15,11 @@ from collectors.wikipedia.edits import (
     changed_headings,
     changes_more_than,
     common_ends,
-    gaps,
     only_urls_differ,
     paragraph_changes,
 )
 from collectors.wikipedia.wikitext import Kind, Splitter
 
-ITEMS = st.lists(st.sampled_from("aabbcdé茶"), max_size=40)
 ALIKE = ("a b c d", "a b c e", "a b e f", "w x y z")
 """Shares of common words: 0.75, 0.5, 0."""
 
@@ -192,14 +188,3 @@ def test_pieces_are_the_shortest_from_each_word_that_are_long_enough(monkeypatch
 )
 def test_addresses_alone_are_told_from_words(before, after, only):
     assert only_urls_differ(before, after) is only
-
-
-def test_paragraphs_are_alike_from_half_of_their_words_on() -> None:
-    assert edits.alike("a b c d", "c d e f") and not edits.alike("a b c d e", "d e f g h")
-
-
-@given(ITEMS, ITEMS)
-@settings(max_examples=500)
-def test_gaps_are_those_of_difflib(old, new):
-    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    assert [tuple(gap) for gap in gaps(old, new)] == [code[1:] for code in codes if code[0] != "equal"]

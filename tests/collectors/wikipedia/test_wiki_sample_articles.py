@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made.sample.articles import read_article, states, write_history
+from made.sample.articles import states, write_history
 
 from collectors.sample import QUARTERS
 from collectors.wikipedia.collect import collect
@@ -16,11 +16,6 @@ from collectors.wikipedia.stability import EditsSettings, Fate, decide
 @pytest.fixture(scope="session")
 def articles(root) -> Path:
     return root / "benchmarks" / "made" / "sample" / "written_articles"
-
-
-def test_every_bundled_article_can_be_read(articles):
-    titles = [read_article(path).title for path in sorted(articles.glob("*.toml"))]
-    assert len(titles) == len(set(titles)) > 0
 
 
 def test_every_edit_has_the_fate_its_author_meant(articles, tmp_path):
@@ -47,9 +42,3 @@ def test_every_edit_has_the_fate_its_author_meant(articles, tmp_path):
         if decided.get(state.id) != {state.fate}
     ]
     assert wrong == []
-
-
-def test_revision_ids_grow_with_time_over_all_pages(articles):
-    every = sorted((state for page in states(articles).values() for state in page), key=lambda state: state.id)
-    assert [state.at for state in every] == sorted(state.at for state in every)
-    assert [state.id for state in every] == list(range(90000001, 90000001 + len(every)))

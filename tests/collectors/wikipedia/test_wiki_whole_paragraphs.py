@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collectors.wikipedia.edits import changed_headings, paragraph_changes
 from collectors.wikipedia.stability import EditsSettings, Fate, decide
-from collectors.wikipedia.wikitext import Kind, Splitter
+from collectors.wikipedia.wikitext import Splitter
 from hellofresh.core.errors import ConfigError
 
 WHOLE = EditsSettings(min_changed_characters=8, base_revisions=2, whole_paragraphs=True)
@@ -60,11 +60,6 @@ def test_a_paragraph_rewritten_or_moved_is_neither_kept_nor_undone(wiki):
     headed = f"{LONG}\n\n== H ==\nx"
     assert fates(wiki, [f"{SHORT}\n\n== H ==\nx", headed, f"{moved}\n\nx"], list("ABC"))[1] is Fate.MOVED
     assert fates(wiki, [headed, f"{moved}\n\nx"])[1] is Fate.MOVED
-
-
-def test_one_side_of_the_change_is_empty(wiki):
-    [decision] = decide(wiki.history([SHORT, *[LONG] * 3]), WHOLE)
-    assert (decision.change.before, decision.change.after, decision.change.kind) == ("", NEW, Kind.PROSE)
 
 
 def test_users_of_the_window_are_counted_once_and_hidden_ones_not(wiki):

@@ -11,6 +11,7 @@ from hellofresh.results.split.tables import PairDifference
 from leaderboard.components.charts import difference_bar, difference_scale
 from leaderboard.components.markup import DASH, Html, el, heading, join, named
 from leaderboard.components.tables import Cell, Column, definitions, scrolled, table
+from leaderboard.export.one_file import one_page
 from leaderboard.views.visit import Page, Visit, where
 
 LEDE = "Who writes Community Notes, and whose notes do people who disagree find helpful?"
@@ -125,6 +126,14 @@ def writers_sections(writers: Sequence[NoteWriter], pairs: Sequence[PairDifferen
     return first, [*counts, every, heading("Who is who"), definitions(_WHO)]
 
 
+def writers_page(quarter: str, writers: Sequence[NoteWriter], pairs: Sequence[PairDifference]) -> str:
+    """The note writers' page of a quarter, for users with a dump and no board."""
+    first, others = writers_sections(writers, pairs)
+    rows = {"writers": list(map(asdict, writers)), "pairs": list(map(asdict, pairs))}
+    said = "From the public dump of Community Notes; people are one row, and no rater is named"
+    return one_page(f"Note writers, {quarter}", LEDE, *first, *others, said=said, **rows)
+
+
 def _compose(visit: Visit) -> None:
     visit.header("Note writers", LEDE)
     split = visit.split()
@@ -148,4 +157,4 @@ _WHO = (
 
 
 _THERE = where(lambda board, split: board.has(NoteWriter, split) and split.kind == "main")
-PAGE = Page("Note writers", "note-writers", _compose, LEDE, _THERE)
+PAGE = Page("Note writers", "note-writers", _compose, LEDE, _THERE, before="analyses", alone=writers_page)

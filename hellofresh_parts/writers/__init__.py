@@ -1,0 +1,1 @@
+"""The board of note writers: its tables, and its page."""

@@ -1,0 +1,50 @@
+"""The core stands without the parts that register from outside: the commands of README run as papers need them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hellofresh.core.plugins import registered
+from tests.conftest import ROOT
+
+Typed = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Typed:
+    """Types a command of hellofresh where no part is loaded."""
+    env = {**os.environ, "HELLOFRESH_PLUGINS": "none", "HELLOFRESH_DATA": "data", "PYTHONPATH": str(ROOT)}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "hellofresh", *words]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_version_lists_what_is_registered_and_nothing_where_all_is_left_out(typed: Typed) -> None:
+    own = registered()
+    assert own["commands"][0].startswith("proxy (fresh-decisions ")
+    assert {"commands", "endpoints", "pages", "tables"} <= own.keys()
+    assert typed("--version").stdout.count("\n") == 1
+    assert "no command 'proxy'" in typed("proxy", "--help").stderr
+
+
+@pytest.mark.slow
+def test_the_core_alone_goes_from_sources_to_the_board_and_its_static_copy(typed: Typed, tmp_path: Path) -> None:
+    for words in (
+        ("release", "run", "--models", "always-yes", "coin", "--limit", "8"),
+        ("board", "export", "site"),
+        ("quarter", "show"),
+    ):
+        done = typed(*words)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert not list((tmp_path / "site").rglob("note-writers*"))
+    assert not list((tmp_path / "data" / "board").glob("note_writers*"))
