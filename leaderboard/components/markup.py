@@ -150,7 +150,7 @@ def tabs(shown: Mapping[str, Html | None]) -> Html:
     for place, title in enumerate(there):
         chosen = "" if place == 0 else None
         box = el("input", type="radio", name="tab", id=f"tab-{place}", checked=chosen, class_="hf-unseen")
-        heads += [box, el("label", title, for_=f"tab-{place}")]
+        heads.append(el("label", box, title))
     sections = (el("section", section, aria_label=title) for title, section in there.items())
     return el("div", el("div", *heads, class_="hf-pills"), *sections, class_="hf-tabs")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from browsing import Visit, keep_picture, serious_findings
-from playwright.sync_api import Page, expect
+from browsing import Visit, keep_picture, running_site, serious_findings
+from playwright.sync_api import Browser, Page, expect
+
+from hellofresh.core.workspace import Workspace
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
@@ -21,6 +23,13 @@ SEEN = [
     ("forecasts", "tablet"), (f"data?{QUARTER}", "phone"), ("about", "narrow"),
 ]  # fmt: skip
 GRID = "[data-testid=stDataFrame]"
+
+
+@pytest.fixture(scope="module")
+def site(hostile_board: Workspace, root: Path, browser: Browser) -> Iterator[str]:
+    """The address of the app on a board with hostile names."""
+    with running_site(root, hostile_board.root) as address:
+        yield address
 
 
 def tick(page: Page, row: int) -> None:
