@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -66,12 +66,24 @@ class NotesSource:
         posts: JSONL of posts; None for `posts.jsonl` in the dump's folder, or for no file if services are queried.
         online: services to query for posts missing from the file.
         bridging: tables of the ratings' results: they select x-posts, and give facts for labels of notes.
+        columns: names that columns of this dump have now, by their usual names.
     """
 
     dump: Path
     posts: Path | None = None
     online: Online | None = None
     bridging: tuple[Path, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def reader(self, workdir: Path, **more: Any) -> TableReader:
+        """A reader of the dump's tables."""
+        return TableReader(self.dump, workdir, aliases={new: usual for usual, new in self.columns.items()}, **more)
+
+    def check_columns(self, settings: NotesSettings) -> None:
+        """Raise SourceError if a table that labels need lacks a column, before anything is collected."""
+        reader = self.reader(self.dump, allow_missing_columns=settings.allow_missing_columns)
+        reader.check(NOTES, _NOTE_COLUMNS)
+        reader.check(HISTORY, history_columns(settings.label_source))
 
     def bridging_of(self, quarter: Quarter) -> list[Path]:
         """The existing tables of notes written in the quarter."""
@@ -106,7 +118,8 @@ class NotesSource:
 
     def as_parameters(self) -> dict[str, object]:
         """JSON-ready, for the manifest: the services queried; empty if none."""
-        return {} if self.online is None else {"posts_from": self.online.names}
+        said: dict[str, object] = {} if self.online is None else {"posts_from": self.online.names}
+        return said | ({"columns": dict(self.columns)} if self.columns else {})
 
     def files(self) -> list[Path]:
         """Every file that a collection reads.
@@ -198,7 +211,9 @@ def collect(
         SourceError: if a table, a column or the posts are missing, or a file has unexpected contents.
         WorkspaceError: if the dump is not a readable folder or the work folder cannot be written.
     """
-    reader = TableReader(source.dump, workdir, settings.allow_missing_columns, progress, workdir_name)
+    reader = source.reader(
+        workdir, allow_missing_columns=settings.allow_missing_columns, progress=progress, workdir_name=workdir_name
+    )
     posts = source.open_posts(progress)
     bridging = source.bridging_of(quarter)
     bridged = {note.note: note for path in bridging for note in BRIDGED_NOTES.rows(read_bridging(path))}
@@ -476,7 +491,7 @@ def _candidate(sample: x_notes.Note, note: NoteRow, votes: _Votes, bridged: Mapp
 def _advice(quarter: Quarter, loaded: LoadedNotes, drops: Mapping[str, int]) -> str:
     """What to do if nothing was kept."""
     if loaded.notes.height and drops[NoteState.NOT_LOCKED] == loaded.notes.height:
-        return f"No status of {quarter} is locked: take a later dump, or pass --label-source current."
+        return f"No status of {quarter} is locked: take a later dump."
     return f"No note of {quarter} was kept; the counts of dropped notes say why."
 
 

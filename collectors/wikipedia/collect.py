@@ -143,15 +143,15 @@ def _read(task: _Task, say: Progress = lambda _: None) -> EditsFound:
     found.context.update(
         {
             "files that are what their checksums say": sum(published for _, published in checked),
-            "pages": reader.pages_read,
-            "pages of other namespaces": reader.pages_other,
-            "pages without revisions": reader.pages_empty,
+            "pages": reader.read.pages,
+            "pages of other namespaces": reader.read.other,
+            "pages without revisions": reader.read.empty,
             _LATE: len(pages.late),
-            "revisions": reader.revisions_read,
+            "revisions": reader.read.revisions,
         }
     )
     if isinstance(reader, JoinedReader) and len(task.paths) > 1:
-        found.context[_JOINED] = reader.pages_read
+        found.context[_JOINED] = reader.read.pages
         found.context[_UNCHECKED] = int(reader.unchecked)
     say(_summary(found))
     return found
@@ -204,7 +204,7 @@ class _Pages:
             try:
                 result = self._page(page, reader)
             except _OutOfOrderError:
-                self.late.append(reader.pages_read - 1)
+                self.late.append(reader.read.pages - 1)
                 continue
             self.found.pages.append(page.id)
             self.found.add(result)
@@ -250,7 +250,7 @@ class _Pages:
             now = time.monotonic()
             if now - self._told > _BETWEEN_REPORTS_S:
                 self._told = now
-                count = f"{reader.pages_read:,} pages, {reader.revisions_read:,} revisions so far"
+                count = f"{reader.read.pages:,} pages, {reader.read.revisions:,} revisions so far"
                 self._say(f"{self._task.name}: {count}")
             yield revision
 

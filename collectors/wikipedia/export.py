@@ -27,7 +27,7 @@ from array import array
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -57,24 +57,35 @@ _ENGLISH_NAMESPACES = frozenset(
 ) | {"Talk", "Special", "Media"}
 
 
-class ExportReader:
-    """Reads one export; iterate over `pages()`.
+@dataclass(frozen=True, slots=True)
+class ReadSoFar:
+    """What a reader has read.
 
     Attributes:
-        pages_read: articles returned so far.
-        pages_empty, pages_other, revisions_read: articles without a single revision, pages of other namespaces, and
-            revisions of articles, in what was parsed so far.
+        pages: articles returned.
+        empty, other, revisions: articles without a single revision, pages of other namespaces, and revisions of
+            articles, in what was parsed.
     """
+
+    pages: int
+    empty: int
+    other: int
+    revisions: int
+
+
+class ExportReader:
+    """Reads one export; iterate over `pages()`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.pages_read = 0
+        self._pages = 0
         self._handler = _Handler(path)
         self._inside = False
 
-    pages_empty = property(lambda self: self._handler.empty)
-    pages_other = property(lambda self: self._handler.others)
-    revisions_read = property(lambda self: self._handler.revisions)
+    @property
+    def read(self) -> ReadSoFar:
+        """What was read so far."""
+        return ReadSoFar(self._pages, self._handler.empty, self._handler.others, self._handler.revisions)
 
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The articles in the order of the file.
@@ -91,16 +102,17 @@ class ExportReader:
         for event in events:
             if not isinstance(event, _Opening):
                 continue
-            place = self.pages_read
-            self.pages_read += 1
+            place = self._pages
+            self._pages += 1
             self._inside = True
             revisions = self._revisions(events)
             if only is None or place in only:
-                title, id_ = event
-                yield WikiPage(id_, title, revisions if only is None else _in_order_of_time(revisions), handler.host)
+                yield WikiPage(
+                    event.id, event.title, revisions if only is None else _in_order_of_time(revisions), handler.host
+                )
             if self._inside:
                 handler.skip()
-            deque(revisions, maxlen=0)
+            deque(revisions, maxlen=0)  # reads what the caller did not, up to the next page
 
     def _revisions(self, events: Iterator[_Event]) -> Iterator[Revision]:
         for event in events:
@@ -158,10 +170,14 @@ class JoinedReader:
             raise _missing_part(paths[0], f"{paths[0].name} is one part of a page by its name, and another")
         self._parts = [ExportReader(path) for path in sorted(paths, key=_beginning)]
 
-    pages_read = property(lambda self: min(1, sum(part.pages_read for part in self._parts)))
-    pages_empty = property(lambda self: min(1, sum(part.pages_empty for part in self._parts)))
-    pages_other = property(lambda self: min(1, sum(part.pages_other for part in self._parts)))
-    revisions_read = property(lambda self: sum(part.revisions_read for part in self._parts))
+    @property
+    def read(self) -> ReadSoFar:
+        """What was read so far; the parts are one page."""
+        found = [part.read for part in self._parts]
+        pages, empty, other = (
+            max(of) for of in zip(*((one.pages, one.empty, one.other) for one in found), strict=True)
+        )
+        return ReadSoFar(min(1, pages), min(1, empty), min(1, other), sum(one.revisions for one in found))
 
     def pages(self, *, only: Collection[int] | None = None) -> Iterator[WikiPage]:
         """The page, if it is an article; arguments and errors as of `ExportReader.pages`."""
@@ -170,7 +186,7 @@ class JoinedReader:
         revisions = self._revisions(first, pages)
         if first is not None:
             yield replace(first, revisions=revisions if only is None else _in_order_of_time(revisions))
-        deque(revisions, maxlen=0)
+        deque(revisions, maxlen=0)  # reads what the caller did not: faults of later parts are found there
 
     def _revisions(self, first: WikiPage | None, pages: Iterator[WikiPage]) -> Iterator[Revision]:
         """The revisions of all parts, in the order of the parts."""
@@ -256,10 +272,12 @@ def _lists_all(path: Path, given: Sequence[Path]) -> bool:
     return False
 
 
-class _Opening(tuple[str, int]):
-    """Title and id of a page whose revisions follow."""
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """A page whose revisions follow."""
 
-    __slots__ = ()
+    title: str
+    id: int
 
 
 _Event = _Opening | Revision | None  # None ends a page
@@ -407,7 +425,7 @@ class _Handler:
             self.others += 1
             self._skipping = True
             return
-        self._events.append(_Opening((self.title, self._number(self._page.get("id"), "page id"))))
+        self._events.append(_Opening(self.title, self._number(self._page.get("id"), "page id")))
 
     def _revision(self) -> Revision:
         values = self._values

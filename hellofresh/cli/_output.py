@@ -121,6 +121,7 @@ class ProgressBar:
         self._task = progress.add_task(escape(what), total=None)
         self._start = self._shown = self._said = time.monotonic()
         self._known: int | None = None
+        self._wait = ""
 
     def line(self, text: str) -> None:
         """Show the current work."""
@@ -130,15 +131,18 @@ class ProgressBar:
         """Show a run's progress: rate, cost and time left; occasional lines if the output is not a terminal."""
         now = time.monotonic()
         last = tally.done == tally.samples
-        if now - self._shown < _REDRAW_S and not last:
+        if tally.waiting and tally.waiting != self._wait and self._progress.disable:
+            self._console.print(Text(f"{self._what}: {tally.waiting}"))
+        elif now - self._shown < _REDRAW_S and not last and not tally.waiting:
             return
+        self._wait = tally.waiting
         self._shown = now
         rate = tally.asked / max(now - self._start, 1e-9)
         cost = f"{tally.cost_usd:.4f} USD" if tally.cost_usd else ""
         if tally.cost_usd is None:
             cost = f"cost unknown ({tally.tokens:,} tokens)"
         parts = [f"{rate:.1f} answers/s" if tally.asked else "", cost]
-        parts += [f"{tally.failed} failed" if tally.failed else ""]
+        parts += [f"{tally.failed} failed" if tally.failed else "", tally.waiting]
         about = ", ".join(part for part in parts if part)
         if not self._progress.disable:
             self._progress.update(

@@ -120,7 +120,8 @@ def carry_out(
     if evaluation.split == "main" and is_scored:
         _compare(output, workspace, evaluation, evaluated.run_id)
         _show_examples(output, workspace, evaluation, evaluated)
-    if boards and not evaluated.failed:
+    passing = evaluated.failed - evaluated.failed_for_good
+    if boards and not passing:
         _put_on_board(output, workspace, evaluation)
     else:
         split = "" if evaluation.split == "main" else f" --split {evaluation.split}"
@@ -129,14 +130,14 @@ def carry_out(
             named = f"--edition {evaluation.edition} --task {task.name} --run {evaluated.run_id}"
             then = [f"hellofresh rate assign {named} --prepare FOLDER"]
         commands = (f"hellofresh runs show {evaluated.run_id}", *then)
-        for command in (f"hellofresh runs resume {evaluated.run_id}",) if evaluated.failed else commands:
+        for command in (f"hellofresh runs resume {evaluated.run_id}",) if passing else commands:
             output.text(f"next: {command}")
     nothing_read = not evaluated.counts["read"]
     if nothing_read:
         output.say("error: not one answer could be read; the notes above say why.")
     if evaluated.commonest_error:
         output.say(f"commonest error: {evaluated.commonest_error}")
-    return 1 if evaluated.failed or (nothing_read and not evaluation.go_on) else 0
+    return 1 if passing or (nothing_read and not evaluation.go_on) else 0
 
 
 def _compare(output: CommandOutput, workspace: Workspace, evaluation: Evaluation, run_id: str) -> None:

@@ -258,6 +258,7 @@ class ModelSpec:
         takes_options: whether it accepts requests with options.
         image_tokens: tokens per image; None to apply its provider's rule.
         sampling: what can make two answers to the same messages differ.
+        notes: what to say of it before a run.
     """
 
     name: str
@@ -277,6 +278,7 @@ class ModelSpec:
     takes_options: bool = False
     image_tokens: int | None = None
     sampling: Sampling = Sampling.SEEDED
+    notes: tuple[str, ...] = ()
 
 
 class Model(Protocol):

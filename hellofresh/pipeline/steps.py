@@ -74,6 +74,10 @@ def answer(workspace: Workspace, evaluation: Evaluation, show: Show) -> Evaluati
             f"{evaluated.failed} samples could not be judged (repetitions count apart): see "
             f"{evaluated.folder / 'errors.jsonl'}. The same command asks again, which helps after passing faults only."
         )
+        if evaluated.failed_for_good:
+            show.say(
+                f"{evaluated.failed_for_good} of them cannot be judged by this system at all: the run is finished."
+            )
     if evaluated.copies:
         *first, last = map(str, evaluated.copies)
         listed = f"repetitions {', '.join(first)} and {last} gave" if first else f"repetition {last} gave"

@@ -132,6 +132,8 @@ def _notes_before(workspace: Workspace, prepared: PreparedRun, evaluation: Evalu
     if part < every and prepared.classes is None and evaluation.task.classes:
         yield f"{part} of {every} samples, drawn without a look at labels: classes may be uneven"
     yield from sampling_notes(specs, evaluation.repeat, evaluation.temperature)
+    for spec in specs.values():
+        yield from spec.notes
     spec = specs[MAIN]
     if "provider" in spec.parameters:
         yield f"up to {spec.limits.in_flight} requests to {spec.name} are in flight at once"
@@ -148,19 +150,19 @@ def asked_at(specs: Mapping[str, ModelSpec]) -> str:
 
 
 def is_finished(workspace: Workspace, evaluation: Evaluation) -> bool:
-    """Whether this evaluation was finished without failed samples; asks nothing and needs no key.
+    """Whether this evaluation was finished, but for samples that fail for good; asks nothing and needs no key.
 
     Raises:
         UsageError, DataError: like `evaluate`, if it could not begin.
     """
     prepared = prepare(workspace, evaluation, only_known=True)
     done, wanted = prepared.done, prepared.evaluation
-    if done is None or done.failed or not is_whole(prepared.folder):
+    if done is None or done.failed > done.failed_for_good or not is_whole(prepared.folder):
         return False
     # The prepared evaluation includes finished work, so it equals the record only if nothing new is requested.
     had = done.evaluation
     same = (wanted.limit, wanted.repeat, wanted.prompts) == (had.limit, had.repeat, had.prompts)
-    return same and len(prepared.samples) == done.judged
+    return same and len(prepared.samples) == done.judged + done.failed_for_good
 
 
 def look_ahead(workspace: Workspace, evaluation: Evaluation) -> Forecast:

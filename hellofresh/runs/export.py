@@ -72,6 +72,7 @@ class EvaluationReport:
         counts: outputs asked for, and what became of them (see `hellofresh.runs.counts`).
         elsewhere: outputs without a readable answer whose text states one elsewhere.
         widened: questions asked again with a wider limit.
+        failed_for_good: how many of `failed` no other attempt will help.
         commonest_error: of the samples that failed, with how many it concerns.
         remedies: for each kind of answer that did not come or could not be read, how many and what to do.
     """
@@ -94,6 +95,7 @@ class EvaluationReport:
     widened: int = 0
     remedies: Sequence[str] = ()
     commonest_error: str = ""
+    failed_for_good: int = 0
 
 
 def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journal) -> EvaluationReport:
@@ -145,6 +147,7 @@ def export(prepared: PreparedRun, number: int, result: RunResult, journal: Journ
         elsewhere=sum(item.elsewhere is not None for item in result.judged),
         widened=result.tally.widened,
         remedies=list(remedies(counts, result.tally.limit, thinks=thinks)),
+        failed_for_good=sum(not failure.passing for failure in result.failures),
         commonest_error=_commonest([failure.error for failure in result.failures]),
     )
     usage = {role: _usage(ledger) for role, ledger in ledgers.by_role.items()}
@@ -168,7 +171,10 @@ def _record(
         temperature=asked.temperature or None,  # 0 is the default
     )
     system = ("samples_sha256", "model", "roles", "regime", "web", "prompt_set")
-    shared = ("judged", "failed", "of", "tokens_in", "tokens_out", "cost_usd", "counts", "elsewhere", "widened")
+    shared = (
+        *("judged", "failed", "failed_for_good", "of", "tokens_in", "tokens_out", "cost_usd"),
+        *("counts", "elsewhere", "widened"),
+    )
     return RunRecord.model_validate(
         {
             "evaluation": named,

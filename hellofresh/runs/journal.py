@@ -16,7 +16,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -245,16 +245,17 @@ class Journal:
             RunError: if the question has an answer already, the disk is full or the file is damaged.
         """
         named = (key, question.sample, question.step, question.prompt, question.repetition)
-        row = _Row(*named, request or request_text(question.request), "", latency_s, "", question.role)
+        text = request or request_text(question.request)
         if key in self._numbers:
-            raise RunError("the question has an answer already", where=row.name, code="asked-twice")
+            where = _Row(*named, text, "", latency_s, "", question.role).name
+            raise RunError("the question has an answer already", where=where, code="asked-twice")
         try:
-            row = row._replace(answer=_answer_text(answer))
-            row = row._replace(sha256=_row_hash(row))
+            parts = (*named, text, _answer_text(answer), latency_s)
+            row = _Row(*parts, _parts_hash((*parts, "", question.role)), question.role)
         except ValueError as error:
             raise CallError(
                 f"an answer cannot be kept ({error})",
-                where=row.name,
+                where=_Row(*named, text, "", latency_s, "", question.role).name,
                 expected="a text without halves of surrogate pairs, and finite numbers",
                 code="bad-answer",
             ) from error
@@ -390,6 +391,15 @@ class Journal:
             number,
         )
 
+    def forget(self, keys: Sequence[str]) -> None:
+        """Delete the answers with these keys, for which nothing was paid."""
+        try:
+            self._database.executemany("DELETE FROM answers WHERE key = ?", [(key,) for key in keys])
+        except sqlite3.Error as error:
+            raise self._unwritable(str(error)) from error
+        for key in keys:
+            self._numbers.pop(key, None)
+
     def drop_damaged(self) -> None:
         """Delete rows that do not match their hash, so that their questions are asked again.
 
@@ -486,7 +496,11 @@ def _answer_text(answer: Answer) -> str:
 
 def _row_hash(row: _Row) -> str:
     """Hash of all other columns of a row."""
-    return hashlib.sha256(_joined([str(item) for item in row._replace(sha256="")]).encode()).hexdigest()
+    return _parts_hash(row._replace(sha256=""))
+
+
+def _parts_hash(parts: Iterable[object]) -> str:
+    return hashlib.sha256(_joined([str(item) for item in parts]).encode()).hexdigest()
 
 
 def _by_number(step: str) -> list[tuple[str, int]]:

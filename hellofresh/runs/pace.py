@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,8 @@ _CHARACTERS_A_TOKEN = 4
 _TOKENS_A_MESSAGE = 4
 _REGAIN = 0.1
 _SHORTEST_S = 0.001
+_ENOUGH = 8
+"""Fewest recent answers and refusals by which the pace is judged."""
 
 
 class PaceClosed(Exception):  # noqa: N818 - says how things stand, nothing is wrong
@@ -69,7 +72,8 @@ def _per_minute(limit: int | None) -> RateLimit | None:
 class Pace:
     """Admits questions within the limits, lowest order first.
 
-    After a `slow_down` all questions wait, then concurrency is halved and slowly increased again.
+    One that the server refuses for now waits alone. If refusals pile up, all wait, and then concurrency is halved and
+    slowly increased again.
     """
 
     limits: Limits
@@ -84,12 +88,14 @@ class Pace:
     _not_before: float = 0.0
     _timer: asyncio.TimerHandle | None = None
     _closed: bool = False
+    _recent: deque[bool] = field(init=False)
     _requests: RateLimit | None = field(init=False)
     _tokens: RateLimit | None = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits
         self._window = float(limits.in_flight)
+        self._recent = deque(maxlen=max(_ENOUGH, 2 * limits.in_flight))
         self._requests = _per_minute(limits.requests_per_minute)
         self._tokens = _per_minute(limits.tokens_per_minute)
 
@@ -118,6 +124,7 @@ class Pace:
         """Release a place; `more_tokens` is the usage minus the estimate."""
         self._under_way -= 1
         if answered:
+            self._recent.append(False)
             self._in_a_row = 0
             self._window = min(self._window + _REGAIN, self.limits.in_flight)
         if self._tokens is not None:
@@ -125,6 +132,13 @@ class Pace:
         if self._waiting:
             # Lets the task that has just left ask its next question before others.
             asyncio.get_running_loop().call_soon(self._pump)
+
+    def refused(self, number: int, wait_s: float | None) -> None:
+        """React to a rate-limit error of one question: all slow down if half of the recent ones were refused."""
+        self._recent.append(True)
+        if number == self._round and (len(self._recent) >= _ENOUGH and 2 * sum(self._recent) >= len(self._recent)):
+            self.slow_down(number, wait_s)
+            self._recent.clear()
 
     def slow_down(self, number: int, wait_s: float | None) -> None:
         """React to a rate-limit error: all wait for the provider's time, or longer each time in a row."""

@@ -112,7 +112,7 @@ class RunRecord(Strict):
         tokens_in, tokens_out, cost_usd: of the whole run, None if unknown.
         counts: outputs asked for, and how many were read, unreadable, cut, empty, refused and failed, which add up to
             it. Empty in records of earlier versions.
-        elsewhere, widened: as in `EvaluationReport`.
+        elsewhere, widened, failed_for_good: as in `EvaluationReport`.
         about, kind, knowledge_cutoff, smoke_test, facts: description of the model for the board.
         files: every other file of the run; None while a takedown clears them.
         journal: the answers in the journal.
@@ -139,6 +139,7 @@ class RunRecord(Strict):
     counts: Mapping[str, NonNegativeInt] = Field(default={})
     elsewhere: NonNegativeInt = 0
     widened: NonNegativeInt = 0
+    failed_for_good: NonNegativeInt = 0
     about: str
     kind: str
     knowledge_cutoff: str

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from math import inf
 
+from hellofresh.core.clock import now
 from hellofresh.core.errors import HelloFreshError, RunError
+from hellofresh.core.quarters import utc_text
 from hellofresh.models import Answer, CallError, Finish, Limits, Model, ModelSpec, Request, Sampling
 from hellofresh.models.sight import check_images
 from hellofresh.models.thoughts import without_thought
@@ -39,6 +43,13 @@ _MANY, _GATHER_S = 8, 0.02
 """From this concurrency on, answers are gathered for this many seconds before a common flush."""
 _FIRST = 10
 """Outputs after which a run stops if the answer to none of them has come."""
+_FORBIDDEN = 3
+"""So many replies 403 without a known reason, with no answer in between, end a run; fewer concern their question."""
+_WORTH_SAYING_S = 5.0
+"""A wait from which on it is shown."""
+_LONGEST_S = 366 * 86_400.0
+_NEW_OBJECTS = 50_000
+"""Objects after which garbage is looked for."""
 _SEEDS_APART = 100_003
 """Factor of a regime's seeds, larger than any number of repetitions."""
 
@@ -62,6 +73,7 @@ class Assignment:
         others: models of further roles, by role; `model` serves roles without one.
         watch: called with the step of each question before it is asked or recalled.
         go_on: whether the run goes on where the first answers did not come.
+        stored_only: whether nothing is asked, so that samples without stored answers are not judged.
         repetitions: number of repetitions, each with another seed.
         temperature: temperature of all requests, None for the regime's own (0).
         budget_usd: most that the whole run may cost, None for no limit.
@@ -77,6 +89,7 @@ class Assignment:
     others: Mapping[str, Model] = field(default_factory=dict)
     watch: Callable[[str], None] = lambda step: None
     go_on: bool = False
+    stored_only: bool = False
 
     @property
     def regime(self) -> Regime:
@@ -141,6 +154,7 @@ class Tally:
         widened: questions asked again with a wider limit, since the first answer was cut off before its first word.
         limit: of tokens, hidden ones included, at which answers of the model that decides were cut off; 0 if none were.
         fates: outputs by what became of them.
+        waiting: why the run waits, '' while it does not.
     """
 
     samples: int
@@ -152,6 +166,7 @@ class Tally:
     tokens: int = 0
     widened: int = 0
     limit: int = 0
+    waiting: str = ""
     fates: Counter[Fate] = field(default_factory=Counter)
 
 
@@ -171,7 +186,10 @@ class JudgedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A sample that could not be judged, and its question without an answer; `step` is empty if it is all of them."""
+    """A sample that could not be judged, and its question without an answer; `step` is empty if it is all of them.
+
+    `passing` says whether another attempt may bring one.
+    """
 
     sample: str
     repetition: int
@@ -180,9 +198,10 @@ class Failure:
     code: str
     error: str
     attempts: int = 1
+    passing: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # asyncio writes out the result of its main task at the end
 class RunResult:
     """All outputs and failures of a run, sorted by repetition, sample and prompt."""
 
@@ -216,6 +235,7 @@ class GivenUpError(Exception):
             code=error.code,
             error=str(error),
             attempts=attempts,
+            passing=error.retryable,
         )
         self.error = error
 
@@ -228,8 +248,21 @@ def run(
     Raises:
         RunError: if the run cannot go on, or was stopped; all answers so far stay in the journal.
     """
-    with asyncio.Runner(loop_factory=_new_loop) as runner:
+    with asyncio.Runner(loop_factory=_new_loop) as runner, _rare_collections():
         return runner.run(_Runner(assignment, journal, progress).run(samples))
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage in cycles less often: answers have none, and the search takes a fifth of the processor time."""
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    gc.freeze()  # what is there already stays
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
@@ -272,6 +305,8 @@ class _Runner:
         self.failures: dict[int, Failure] = {}
         self.error: BaseException | None = None
         self.unreachable = self.refused = 0
+        self.forbidden: list[str] = []
+        self.forbidding: CallError | None = None
         self.workers: list[asyncio.Task[None]] = []
 
     async def run(self, samples: Sequence[Sample]) -> RunResult:
@@ -286,6 +321,8 @@ class _Runner:
                 self.workers = [asyncio.create_task(self._work(waiting)) for _ in range(number)]
                 await asyncio.gather(*self.workers, return_exceptions=True)
                 await self.journal.flush()
+                if self.forbidden and self.tally.asked == len(self.forbidden) and self.error is None:
+                    self._forbid()  # not one answer came between them
             finally:
                 for worker in self.workers:
                     worker.cancel()
@@ -293,8 +330,13 @@ class _Runner:
                 await self.assignment.close()
         if self.error is not None:
             raise self.error
+        self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self.ledgers.tokens
         judged = [answer for item in items for answer in self.judged.get(item.order, ())]
         return RunResult(judged, self.tally, [self.failures[order] for order in sorted(self.failures)])
+
+    def _report(self) -> None:
+        self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self.ledgers.tokens
+        self.progress(self.tally)
 
     def _stop(self, name: str) -> None:
         if self.error is not None:  # a second signal: do not wait for questions in flight
@@ -329,11 +371,12 @@ class _Runner:
                     self._end(found)
                     return
                 failure = Failure(
-                    item.sample.id, item.repetition, step="", prompt="", code=found.code, error=str(found)
+                    *(item.sample.id, item.repetition, "", "", found.code, str(found)),
+                    passing=False,
                 )
                 self._give_up(item, failure, found)
             self.tally.done += 1
-            self.progress(self.tally)
+            self._report()
 
     async def _judge(self, item: Item) -> None:
         chosen, sample = self.assignment, item.sample
@@ -423,6 +466,11 @@ class _Runner:
         if found is not None:
             self.tally.recalled += 1
             return found
+        if self.assignment.stored_only:
+            error = CallError(
+                "no answer is stored, and nothing is asked", where=lane.model.spec.name, code="not-stored"
+            )
+            raise GivenUpError(question, error, 0)
         _check_abilities(lane.model.spec, question.request)
         last: list[str] = []
         spent: list[float] = []
@@ -434,14 +482,53 @@ class _Runner:
                 if error.code == "context-length":
                     raise  # a regime may retry with a shorter question
                 is_last = attempt == self.patience.attempts or sum(spent) >= self.patience.deadline_s
+                if error.status == 403:
+                    return await self._moderated(lane, question, key, text, error)
                 if not error.retryable and error.status not in _OWN_FAULT:
                     self._end(error)
                     raise PaceClosed from None
                 if not error.retryable or is_last or self._is_settled(error, last):
                     raise GivenUpError(question, error, attempt) from None
-                if not _asks_to_wait(error):
-                    await lane.pace.sleep(self.patience.wait_s(attempt, key))
+                await self._wait(lane, error, attempt, key)
         raise AssertionError("the last attempt returns or raises")
+
+    async def _wait(self, lane: _Lane, error: CallError, attempt: int, key: str) -> None:
+        """Wait before another attempt, as long as the provider asks."""
+        asked_s = error.retry_after_s if _asks_to_wait(error) else None
+        wait_s = self.patience.wait_s(attempt, key) if asked_s is None else asked_s
+        if wait_s > self.patience.retry_after_s:
+            until = utc_text(now() + timedelta(seconds=min(wait_s, _LONGEST_S)))
+            fix = f"Stored answers are kept; run the same command again at {until}."
+            self._end(
+                RunError(f"the provider asks to wait until {until}", where=error.where, fix=fix, code="come-back")
+            )
+            raise PaceClosed
+        if wait_s >= _WORTH_SAYING_S:
+            self.tally.waiting = f"waiting {wait_s:.0f} s" + (", as the provider asks" if asked_s is not None else "")
+            self._report()
+        await lane.pace.sleep(wait_s)
+        self.tally.waiting = ""
+
+    async def _moderated(self, lane: _Lane, question: JournalKey, key: str, text: str, error: CallError) -> Answer:
+        """A refusal with status 403 for an unknown reason: of this question, unless it goes on like that."""
+        if self.error is not None:
+            raise PaceClosed from None
+        self.forbidden.append(key)
+        self.forbidding = error
+        if len(self.forbidden) >= _FORBIDDEN:
+            self._forbid()
+            raise PaceClosed from None
+        answer = Answer("", Finish.BLOCKED, 0, 0)
+        await self.journal.store(key, question, answer, 0.0, text)
+        self.tally.asked += 1
+        lane.ledger.add(answer)
+        return answer
+
+    def _forbid(self) -> None:
+        """End the run for a key that may not ask, and take back what was taken for refused questions."""
+        self.journal.forget(self.forbidden)
+        if self.forbidding is not None:
+            self._end(self.forbidding)
 
     def _is_settled(self, error: CallError, said: Sequence[str]) -> bool:
         """Whether the server repeats the same error that is not due to overload."""
@@ -482,15 +569,15 @@ class _Runner:
                 answer = await self._timed(lane, question.request, spent)
             except CallError as error:
                 if _asks_to_wait(error):
-                    lane.pace.slow_down(number, error.retry_after_s)
+                    lane.pace.refused(number, error.retry_after_s)
                 raise
             finally:
                 lane.ledger.reserve(estimate, -1)
             stored = self.journal.store(key, question, answer, spent[-1], text)
             self.unreachable = 0
+            self.forbidden.clear()
             self.tally.asked += 1
             lane.ledger.add(answer, estimate)
-            self.tally.cost_usd, self.tally.tokens = self.ledgers.cost_usd, self.ledgers.tokens
             if lane.pace.limits.in_flight == 1:  # its next question should precede those of other samples
                 await stored
                 return answer
@@ -542,7 +629,7 @@ def _check_abilities(spec: ModelSpec, request: Request) -> None:
 
 
 def _asks_to_wait(error: CallError) -> bool:
-    """Whether all questions should wait: too many requests, or overload with a waiting time."""
+    """Whether the server asks for a wait: too many requests, or overload with a waiting time."""
     return error.status == 429 or (error.retry_after_s is not None and error.status in _OVERLOAD)
 
 

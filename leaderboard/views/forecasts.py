@@ -71,6 +71,7 @@ def _next(board: Board) -> Html | None:
         if found is None or days is None:
             continue
         state = f"forecasts until {day(days.deadline)}"
+        state += f", outcomes by {day(days.reveals)}" if days.reveals > days.deadline else ""
         if found.resolved:
             came = outcomes(found, split.task) if found.outcomes else ""
             state = f"resolved on {day(datetime.fromisoformat(found.resolved))}: {found.decided:,} decided, {came}"

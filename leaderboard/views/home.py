@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hellofresh.tasks.samples import MAIN
+from collections.abc import Iterator
+
+from hellofresh.results.board.schema import Prospect
+from hellofresh.tasks.samples import MAIN, PROSPECTIVE
 from leaderboard.components.charts import trend
 from leaderboard.components.labels import (
     day,
@@ -148,15 +151,26 @@ def _deadline(visit: Visit, split: SplitKey) -> Html:
     board = visit.board
     open_now = next((one for one in board.splits if one.task == split.task and board.is_open(one)), None)
     days = board.days(open_now) if open_now else None
+    way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
     if open_now and days:
-        way = inner_link(visit.links.to("submit", open_now) or visit.links.to("submit", visit.chosen), "Take part")
-        return el("p", way, f": {open_now.edition} takes predictions until ", until(days.deadline), ".")
+        takes = f": {open_now.edition} takes predictions until "
+        return el("p", way, takes, until(days.deadline), ".", *_forecasts(visit, split.task))
     if is_frozen(split.edition):
-        way = inner_link(visit.links.to("submit", visit.chosen), "Take part")
         return el("p", way, ": a frozen data set takes predictions at any time.")
-    upcoming = board.days(split._replace(kind=MAIN))
-    after = f" The last quarter's answers were revealed on {day(upcoming.reveals)}." if upcoming else ""
-    return el("p", f"No quarter is open at the moment.{after}")
+    last = board.days(split._replace(kind=MAIN))
+    after = f" The last quarter's answers were revealed on {day(last.reveals)}." if last else ""
+    return el("p", f"No quarter is open at the moment.{after}", *_forecasts(visit, split.task))
+
+
+def _forecasts(visit: Visit, task: str) -> Iterator[Html | str]:
+    """The deadline and the last day of the task's prospective splits that are not resolved."""
+    board = visit.board
+    for split in (one._replace(kind=PROSPECTIVE) for one in board.splits if one.task == task):
+        found, days = board.first(Prospect, split), board.days(split)
+        if found is not None and days is not None and not found.resolved:
+            yield f" Forecasts on {split.edition} are due before "
+            yield until(days.deadline)
+            yield f"; outcomes come by {day(days.reveals)}."
 
 
 PAGE = Page("Home", "home", _compose, LEDE, file="index", once=True)

@@ -124,10 +124,18 @@ def opening(dues: Sequence[Due], moment: datetime) -> Html:
     """Quarters open for predictions and their deadlines; or the next opening if none is open."""
     taken = [due for due in dues if due.takes(moment)]
     if taken:
-        return join(el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}.") for due in taken)
+        return join(
+            el("p", el("strong", _name(due)), f" accepts predictions {_until(due)}{_resolved(due)}.") for due in taken
+        )
     coming = next_opening(dues, moment)
     then = f"{coming[1]} opens on {_time(coming[0])}. " if coming else ""
     return notice("No quarter accepts predictions at the moment.", f"{then}Until then you can check files here.")
+
+
+def _resolved(due: Due) -> str:
+    """The last day on which a prospective split is resolved, if its calendar states one."""
+    last = max((days.reveals for days in due.calendars.values() if days.reveals > days.deadline), default=None)
+    return f"; outcomes are published by {_time(last)}" if last and due.split is not MAIN else ""
 
 
 def _answers_due(due: Due) -> list[str | Html]:

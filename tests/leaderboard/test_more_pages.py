@@ -109,7 +109,8 @@ def test_a_system_shows_its_scores_and_its_record() -> None:
 
 
 def sample_of(page: Visit, key: str) -> dict[str, Any]:
-    file = next(row[7] for row in data_of(page, "samples/list")["samples"] if row[0] == key)
+    listed = data_of(page, "samples/list")["samples"]
+    file = dict(zip(listed["id"], listed["file"], strict=True))[key]
     found: dict[str, Any] = data_of(page, f"samples/{file}")[key]
     return found
 
@@ -118,8 +119,9 @@ def sample_of(page: Visit, key: str) -> dict[str, Any]:
 def test_hostile_samples_never_become_markup(split: dict[str, str]) -> None:
     page = opened("samples", **split)
     leaving = r'href="(?!(\.\./)*(\./)?[\w/.-]*(#[\w%&=.;-]*)?")'
-    for row in data_of(page, "samples/list")["samples"]:
-        shown = " ".join([row[2], row[3], sample_of(page, row[0])["html"]])
+    listed = data_of(page, "samples/list")["samples"]
+    for key, gist, small in zip(listed["id"], listed["gist"], listed["small"], strict=True):
+        shown = " ".join([gist, small, sample_of(page, key)["html"]])
         assert not re.search(r"<(script|img|b|code)\b|\u202e|\u0301{4}|" + leaving, shown)
     assert not re.search(r"<(script|img|b|code)\b|\u202e|\u0301{4}|" + leaving, html(page))
 

@@ -287,8 +287,8 @@ def test_samples_are_searched_filtered_and_opened_and_the_link_keeps_it(
     text = (hostile_copy / "wikipedia-edits/2024Q1/samples/list.js").read_text()
     listed = json.loads(text.removeprefix("hfLoaded=").removesuffix(";\n"))
     marks = listed["right"][[origin for origin, _ in listed["systems"]].index("team-poor/poor")]
-    every = listed["samples"]
-    found = f"{sum(m == '0' and row[4] == 1 for m, row in zip(marks, every, strict=True))} of {len(every)} samples."
+    every = listed["samples"]["label"]
+    found = f"{sum(m == '0' and one == 1 for m, one in zip(marks, every, strict=True))} of {len(every)} samples."
     seen = visit(from_server=from_server)
     page = seen.go("wikipedia-edits/2024Q1/samples.html")
     status = page.get_by_role("status")

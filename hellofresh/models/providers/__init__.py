@@ -117,10 +117,12 @@ _DELAY = re.compile(r'"retry_?delay"\s*:\s*"([^"]{1,20})"', re.IGNORECASE)
 def found(value: object, *path: str | int) -> Any:
     """What is at a path of keys and places in JSON; None where there is nothing."""
     for step in path:
-        if isinstance(step, str):
-            value = value.get(step) if isinstance(value, dict) else None
+        if type(value) is dict:
+            value = value.get(step)
+        elif type(value) is list and isinstance(step, int) and len(value) > step:
+            value = value[step]
         else:
-            value = value[step] if isinstance(value, list) and len(value) > step else None
+            return None
     return value
 
 

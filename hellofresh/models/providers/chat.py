@@ -138,6 +138,7 @@ def read_reply(body: bytes, where: str, *, whole: bool = False) -> Answer:
         raise bad_reply(where, str(fault), body=body) from None
 
 
+_CITING = {"annotations", "citations", "search_results"}
 _ERRORS = frozenset({"error", "detail", "message", "msg"})
 
 
@@ -145,7 +146,7 @@ def _none(where: str, why: str) -> Answer:
     raise bad_reply(where, why)
 
 
-def _answer(reply: object, choice: object, whole: bool) -> Answer:
+def _answer(reply: dict[str, object], choice: object, whole: bool) -> Answer:
     reason, message = found_text(choice, "finish_reason"), found(choice, "message")
     finish = _FINISHES.get(reason, Finish.STOP)
     if isinstance(choice, dict) and not isinstance(message, dict):
@@ -154,10 +155,11 @@ def _answer(reply: object, choice: object, whole: bool) -> Answer:
         raise ValueError("finish_reason is error")
     if not isinstance(message, dict) and finish is not Finish.BLOCKED:  # a filter may leave no message
         raise ValueError("choices[0].message: input should be an object")
-    text, thought = _text(found(message, "content"))
-    refusal, usage = found_text(message, "refusal"), found(reply, "usage")
-    thoughts = [thought, *dict.fromkeys(found_text(message, name) for name in _THOUGHTS)]
-    calls = _calls(message, whole)
+    said = message if isinstance(message, dict) else {}
+    text, thought = _text(said.get("content"))
+    refusal, usage = found_text(said, "refusal"), found(reply, "usage")
+    thoughts = [thought, *dict.fromkeys(found_text(said, name) for name in _THOUGHTS if name in said)]
+    calls = _calls(said, whole) if said.get("tool_calls") else ()
     tokens_in = found_count(usage, "prompt_tokens")
     tokens_out, thought_tokens = _tokens_out(usage)
     return Answer(
@@ -165,10 +167,10 @@ def _answer(reply: object, choice: object, whole: bool) -> Answer:
         finish=Finish.BLOCKED if refusal and not text else finish,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        logprobs=_logprobs(choice),
+        logprobs=_logprobs(choice) if found(choice, "logprobs") else None,
         served_by=found_text(reply, "model") or None,
         call=next(iter(calls), None),
-        sources=_sources(reply, message),
+        sources=_sources(reply, said) if _CITING & (reply.keys() | said.keys()) else (),
         more_calls=calls[1:] if whole else (),
         cached_in=min(found_count(usage, "prompt_tokens_details", "cached_tokens") or 0, tokens_in or 0),
         thought="\n".join(filter(None, thoughts)),
@@ -178,15 +180,12 @@ def _answer(reply: object, choice: object, whole: bool) -> Answer:
 
 def _tokens_out(usage: object) -> tuple[int | None, int]:
     """Tokens of the answer with the hidden ones, and how many are hidden; some services count these apart."""
-    visible, total = found_count(usage, "completion_tokens"), found_count(usage, "total_tokens")
-    hidden = (
-        found_count(usage, "completion_tokens_details", "reasoning_tokens")
-        or found_count(usage, "reasoning_tokens")
-        or 0
-    )
-    if visible is None:
-        return None, hidden
-    is_apart = hidden > 0 and total == (found_count(usage, "prompt_tokens") or 0) + visible + hidden
+    visible = found_count(usage, "completion_tokens")
+    details = found(usage, "completion_tokens_details") or usage
+    hidden = found_count(details, "reasoning_tokens") or 0
+    if visible is None or not hidden:
+        return visible, hidden
+    is_apart = found_count(usage, "total_tokens") == (found_count(usage, "prompt_tokens") or 0) + visible + hidden
     return visible + hidden if is_apart else visible, hidden
 
 
@@ -208,10 +207,10 @@ def _text(content: object) -> tuple[str, str]:
     return "".join(texts), "".join(thoughts)
 
 
-def _calls(message: object, whole: bool) -> tuple[ToolCall, ...]:
+def _calls(message: dict[str, object], whole: bool) -> tuple[ToolCall, ...]:
     """The function calls up to the first entry of another form; the first has the reasoning that goes back with it."""
     calls: list[ToolCall] = []
-    back = {name: message[name] for name in _THOUGHT_BACK if isinstance(message, dict) and message.get(name)}
+    back = {name: message[name] for name in _THOUGHT_BACK if message.get(name)}
     for number, item in enumerate(found_rows(message, "tool_calls"), start=1):
         name = found(item, "function", "name")
         if not isinstance(name, str):

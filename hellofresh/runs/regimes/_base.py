@@ -90,10 +90,14 @@ class Case:
     web: Web | None = None
     images: Sequence[Image] = ()
     facts: Mapping[str, Fact] = field(default_factory=dict)
+    _shown: dict[tuple[tuple[str, str], ...], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def question(self, prompt: Prompt, **more: str) -> Message:
         """The deciding prompt, filled with the sample and the regime's findings."""
-        return self.prompt_set.message(prompt, self.slots, **more)
+        key = tuple(more.items())
+        if key not in self._shown:  # the prompts of a sample share it
+            self._shown[key] = self.prompt_set.shown(self.slots, **more)
+        return Message("user", (self._shown[key], prompt.instruction))
 
     def step(self, name: str, **more: str) -> Message:
         """The filled prompt of another step, such as `query`."""
