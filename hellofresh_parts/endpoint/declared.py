@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hellofresh.cli.arguments import Noun
 from hellofresh.cli.arguments.declare import BASE_URL, EDITION, command, fields, option
 
 COMMANDS = (
@@ -23,4 +22,3 @@ COMMANDS = (
         "printed, or set in HELLOFRESH_PROXY_TOKEN, as key. The program ends a sample with POST .../v1/output.",
     ),
 )
-NOUN = Noun("evaluate", "evaluate your own program through an endpoint", "hellofresh_parts.endpoint.declared")
