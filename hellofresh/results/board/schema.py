@@ -582,7 +582,7 @@ class AddedTable:
 
     Attributes:
         table: the type of its rows, which no other table has, with `SPLIT_KEYS` or `RELEASE_KEYS`.
-        rows: makes the rows of a split (`hellofresh.results.board.splits.BoardSplit`).
+        rows: makes the rows of a split (`hellofresh.results.split.open.BoardSplit`).
         files: names what rows depend on, besides releases, scores and runs, in a workspace and edition.
     """
 
