@@ -85,9 +85,11 @@
     const opened = place.querySelector("#sample");
     const shown = place.querySelector("table.hf-samples");
     const numbers = new Map(data.systems.map(([origin], at) => [origin, at]));
-    const rows = data.samples.map(([id, period, gist, small, label, right, judged, file, text], at) => (
-      { id, period, gist, small, label, right, judged, file, at, text: `${id}\n${text}`.toLowerCase() }
-    ));
+    const columns = Object.entries(data.samples);
+    const rows = data.samples.id.map((id, at) => {
+      const row = Object.fromEntries(columns.map(([name, values]) => [name, values[at]]));
+      return { ...row, at, text: `${id}\n${row.text}`.toLowerCase() };
+    });
     const hard = {
       all: (row) => row.judged > 0 && row.right === row.judged,
       some: (row) => row.right > 0 && row.right < row.judged,
@@ -183,10 +185,10 @@
       const quoted = (raw) => (raw === null ? null : `“${raw}”`);
       const parts = [html(found.html)];
       for (const [frame, text] of found.asked) {
-        const wordings = data.asked.filter(([number]) => number === frame);
-        const all = new Set(wordings.flatMap(([, , , systems]) => systems));
+        const wordings = data.asked.filter((one) => one.frame === frame);
+        const all = new Set(wordings.flatMap((one) => one.systems));
         const who = all.size > 3 ? `${all.size} systems` : [...all].map(system).join(", ");
-        const lines = wordings.map(([, prompt, instruction]) =>
+        const lines = wordings.map(({ prompt, instruction }) =>
           el("details", {}, el("summary", {}, named(prompt)), html(text + instruction, "blockquote", { class: "hf-said" })));
         parts.push(heading("What was asked", `Of ${who}, in ${lines.length === 1 ? "these words" : `${lines.length} wordings`}.`), ...lines);
       }

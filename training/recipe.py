@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.resources import files
-from itertools import product
 from pathlib import Path
 from typing import ClassVar, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from hellofresh.core.errors import ConfigError, UnknownNameError, UsageError
+from hellofresh.core.errors import ConfigError, UnknownNameError
 from hellofresh.core.files import as_model, parse_toml
 from hellofresh.core.strict import Strict
 
@@ -167,33 +166,15 @@ def load_recipe(name: str, kind: type[_Recipe]) -> _Recipe:
     return as_model(kind, values, where=f"recipe {name}", error=ConfigError, code="bad-recipe")
 
 
-def changed_recipes(recipe: _Recipe, said: Sequence[str]) -> list[_Recipe]:
-    """A recipe with changed settings, given as `NAME=V`; with `NAME=V,V`, one for each combination.
+def changed_recipe(recipe: _Recipe, said: Sequence[str]) -> _Recipe:
+    """A recipe with changed settings, given as `NAME=VALUE`.
 
     Raises:
         ConfigError: if it has no such setting, or a value is out of range.
     """
-    axes = []
-    for text in said:
-        name, _, values = text.partition("=")
-        axes.append([(name, _value(value)) for value in values.split(",")])
-    whole, where = recipe.model_dump(), "--set"
-    return [
-        as_model(type(recipe), whole | dict(chosen), where=where, error=ConfigError, code="bad-recipe")
-        for chosen in product(*axes)
-    ]
-
-
-def changed_recipe(recipe: _Recipe, said: Sequence[str]) -> _Recipe:
-    """As `changed_recipes`, for a method that trains once.
-
-    Raises:
-        UsageError: if a setting has several values.
-    """
-    found = changed_recipes(recipe, said)
-    if len(found) > 1:
-        raise UsageError(f"{len(found)} recipes", expected="one value for each --set", code="many-recipes")
-    return found[0]
+    pairs = (text.partition("=") for text in said)
+    whole = recipe.model_dump() | {name: _value(value) for name, _, value in pairs}
+    return as_model(type(recipe), whole, where="--set", error=ConfigError, code="bad-recipe")
 
 
 def _value(text: str) -> object:

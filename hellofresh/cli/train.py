@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import nan
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ from collectors.settings import settings_from
 from hellofresh.cli._output import CommandOutput, duration, interval
 from hellofresh.cli.arguments.training import RerankerSettings, RewardedSettings, RewardSettings, TuningSettings
 from hellofresh.core.errors import UnknownNameError, UsageError
-from hellofresh.core.files import write_bytes, write_json
 from hellofresh.core.net.lock import locked
 from hellofresh.core.workspace import Workspace
 from hellofresh.evidence.retrieval.comparison import RetrieverComparison, compare_retrievers
@@ -25,8 +23,6 @@ from hellofresh.evidence.retrieval.retrievers import Opening, dense_scorer, open
 from hellofresh.evidence.retrieval.sparse import Bm25, SparseRetriever
 from hellofresh.judging import reward_judges
 from hellofresh.models.local import LOCAL_FOLDER
-from hellofresh.results.figures.charts import Axis, Chart, Figure, Mark, Series
-from hellofresh.results.figures.image import need_converter, render
 from hellofresh.rewards.base import LEAST, Beside, Probed
 from hellofresh.rewards.probes import refuse_weak, refutation_of
 from training.data import read_exchanges
@@ -40,7 +36,6 @@ from training.recipe import (
     SftRecipe,
     TuningRecipe,
     changed_recipe,
-    changed_recipes,
     load_recipe,
 )
 from training.reward_models import RewardTraining, TrainedReward, train_head
@@ -53,26 +48,6 @@ if TYPE_CHECKING:
 _METRIC = "ndcg@10"
 
 
-@dataclass(frozen=True, slots=True)
-class _Trained:
-    """One training of several, with its results on held-out queries if requested."""
-
-    recipe: Recipe
-    found: TrainedReranker
-    tested: RetrieverComparison | None
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """The row of a table."""
-        chosen = (self.recipe.weight, self.recipe.tau, self.found.epoch, self.found.scores[0], max(self.found.scores))
-        if self.tested is None:
-            return chosen
-        before, after = self.tested.retrievers
-        step = self.tested.steps[_METRIC][0]
-        limits = interval(step.interval.low, step.interval.high)
-        return (*chosen, before.mean(_METRIC), after.mean(_METRIC), step.difference, limits)
-
-
 def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
     workspace, asked = Workspace.from_environment(), settings_from(RerankerSettings, options)
     corpus, model = open_corpus(workspace, asked.corpus), _model_name(asked.model)
@@ -82,21 +57,16 @@ def train_reranker(options: argparse.Namespace, output: CommandOutput) -> int:
         raise UsageError(
             "the same queries cannot be both learnt from and tested on", where=asked.split, code="same-split"
         )
-    recipes = changed_recipes(load_recipe(asked.recipe, Recipe), asked.changes)
-    trained = []
+    recipe = changed_recipe(load_recipe(asked.recipe, Recipe), asked.changes)
+    chosen, tested = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}", None
+    folder = workspace.root / "training" / f"{corpus.name}-{model}-{chosen}"
     with output.progress(f"train on {corpus.name}") as bar:
-        for recipe in recipes:
-            chosen = f"{recipe.name}-l{recipe.weight:g}-t{recipe.tau:g}-s{recipe.seed}"
-            folder = workspace.root / "training" / f"{corpus.name}-{model}-{chosen}"
-            found, tested = _train_one(asked, corpus, recipe, folder, bar.line), None
-            if asked.test:  # two-stage retrieval without and with the trained model
-                second = f"trained:{found.folder}" if asked.model == MINILM else str(found.folder)
-                retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (asked.model, second)]
-                tested = compare_retrievers(corpus, asked.test, retrievers)
-            trained.append(_Trained(recipe, found, tested))
-    _print_rerankers(trained, corpus, output)
-    if len(trained) > 1:
-        _draw(trained, workspace.root / "training" / f"{corpus.name}-{model}-sweep", output)
+        found = _train_one(asked, corpus, recipe, folder, bar.line)
+        if asked.test:  # two-stage retrieval without and with the trained model
+            second = f"trained:{found.folder}" if asked.model == MINILM else str(found.folder)
+            retrievers = [open_retriever(f"bm25+{name}", corpus) for name in (asked.model, second)]
+            tested = compare_retrievers(corpus, asked.test, retrievers)
+    _print_reranker(recipe, found, tested, output)
     return 0
 
 
@@ -126,52 +96,20 @@ def _train_one(
     return rerankers.train_head(training, dense_scorer(MINILM, corpus, Opening(progress=line)), folder, on_row)
 
 
-def _print_rerankers(trained: Sequence[_Trained], corpus: RetrievalCorpus, output: CommandOutput) -> None:
-    columns: tuple[str, ...] = ("lambda", "tau", "epoch", "selection untrained", "selection trained")
-    if trained[0].tested is not None:
-        columns += ("test untrained", "test trained", "difference", "95% interval")
-    output.table(f"{corpus.name}: {_METRIC} after two stages", columns, [one.row for one in trained])
-    for one in trained:
-        output.text(f"lambda {one.recipe.weight:g}, tau {one.recipe.tau:g}: {one.found.folder}")
-    output.result(
-        [
-            {
-                **dict(zip(columns, one.row, strict=True)),
-                "folder": str(one.found.folder),
-                "losses": list(one.found.losses),
-                "scores": list(one.found.scores),
-            }
-            for one in trained
-        ]
-    )
-
-
-def _draw(trained: Sequence[_Trained], folder: Path, output: CommandOutput) -> None:
-    """Draw the metric over lambda, with a curve for each tau: figure 4 of the paper."""
-    rows: list[dict[str, float]] = []
-    for one in trained:
-        rows.append({"lambda": one.recipe.weight, "tau": one.recipe.tau, "selection": max(one.found.scores)})
-        if one.tested is not None:
-            after = one.tested.retrievers[1]
-            limits = after.intervals[_METRIC]
-            rows[-1] |= {"test": after.mean(_METRIC), "low": limits.low, "high": limits.high}
-    write_json(folder / "sweep.json", {"metric": _METRIC, "rows": rows})
-    places = tuple(dict.fromkeys(f"{row['lambda']:g}" for row in rows))
-    marks = []
-    for row in rows:
-        tau, low, high = f"{row['tau']:g}", row.get("low", nan), row.get("high", nan)
-        value = row.get("test", row["selection"])
-        marks.append(Mark(f"tau {tau}", tau, value, low, high, at=f"{row['lambda']:g}", row=f"tau {tau}"))
-    chart = Chart("curves", Axis("lambda"), Axis.share("NDCG@10", marks), series=Series("tau"), places=places)
-    try:
-        need_converter()
-    except UsageError as error:
-        output.say(f"note: no figure is drawn, since {error}")
-        return
-    who = tuple(dict.fromkeys(mark.who for mark in marks))
-    image = render(Figure((chart,), who), marks, "What is lambda worth?", png=False)
-    write_bytes(folder / "sweep.svg", image.svg)
-    output.text(f"figure: {folder / 'sweep.svg'}")
+def _print_reranker(
+    recipe: Recipe, found: TrainedReranker, tested: RetrieverComparison | None, output: CommandOutput
+) -> None:
+    row: dict[str, object] = {"lambda": recipe.weight, "tau": recipe.tau, "epoch": found.epoch}
+    row |= {"selection untrained": found.scores[0], "selection trained": max(found.scores)}
+    if tested is not None:
+        before, after = tested.retrievers
+        step = tested.steps[_METRIC][0]
+        row |= {"test untrained": before.mean(_METRIC), "test trained": after.mean(_METRIC)}
+        row |= {"difference": step.difference, "95% interval": interval(step.interval.low, step.interval.high)}
+    output.table(f"{_METRIC} after two stages", tuple(row), [tuple(row.values())])
+    output.text(f"{found.folder}")
+    more = {"folder": str(found.folder), "losses": list(found.losses), "scores": list(found.scores)}
+    output.result({**row, **more})
 
 
 _NAME = re.compile(r"[a-z0-9]+(?:[.-][a-z0-9]+)*")

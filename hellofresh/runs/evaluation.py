@@ -205,6 +205,10 @@ class Evaluation:
     drop_damaged: Annotated[
         bool, Option("delete damaged answers from the journal and ask for them again", part=Part.PROCESS)
     ] = False
+    stored_only: Annotated[
+        bool,
+        Option("ask nothing: samples whose answers are stored count, such as of a retired model", part=Part.PROCESS),
+    ] = False
     go_on: Annotated[
         bool, Option("go on where the first answers were cut off or empty, which count as wrong", part=Part.PROCESS)
     ] = False

@@ -170,14 +170,14 @@ def _show_sample(visit: Visit, keys: Sequence[str]) -> None:
     found, systems = reader.opened(row), [entry_label(entry) for entry in entries.values()]
     visit.show(Html(found["html"]))
     for frame, text in found["asked"]:
-        wordings = [one for one in _asked(visit.board, split, entries) if one[0] == frame]
-        who = sorted({system for *_, theirs in wordings for system in theirs})
+        wordings = [one for one in _asked(visit.board, split, entries) if one["frame"] == frame]
+        who = sorted({system for one in wordings for system in one["systems"]})
         of = f"{len(who)} systems" if len(who) > 3 else ", ".join(systems[number] for number in who)
         how = "these words" if len(wordings) == 1 else f"{len(wordings)} wordings"
         visit.show(heading("What was asked", f"Of {of}, in {how}."))
-        for _, prompt, instruction, _ in wordings:
-            said = el("blockquote", Html(text + instruction), class_="hf-said")
-            visit.show(el("details", el("summary", el("bdi", prompt)), said))
+        for one in wordings:
+            said = el("blockquote", Html(text + one["instruction"]), class_="hf-said")
+            visit.show(el("details", el("summary", el("bdi", one["prompt"])), said))
     if found["said"]:
         answers = _said_table(found["said"], row, split.task, systems, list(reader.prompts))
         visit.show(heading("What systems said"), answers)
@@ -234,24 +234,23 @@ def _browser(visit: Visit, split: SplitKey, rows: Sequence[SampleRow]) -> Html:
                 texts_of = ",".join(f"{as_script_data(key)}:{text}" for key, text in inside.items())
                 visit.attach_text(f"samples/{file}", f"{{{texts_of}}}")
                 size, inside, file = 0, {}, file + 1
+    gists = [gist(row) if texts else (None, None) for row in rows]
     listed = {
         "asked": _asked(board, split, entries),
         "classes": list(class_names(split.task)) if known is None or known.classes else [],
         "prompts": [visible(name, 24) for name in prompts],
         "right": right_of(board, split, entries, rows),
-        "samples": [
-            [
-                row.id,
-                row.period,
-                *([part.source if part else "" for part in gist(row)] if texts else ("", "")),
-                row.label,
-                row.right,
-                row.judged,
-                place,
-                _searched(row),
-            ]
-            for row, place in zip(rows, places, strict=True)
-        ],
+        "samples": {
+            "id": [row.id for row in rows],
+            "period": [row.period for row in rows],
+            "gist": [gist.source if gist else "" for gist, _ in gists],
+            "small": [small.source if small else "" for _, small in gists],
+            "label": [row.label for row in rows],
+            "right": [row.right for row in rows],
+            "judged": [row.judged for row in rows],
+            "file": places,
+            "text": [_searched(row) for row in rows],
+        },
         "systems": [[origin, entry_label(entry)] for origin, entry in entries.items()],
         "ways": _WAYS,
         "words": _OWN_WORDS,
@@ -282,14 +281,18 @@ def _prompts(board: Board, split: SplitKey) -> dict[str, int]:
     return {name: number for number, name in enumerate(sorted(names.to_list()))}
 
 
-def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> list[list[Any]]:
+def _asked(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry]) -> list[dict[str, Any]]:
     """The wordings: number of the frame, name, text as HTML, and the numbers of the systems that used them."""
     numbers = {origin: number for number, origin in enumerate(entries)}
     return [
-        [one.frame, visible(one.prompt, 40), long_text(one.instruction).source,
-         [numbers[origin] for origin in one.origins if origin in numbers]]
+        {
+            "frame": one.frame,
+            "prompt": visible(one.prompt, 40),
+            "instruction": long_text(one.instruction).source,
+            "systems": [numbers[origin] for origin in one.origins if origin in numbers],
+        }
         for one in board.rows(PromptRow, split)
-    ]  # fmt: skip
+    ]
 
 
 def right_of(board: Board, split: SplitKey, entries: Mapping[str, BoardEntry], rows: Sequence[SampleRow]) -> list[str]:

@@ -41,7 +41,7 @@ def test_the_core_alone_goes_from_sources_to_the_board_and_its_static_copy(typed
     for words in (
         ("release", "run", "--models", "always-yes", "coin", "--limit", "8"),
         ("board", "export", "site"),
-        ("quarter", "show"),
+        ("quarter", "status"),
     ):
         done = typed(*words)
         assert done.returncode == 0, done.stderr

@@ -66,12 +66,16 @@ class Maintainer:
         return {name: sha256_file(path) for name, path in sorted(named.items()) if _lasts(name)}
 
 
+DIARIES = {"hydrated.json", "publications.json", "steps.json"}
+"""Files that say on which day something was done."""
+
+
 def _lasts(name: str) -> bool:
     """Whether a file is a result: not a download, a lock, or the record of how a stage or a run went about its work."""
     parts = name.split("/")
     if parts[1] == "runs":
         return parts[-1] == "predictions.jsonl"
-    return not {"raw", "locks", "receipts"} & set(parts) and parts[-1] != "hydrated.json"
+    return not {"raw", "locks", "receipts"} & set(parts) and parts[-1] not in DIARIES
 
 
 @contextmanager

@@ -82,7 +82,7 @@ COMMANDS = (
         "Resume a run; refused if its inputs have changed.",
         "runs:resume",
         _RUN,
-        *fields("budget_usd", "go_on", "drop_damaged", "replay"),
+        *fields("budget_usd", "stored_only", "go_on", "drop_damaged", "replay"),
         timed=True,
     ),
     command(

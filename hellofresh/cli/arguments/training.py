@@ -47,9 +47,8 @@ _RECIPE = Option(
     "R",
 )
 _SET = Option(
-    "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each); reranker: also "
-    "several, such as weight=0,0.1 (lambda) or tau=0,0.2: one training for each",
-    "NAME=V[,V]",
+    "another value of a line of the recipe, such as seed=2, rate=2e-5 or steps=8 (repeat it for each)",
+    "NAME=V",
     "--set",
     many=True,
     read=_tuple,

@@ -161,6 +161,16 @@ def refuse_another(workspace: Workspace, folder: Path) -> None:
             raise another_published(name, target)
 
 
+def refuse_others(workspace: Workspace) -> None:
+    """Refuse to go on with a workspace that lacks a published release or has another one; raises ReleaseError."""
+    names = {name for chains in read_record(workspace).targets.values() for name in chains}
+    for _, there in publications_at_hand(workspace):
+        found = (path.parent for path in there.glob(f"*/*/**/{MANIFEST}") if _holds(path.parent))
+        names |= {folder.relative_to(there).as_posix() for folder in found}
+    for name in sorted(names):
+        refuse_another(workspace, workspace.root / "releases" / name)
+
+
 def another_published(
     name: str, target: str, what: str = "it is not that one, or an earlier version of it"
 ) -> ReleaseError:

@@ -65,7 +65,7 @@ def test_only_articles_are_given_with_or_without_namespace_numbers(wiki, tmp_pat
     ]
     reader = ExportReader(wiki.write(tmp_path / "d.xml", *pages))
     assert [(page.id, len(list(page.revisions))) for page in reader.pages()] == [(1, 1), (6, 1), (7, 1)]
-    assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (3, 3, 3)
+    assert (reader.read.pages, reader.read.other, reader.read.revisions) == (3, 3, 3)
 
 
 def test_hidden_parts_are_none_and_the_rest_is_read(wiki, tmp_path):
@@ -90,7 +90,7 @@ def test_a_page_without_revisions_is_counted_and_harmless(wiki, tmp_path):
     pages = [wiki.page_xml("Empty", [], id_=1), wiki.page_xml("Full", wiki.history(["x"]), id_=2)]
     reader = ExportReader(wiki.write(tmp_path / "d.xml", *pages))
     assert [len(list(page.revisions)) for page in reader.pages()] == [0, 1]
-    assert reader.pages_empty == 1
+    assert reader.read.empty == 1
 
 
 @pytest.mark.parametrize("taken", [0, 1, 7])
@@ -134,12 +134,12 @@ def test_a_cut_or_damaged_archive_is_refused_with_how_far_it_came(wiki, tmp_path
     path = tmp_path / f"bad.xml.{packing}"
     path.write_bytes(whole[: len(whole) * 2 // 3])
     error = refused(path)
-    assert error.code in {"bad-archive", "bad-xml"}
+    assert error.code in {"bad-archive", "bad-xml", "bad-structure"}
     if packing != "7z":  # its table of contents comes last, so that nothing of it can be read
         assert "bytes of XML" in str(error)
     half = len(whole) // 2
     path.write_bytes(whole[:half] + bytes([whole[half] ^ 0xFF]) + whole[half + 1 :])
-    assert refused(path).code in {"bad-archive", "bad-xml"}
+    assert refused(path).code in {"bad-archive", "bad-xml", "bad-structure"}
 
 
 def test_without_its_package_a_7z_archive_is_refused_with_what_to_install(wiki, tmp_path, monkeypatch):
@@ -239,7 +239,7 @@ def test_what_is_wrong_with_an_export_is_said_with_its_place(tmp_path, content, 
 def test_numbers_may_have_eighteen_digits_and_the_host_is_the_wikis(tmp_path):
     path = tmp_path / "good.xml"
     site = "<siteinfo><sitename>http://a.example</sitename><base>https://en.wiki.example/A</base></siteinfo>"
-    other = "<page><title>T</title><ns>0</ns><base>https://b.example</base><id>1</id></page>"
+    other = "<page><title>T</title><ns>0</ns><id>1</id><restrictions>https://b.example</restrictions></page>"
     content = PAGE.format("9" * 18, TIME).replace(ROOT, f"{ROOT}{site}{other}")
     path.write_text(f"{content}</mediawiki>")
     found = [(page.host, [revision.id for revision in page.revisions]) for page in read_pages(path)]
@@ -261,8 +261,8 @@ def test_without_numbers_a_page_of_a_named_namespace_is_no_article(tmp_path, nam
     path.write_text(f"{ROOT}<siteinfo><namespaces>{listed}</namespaces></siteinfo>{page}{page}</mediawiki>")
     reader = ExportReader(path)
     assert len(list(reader.pages())) == 2 * is_article
-    assert (reader.pages_read, reader.pages_other) == ((2, 0) if is_article else (0, 2))
-    assert reader.pages_empty == 2 * is_article
+    assert (reader.read.pages, reader.read.other) == ((2, 0) if is_article else (0, 2))
+    assert reader.read.empty == 2 * is_article
 
 
 def test_a_broken_export_says_how_far_it_was_read(tmp_path):
@@ -295,4 +295,4 @@ def test_every_page_of_a_whole_small_wiki_is_counted_once(shared_data):
     reader = ExportReader(shared_data / "wikipedia" / "aawiki-20260101-history.xml.xz")
     for page in reader.pages():
         assert page.title
-    assert (reader.pages_read, reader.pages_other, reader.revisions_read) == (2, 505, 86)
+    assert (reader.read.pages, reader.read.other, reader.read.revisions) == (2, 505, 86)
