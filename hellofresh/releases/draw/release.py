@@ -131,6 +131,7 @@ class Built:
     Attributes:
         samples: number of samples released.
         periods: number of periods with at least one sample.
+        empty: periods whose candidates all have one label, so that none of them is in the release.
         skipped: True if nothing has changed since the last build, or the release is frozen.
         frozen: True if inputs have changed since the quarter was opened; the release stays as it is.
         left_out: candidates left out because another release has their group (`hellofresh.releases.exposure`).
@@ -149,6 +150,7 @@ class Built:
     withdrawn: tuple[str, ...] = ()
     unseen: int = 0
     why: str = ""
+    empty: tuple[str, ...] = ()
 
 
 def build_release(
@@ -437,4 +439,5 @@ def _built(task: Task, quarter: Quarter, manifest: Manifest, *, skipped: bool, f
         skipped=skipped,
         frozen=frozen,
         left_out=sum(drop.count for drop in drops if drop.reason == EXPOSED),
+        empty=tuple(name for name, one in selection.periods.items() if not one.taken_per_class) if selection else (),
     )
