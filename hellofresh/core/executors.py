@@ -33,7 +33,7 @@ _Result = TypeVar("_Result")
 
 
 def completed(work: Coroutine[Any, Any, _Result]) -> _Result:
-    """The result of a coroutine, also for callers within a running event loop, such as a notebook or another harness."""
+    """The result of a coroutine, also within a running event loop, as in a notebook or another harness."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
