@@ -24,6 +24,7 @@ from hellofresh.releases.life.takedown import take_down
 from hellofresh.releases.publish import publish_to_folder, restore_from
 from hellofresh.tasks import get_task
 from hellofresh.tasks.samples import PROSPECTIVE, Candidate
+from leaderboard.export.folder import CopyListing
 from tests.conftest import Maker
 from tests.fakes import collect, contents, refused
 from tests.releases.test_exposure import noted_post
@@ -233,3 +234,11 @@ def test_a_key_is_never_made_anew_where_releases_exist(year: Year) -> None:
     said = refused("no-escrow-key", build_release, year.workspace, NEXT, NOTES, seed="seed", cap=9)
     assert "hellofresh quarter restore --new-key" in said
     assert reveal(year.workspace, FIRST, NOTES, DAYS.reveals)  # salts are kept with the labels
+
+
+def test_a_static_copy_is_not_replaced_by_one_of_other_releases(tmp_path: Path) -> None:
+    path = f"released/{FIRST}/x-notes/commitments.jsonl"
+    before = CopyListing("code", "board", (), {path: "a"})
+    before.refuse_other_releases({path: "a", path.replace("commitments", "labels"): "b"}, tmp_path)
+    for now in ({}, {path: "b"}):
+        assert path in refused("other-publication", before.refuse_other_releases, now, tmp_path)
