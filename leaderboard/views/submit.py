@@ -43,6 +43,14 @@ _PLACE = re.compile(
 )
 
 
+_PROVES = (
+    "An upload proves that its answers were there when they were received, and nothing about how they were made. "
+    "Statuses of notes and histories of edits are public, so anybody can look up the answers of a main split: such "
+    "uploads are marked as hollow, and give way to runs in headlines. The answers of a prospective split exist nowhere "
+    "before its deadline, so uploads to it count like runs of our own."
+)
+
+
 def _compose(visit: Visit) -> None:
     visit.header("Submit", _LEDE)
     visit.handle(lambda: _without_server(visit), UploadForm)
@@ -53,7 +61,8 @@ def _without_server(visit: Visit) -> Html:
     dues = [due for due in reversed(load_dues(visit.board.folder)) if any(due.ids.values())]
     waiting = [due for due in dues if due.calendars and due.revealed < due.ids.keys()]
     frozen = [due for due in dues if not due.edition.is_living]
-    shown: list[Html] = [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
+    shown: list[Html] = [el("p", _PROVES)]
+    shown += [] if waiting else [el("p", "No quarter accepts predictions at the moment.")]
     for due in waiting:
         # Pages do not depend on the time of rendering: unrevealed quarters are shown as on their first day.
         opens = min(calendar.opens for calendar in due.calendars.values())

@@ -25,6 +25,7 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
+from hellofresh.releases.life.load import Published
 from hellofresh.results.board import schema
 from hellofresh.results.calibration import stated_confidences
 from hellofresh.results.split.open import BoardSplit
@@ -32,8 +33,9 @@ from hellofresh.results.split.panel import NOT_ASKED, exposure
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.stats.agreement import answer_agreement
 from hellofresh.stats.calibration import Calibration
-from hellofresh.tasks import get_task
-from hellofresh.tasks.outputs import Status
+from hellofresh.tasks import TASKS, get_task
+from hellofresh.tasks.outputs import Response, Status
+from hellofresh.tasks.samples import MAIN
 from hellofresh.tasks.transcripts import ReadEvent, SearchedEvent
 
 BLOCKED_PAGE, LATER_PAGE, CITED, COPIED = "blocked-page", "later-page", "cited-blocked", "copied-labels"
@@ -66,14 +68,21 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
             origin=origin,
             entered=(entered.get(origin) or (run.started if run else ""))[:10],
             contamination=exposure(str(row["knowledge_cutoff"]), split.known_since, split.place.split).value,
+            hollow=_is_hollow(str(row["provenance"]), split.place),
             prompts=", ".join(record.evaluation.prompt_ids) if record else "",
             judged=row["n"],
             failed=record.failed if record else None,
             tokens_in=record.tokens_in if record else None,
             tokens_out=record.tokens_out if record else None,
             cost_usd=record.cost_usd if record else None,
-            manifest=canonical_json(record.model_dump(mode="json")) if record else "",
+            manifest=canonical_json(record.model_dump(mode="json", exclude={"files", "journal"})) if record else "",
         )
+
+
+def _is_hollow(provenance: str, place: Published) -> bool:
+    """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
+    decided = place.task in TASKS and TASKS[place.task].output is not Response
+    return provenance == Provenance.UPLOADED and place.split == MAIN and decided
 
 
 def receipts(split: BoardSplit) -> list[ReceiptRow]:
