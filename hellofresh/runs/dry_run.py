@@ -126,7 +126,7 @@ def forecast(assignment: Assignment, samples: Sequence[Sample], journal: Journal
 
 
 def _role(usual: Ledger, most: Ledger) -> RoleForecast:
-    expected, highest = (ledger.price(ledger.tokens_in, ledger.tokens_out) for ledger in (usual, most))
+    expected, highest = usual.known_usd, most.known_usd
     return RoleForecast(
         model=most.spec.name,
         calls=usual.answers,

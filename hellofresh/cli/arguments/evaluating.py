@@ -52,7 +52,7 @@ COMMANDS = (
         epilog="Examples:\n"
         "hellofresh evaluate --model coin\n"
         "hellofresh evaluate --model openai:NAME --base-url http://localhost:8000/v1 --limit 20\n"
-        "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-5-mini --budget 2 --dry-run",
+        "hellofresh evaluate --edition 2026Q2 --task x-notes --model gpt-6-luna --budget 2 --dry-run",
     ),
     command(
         "respond",
