@@ -30,7 +30,7 @@ from collectors.notes.snapshot import PUBLIC_URL, DumpRequest, download, newest_
 from hellofresh.config import Settings
 from hellofresh.core.clock import now
 from hellofresh.core.errors import ConfigError, HelloFreshError, ReleaseError, RunError, SourceError
-from hellofresh.core.files import read_model, write_json
+from hellofresh.core.files import read_model, sha256_file, write_json
 from hellofresh.core.net import may_carry_key
 from hellofresh.core.net.http import HttpClient, UnusableReplyError
 from hellofresh.core.quarters import Quarter, parse_utc, utc_text
@@ -220,6 +220,8 @@ class Day:
 
     def _ask_targets(self) -> None:
         refuse_others(self.workspace)
+        if self.settings.daily.export is not None:
+            self._ask_copy(Path(self.settings.daily.export))
         if self.settings.daily.hub is not None and os.environ.get(TOKEN):
             try:
                 ask_hub(self.workspace, Hub.from_environment(self.settings.daily.hub))
@@ -227,6 +229,18 @@ class Day:
                 if error.code == "other-publication":
                     raise
                 self.steps.show.say(f"note: the hub could not be asked what it holds: {error}")
+
+    def _ask_copy(self, folder: Path) -> None:
+        """Refuse to go on if the static copy shows other commitments or labels than this workspace has."""
+        from leaderboard.export.folder import MARKER, read_listing  # as in `_export`
+
+        if (folder / MARKER).is_file():
+            listing = read_listing(folder)
+            mine = {
+                path: self.workspace.root / "releases" / path.removeprefix("released/") for path in listing.releases
+            }
+            there = {path: sha256_file(file) for path, file in mine.items() if file.is_file()}
+            listing.refuse_other_releases(there, folder)
 
     def _publish_to(self, hub: str) -> None:
         confirm_publication(self.steps.witness)

@@ -593,7 +593,7 @@ class _Runner:
         budget = self.assignment.budget_usd
         if budget is None:
             return
-        more = ledger.price(estimate.tokens_in, estimate.tokens_out) or 0.0
+        more = ledger.most_usd(estimate)
         if self.ledgers.at_most_usd + more > budget:
             cost = self.ledgers.cost_usd
             spent = "an unknown sum" if cost is None else f"{cost:.4f} USD"
