@@ -367,7 +367,8 @@ def asked_edits(
     configured, dumps = settings.sources.wikipedia_edits, options.dump
     quarter, pending, rule = options.quarter, options.pending, settings_from(wikipedia.EditsSettings, options)
     if options.api is not None:
-        options.api = _only(options.api, "--api", "one wiki's api.php")
+        one = _only(options.api, "--api", "one wiki's api.php")
+        options = argparse.Namespace(**{**vars(options), "api": one})
     if dumps is None and options.api is None and configured is not None and configured.dump is not None:
         dumps = [Path(name) for name in configured.dump]
     if dumps is None:

@@ -25,10 +25,9 @@ from hellofresh.core.files import canonical_json
 from hellofresh.core.systems import IDENTITY, Provenance
 from hellofresh.evidence.publishers import site_of
 from hellofresh.evidence.web.excluded import ExcludedSources
-from hellofresh.releases.life.load import Published
 from hellofresh.results.board import schema
 from hellofresh.results.calibration import stated_confidences
-from hellofresh.results.split.open import BoardSplit
+from hellofresh.results.split.open import BoardSplit, Place
 from hellofresh.results.split.panel import NOT_ASKED, exposure
 from hellofresh.results.split.tables import RECEIPTS, ReceiptRow
 from hellofresh.stats.agreement import answer_agreement
@@ -79,7 +78,7 @@ def facts(split: BoardSplit) -> Iterator[schema.SystemFacts]:
         )
 
 
-def _is_hollow(provenance: str, place: Published) -> bool:
+def _is_hollow(provenance: str, place: Place) -> bool:
     """Whether an upload's answers may have been looked up; responses are rated here, and decided nowhere else."""
     decided = place.task in TASKS and TASKS[place.task].output is not Response
     return provenance == Provenance.UPLOADED and place.split == MAIN and decided

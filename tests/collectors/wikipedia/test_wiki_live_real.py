@@ -443,8 +443,10 @@ class PlayedDay:
         self.admin, *self.people = (client(wiki, name) for name in names)
 
     def hour(self):
-        drawn = self.draw.choices(("good", "vandal", "move", "space", "hide", "delete"), (5, 5, 1, 1, 1, 1), k=3)
-        due, self.due = self.due[:8], self.due[8:]
+        drawn = self.draw.choices(
+            ("good", "vandal", "move", "space", "hide", "delete"), (6, 6, 0.7, 0.4, 0.7, 0.4), k=4
+        )
+        due, self.due = self.due[:14], self.due[14:]
         for kind, page, *more in [("new", len(self.parts)), *due, *((kind, None) for kind in drawn)]:
             number = self.draw.choice(sorted(self.titles)) if page is None else page
             if kind == "new" or number in self.titles:
