@@ -97,7 +97,8 @@ def record_publication(workspace: Workspace, target: str, folders: list[Path], m
 
 def target_name(workspace: Workspace, folder: Path) -> str:
     """How a folder is named in the record: below `data/`, so that workspaces can be moved, or as it is."""
-    return workspace.portable(folder) if folder.is_relative_to(workspace.root) else str(folder.absolute())
+    place, root = folder.absolute(), workspace.root.absolute()
+    return f"data/{place.relative_to(root).as_posix()}" if place.is_relative_to(root) else str(place)
 
 
 def publications_at_hand(workspace: Workspace) -> Iterator[tuple[str, Path]]:

@@ -53,6 +53,8 @@ from hellofresh.tasks import TASKS, EvidenceQuery, Task, get_task
 from hellofresh.tasks.samples import MAIN, PROSPECTIVE, Label, Sample, Split
 from hellofresh.tasks.transcripts import TRANSCRIPTS, Transcript, read_transcripts
 
+_KEYS = ("edition", "task", "split")
+"""The key columns of scores."""
 Place = Published
 """A published split, with its manifest."""
 
@@ -359,9 +361,6 @@ def _panel(split: BoardSplit) -> Panel:
     return panel_of(
         task, place.edition, split.samples, split.labels, entries, split=place.split, bundled=bundled, said=said
     )
-
-
-_KEYS = ("edition", "task", "split")
 
 
 def score_files(workspace: Workspace) -> list[tuple[str, Path]]:
